@@ -1,0 +1,30 @@
+"""The one decorator under which every inner loop is compiled.
+
+A *kernel* is a small function over arrays and numbers. Numba compiles it on its first call and keeps the machine
+code beside the source, or in the user's cache folder; where neither can be written (a read-only install and home)
+the kernel still works and is compiled once per process. The plain Python body stays available as ``.py_func``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` with Numba: no Python objects, no global lock, cached on disk where that is possible.
+
+    >>> @kernel
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(3), twice.py_func(3)
+    (6, 6)
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore
+    except RuntimeError:  # no writable place for the cache
+        return numba.njit(nogil=True)(function)  # type: ignore

@@ -1,0 +1,77 @@
+"""Files that are whole or absent: written aside and renamed, named by kind and version, never pickled."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class DamagedFile(ValueError):
+    """A file that cannot be trusted: truncated, altered, or written by something else."""
+
+
+def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write ``content`` to ``path`` so that a reader, or a crash, sees the old file or the new one, never a part."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(aside, 0o666 & ~_umask())
+        os.replace(aside, path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def save_npz(
+    path: str | os.PathLike[str], kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+) -> Path:
+    """Save named arrays and JSON-able ``meta`` as a compressed ``.npz`` marked with its ``kind`` and format version."""
+    header = json.dumps({"kind": kind, "version": version, "meta": dict(meta)})
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, header=np.array(header), **arrays)
+    return write_aside(path, buffer.getvalue())
+
+
+def load_npz(
+    path: str | os.PathLike[str], kind: str, version: int
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if "header" not in file:
+                raise DamagedFile(f"{path} is not an equirl file: it has no header")
+            header = json.loads(str(file["header"]))
+            arrays = {name: file[name] for name in file.files if name != "header"}
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, SyntaxError) as error:
+        if isinstance(error, DamagedFile) or isinstance(error, PermissionError | IsADirectoryError):
+            raise
+        raise DamagedFile(f"{path} cannot be read as an equirl file: {error}") from error
+    found = header.get("kind") if isinstance(header, dict) else None
+    if found != kind:
+        raise DamagedFile(f"{path} holds {found!r}, not {kind!r}")
+    if header["version"] != version:
+        raise DamagedFile(f"{path} has format version {header['version']}; this equirl reads version {version}")
+    return arrays, header["meta"]

@@ -1,0 +1,317 @@
+"""Finite Markov decision processes, sparse and immutable.
+
+An MDP has S states; in state s some actions are allowed; playing a in s pays a reward of mean mu(s, a) in [0, 1] and
+leads to x with probability p(x | s, a). A *pair* is (s, a) with a allowed in s; pairs are numbered by state, then
+action, and M is their number. Laws are kept as sparse rows by pair, so memory is O(M + successors), never S * A * S.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equirl.building import Rows, read_arrays, read_pairs, rows_from_triplets
+from equirl.files import DamagedFile, load_npz, save_npz
+from equirl.naming import unknown_name
+from equirl.pairs import Pairs
+
+REWARD_LAWS = ("deterministic", "bernoulli", "beta")
+FORMAT = "equirl-mdp", 1
+
+
+class Picture(NamedTuple):
+    """A map to draw the states on: text rows (``#`` wall, ``S`` start, ``G`` goal) and the cell of each state."""
+
+    rows: tuple[str, ...]
+    cell: np.ndarray  # (S, 2) int: row and column of each state
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TabularMDP:
+    """A finite MDP. Make one with :meth:`from_arrays`, :meth:`from_pairs`, ``equirl.make`` or ``from_gymnasium``.
+
+    >>> mdp = TabularMDP.from_pairs([(0, 0, {1: 1.0}, 0.0), (1, 0, {0: 0.5, 1: 0.5}, 1.0), (1, 7, {0: 1.0}, 0.2)], 2)
+    >>> mdp
+    TabularMDP(S=2, M=3, successors=4, deterministic rewards in [0, 1])
+    >>> mdp.law(1, 0)
+    {0: 0.5, 1: 0.5}
+    """
+
+    pairs: Pairs
+    rows: Rows
+    r_mean: np.ndarray  # (M,) in [0, 1]
+    initial: np.ndarray  # (S,) law of the first state
+    reward_law: str = "deterministic"
+    concentration: float = 4.0  # of a beta reward law: Beta(mean k, (1 - mean) k)
+    picture: Picture | None = None
+    reward_map: tuple[float, float] = (1.0, 0.0)  # scale, shift: original reward = scale * reward + shift
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
+        arrays = (self.pairs.ptr, self.pairs.action, *self.rows, self.r_mean, self.initial)
+        for array in arrays + ((self.picture.cell,) if self.picture else ()):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_arrays(cls, transitions: Any, rewards: Any, initial: Any = 0, **extras: Any) -> TabularMDP:
+        """An MDP from arrays: (S, A, S) transitions or one scipy.sparse (S, S) matrix per action; (S, A) rewards.
+
+        ``initial`` is a state or a law of length S. Further keywords: ``state_names``, ``action_names``,
+        ``reward_law`` ("deterministic", "bernoulli" or "beta"), ``concentration``, ``name``.
+
+        >>> TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]).n_pairs
+        2
+        """
+        pairs, rows, means = read_arrays(transitions, rewards)
+        return cls._assemble(pairs, rows, means, initial, extras)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[int, int, Mapping[int, float], float]],
+        n_states: int,
+        initial: Any = 0,
+        **extras: Any,
+    ) -> TabularMDP:
+        """An MDP from (state, action, {next: probability}, mean_reward); actions may differ by state and keep their ids.
+
+        Keywords as for :meth:`from_arrays`.
+        """
+        if n_states < 1:
+            raise ValueError(f"n_states must be at least 1, not {n_states}")
+        return cls._assemble(*read_pairs(pairs, n_states), initial, extras)
+
+    @classmethod
+    def _assemble(cls, pairs: Pairs, rows: Rows, means: np.ndarray, initial: Any, extras: dict[str, Any]) -> TabularMDP:
+        known = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name")
+        for key in extras:
+            if key not in known:
+                raise TypeError(unknown_name("keyword", key, known))
+        names: dict[str, Any] = {key: tuple(map(str, extras[key])) for key in known[:2] if extras.get(key) is not None}
+        extras = {key: value for key, value in extras.items() if key not in known[:2]}
+        return cls(replace(pairs, **names), rows, np.array(means), initial_law(initial, pairs), **extras)
+
+    @property
+    def n_states(self) -> int:
+        return self.pairs.n_states
+
+    @property
+    def n_pairs(self) -> int:
+        return self.pairs.n_pairs
+
+    @property
+    def n_actions(self) -> int:
+        """The largest number of actions in one state."""
+        return self.pairs.n_actions
+
+    def law(self, state: object, action: object) -> dict[int, float]:
+        """p(. | state, action) as {next state: probability}."""
+        k = self.pairs.index(state, action)
+        part = slice(self.rows.ptr[k], self.rows.ptr[k + 1])
+        return dict(zip(self.rows.succ[part].tolist(), self.rows.prob[part].tolist(), strict=True))
+
+    def mean_reward(self, state: object, action: object) -> float:
+        """mu(state, action)."""
+        return float(self.r_mean[self.pairs.index(state, action)])
+
+    def to_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Dense (S, A, S) transitions and (S, A) rewards; only where every state has actions 0 .. A-1.
+
+        Costs S * A * S numbers: for small MDPs and other libraries.
+        """
+        S, A = self.n_states, self.n_actions
+        if not (np.diff(self.pairs.ptr) == A).all() or not (self.pairs.action.reshape(S, A) == np.arange(A)).all():
+            raise ValueError("states differ in their actions; dense arrays need actions 0 .. A-1 in every state")
+        dense = np.zeros((self.n_pairs, S))
+        dense[np.repeat(np.arange(self.n_pairs), np.diff(self.rows.ptr)), self.rows.succ] = self.rows.prob
+        return dense.reshape(S, A, S), self.r_mean.reshape(S, A).copy()
+
+    def permute(self, states: Sequence[int] | None = None, actions: Any = None) -> TabularMDP:
+        """The same MDP with state s renumbered ``states[s]`` and action a ``actions[a]`` (or ``actions[s][a]``).
+
+        >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
+        >>> mdp.permute(states=[1, 0]).law(1, 0)
+        {0: 0.5, 1: 0.5}
+        """
+        S, old = self.n_states, self.pairs
+        new_state = _permutation("states", states, S)
+        n_ids = int(old.action.max()) + 1
+        if actions is not None and np.ndim(actions) == 2:
+            by_state = np.stack([_permutation(f"actions of state {s}", row, n_ids) for s, row in enumerate(actions)])
+            if len(by_state) != S:
+                raise ValueError(f"actions has {len(by_state)} rows, one per state would be {S}")
+            new_action, same_names = by_state[old.state, old.action], False
+        else:
+            new_id = _permutation("actions", actions, n_ids)
+            new_action, same_names = new_id[old.action], True
+        order = np.lexsort((new_action, new_state[old.state]))  # old pair at each new place
+        per_state = np.empty(S, np.int64)
+        per_state[new_state] = np.diff(old.ptr)
+        pairs = Pairs(
+            np.concatenate([[0], np.cumsum(per_state)]),
+            new_action[order],
+            _renamed(old.state_names, new_state),
+            _renamed(old.action_names, new_id) if same_names else None,
+        )
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        pair = np.repeat(place, np.diff(self.rows.ptr))
+        rows = rows_from_triplets(pairs, pair, new_state[self.rows.succ], self.rows.prob)
+        initial = np.empty(S)
+        initial[new_state] = self.initial
+        picture = self.picture
+        if picture is not None:
+            cell = np.empty_like(picture.cell)
+            cell[new_state] = picture.cell
+            picture = Picture(picture.rows, cell)
+        return replace(self, pairs=pairs, rows=rows, r_mean=self.r_mean[order], initial=initial, picture=picture)
+
+    def shuffled(self, seed: int | np.random.Generator) -> TabularMDP:
+        """The same MDP with states, and actions state by state, renumbered at random."""
+        rng = np.random.default_rng(seed)
+        per_state, n_ids = np.diff(self.pairs.ptr), int(self.pairs.action.max()) + 1
+        actions = np.tile(np.arange(n_ids), (self.n_states, 1))
+        if (per_state == n_ids).all():
+            actions = rng.permuted(actions, axis=1)
+        return self.permute(rng.permutation(self.n_states).tolist(), actions)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save as ``.npz`` (no pickle), written aside and renamed."""
+        arrays = {
+            "pair_ptr": self.pairs.ptr, "action": self.pairs.action, "succ_ptr": self.rows.ptr,
+            "succ": self.rows.succ, "prob": self.rows.prob, "r_mean": self.r_mean, "initial": self.initial,
+        }  # fmt: skip
+        meta: dict[str, Any] = {
+            "state_names": self.pairs.state_names, "action_names": self.pairs.action_names, "name": self.name,
+            "reward_law": self.reward_law, "concentration": self.concentration, "reward_map": self.reward_map,
+        }  # fmt: skip
+        if self.picture is not None:
+            meta["picture"] = self.picture.rows
+            arrays["cell"] = self.picture.cell
+        save_npz(path, *FORMAT, arrays, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TabularMDP:
+        """Load what :meth:`save` saved; a damaged or foreign file gives a clear error."""
+        arrays, meta = load_npz(path, *FORMAT)
+        try:
+            names = {k: tuple(meta[k]) if meta[k] else None for k in ("state_names", "action_names")}
+            pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
+            rows = Rows(arrays["succ_ptr"], arrays["succ"], arrays["prob"])
+            picture = Picture(tuple(meta["picture"]), arrays["cell"]) if "picture" in meta else None
+            scale, shift = meta["reward_map"]
+            return cls(
+                pairs, rows, arrays["r_mean"], arrays["initial"], meta["reward_law"], meta["concentration"],
+                picture, (scale, shift), meta["name"],
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DamagedFile(f"{path} does not hold a valid MDP: {error}") from error
+
+    def __eq__(self, other: object) -> bool:
+        """Same pairs, laws, rewards, initial law, names and picture, to the last bit (the title aside)."""
+        if not isinstance(other, TabularMDP):
+            return NotImplemented
+        return (
+            self.pairs == other.pairs
+            and all(map(np.array_equal, self.rows, other.rows))
+            and np.array_equal(self.r_mean, other.r_mean)
+            and np.array_equal(self.initial, other.initial)
+            and (self.reward_law, self.reward_map) == (other.reward_law, other.reward_map)
+            and (self.reward_law != "beta" or self.concentration == other.concentration)
+            and _same_picture(self.picture, other.picture)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}, " if self.name else ""
+        low, high = self.r_mean.min(), self.r_mean.max()
+        return (
+            f"TabularMDP({title}S={self.n_states}, M={self.n_pairs}, successors={len(self.rows.succ)}, "
+            f"{self.reward_law} rewards in [{low:g}, {high:g}])"
+        )
+
+
+def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
+    """Map rewards affinely onto [0, 1]; returns them with (scale, shift): original = scale * mapped + shift.
+
+    >>> rescale_rewards([-1.0, 0.0, 3.0])
+    (array([0.  , 0.25, 1.  ]), (4.0, -1.0))
+    """
+    values = np.asarray(rewards, dtype=float)
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ValueError("rewards must be finite numbers, at least one")
+    low, high = float(values.min()), float(values.max())
+    scale = high - low or 1.0
+    return (values - low) / scale, (scale, low)
+
+
+def initial_law(initial: Any, pairs: Pairs) -> np.ndarray:
+    """A law over states from a state (number or name) or a vector of length S."""
+    n_states = pairs.n_states
+    if np.ndim(initial) == 0:
+        law = np.zeros(n_states)
+        law[pairs.state_number(initial)] = 1.0
+        return law
+    law = np.array(initial, dtype=float)
+    if law.shape != (n_states,):
+        raise ValueError(f"the initial law has shape {law.shape}, not ({n_states},)")
+    return law
+
+
+def _check(mdp: TabularMDP) -> None:
+    S, M, pairs = mdp.n_states, mdp.n_pairs, mdp.pairs
+    if mdp.rows.ptr.shape != (M + 1,) or mdp.rows.ptr[-1] != len(mdp.rows.succ) or len(pairs.state) != M:
+        raise ValueError("the table of successors does not match the pairs")
+    if mdp.r_mean.shape != (M,):
+        raise ValueError(f"there are {M} pairs and {mdp.r_mean.size} mean rewards")
+    bad = np.flatnonzero(~((mdp.r_mean >= 0) & (mdp.r_mean <= 1)))
+    if len(bad):
+        k = int(bad[0])
+        raise ValueError(
+            f"the mean reward of ({pairs.describe(k)}) is {mdp.r_mean[k]:g}, outside [0, 1]; "
+            "equirl.rescale_rewards maps rewards onto [0, 1]"
+        )
+    if not (np.isfinite(mdp.initial).all() and (mdp.initial >= 0).all() and abs(mdp.initial.sum() - 1) <= 1e-8):
+        raise ValueError(f"the initial law is not a law: it sums to {mdp.initial.sum():.10g}")
+    if mdp.reward_law not in REWARD_LAWS:
+        raise ValueError(unknown_name("reward law", mdp.reward_law, REWARD_LAWS))
+    if not 0 < mdp.concentration < np.inf:
+        raise ValueError(f"concentration must be positive and finite, not {mdp.concentration}")
+    for kind, names, least in (("state", pairs.state_names, S), ("action", pairs.action_names, pairs.action.max() + 1)):
+        if names is not None and len(names) < least:
+            raise ValueError(f"{len(names)} {kind} names for {least} {kind}s")
+        if names is not None and len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"two {kind}s are named {twice!r}")
+    if mdp.picture is not None and mdp.picture.cell.shape != (S, 2):
+        raise ValueError(f"the picture places {len(mdp.picture.cell)} states, the MDP has {S}")
+
+
+def _same_picture(one: Picture | None, two: Picture | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return one.rows == two.rows and np.array_equal(one.cell, two.cell)
+
+
+def _permutation(what: str, order: Any, size: int) -> np.ndarray:
+    if order is None:
+        return np.arange(size)
+    order = np.asarray(order)
+    if order.shape != (size,) or not np.array_equal(np.sort(order), np.arange(size)):
+        raise ValueError(f"{what} must be a permutation of 0 .. {size - 1}")
+    return order
+
+
+def _renamed(names: tuple[str, ...] | None, place: np.ndarray) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    new = list(names)
+    for old, name in enumerate(names[: len(place)]):
+        new[place[old]] = name
+    return tuple(new)

@@ -1,0 +1,18 @@
+"""Answers to a wrong name: what was asked, the nearest right one, all of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """A message for a name that is not there.
+
+    >>> unknown_name("learner", "cucrl", ["ucrl2-l", "c-ucrl"])
+    "unknown learner 'cucrl'; did you mean 'c-ucrl'? Known: c-ucrl, ucrl2-l"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"unknown {kind} {name!r}{hint} Known: {', '.join(names)}"
