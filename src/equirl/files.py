@@ -53,9 +53,7 @@ def save_npz(
     return write_aside(path, buffer.getvalue())
 
 
-def load_npz(
-    path: str | os.PathLike[str], kind: str, version: int
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
     try:
         with np.load(path, allow_pickle=False) as file:
