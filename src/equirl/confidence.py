@@ -11,10 +11,28 @@ Levels d are handled as ``log_level = log(d)``, so that delta / (3 M) never unde
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from equirl.compiling import kernel
+
+
+class ConfidenceSet(NamedTuple):
+    """Plausible models, pair by pair: laws within ``p_radius`` (L1) of a row, means in [r_lower, r_upper].
+
+    A row may hold no successors where its radius is 2 (the law is free). ``spare`` masses belong to the law but are
+    placed on no state yet; planning gives them to the best unobserved states.
+    """
+
+    ptr: np.ndarray  # (M + 1,)
+    succ: np.ndarray  # (nnz,)
+    prob: np.ndarray  # (nnz,)
+    p_radius: np.ndarray  # (M,)
+    r_lower: np.ndarray  # (M,) in [0, 1]
+    r_upper: np.ndarray  # (M,) in [0, 1]
+    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
+    spare: np.ndarray
 
 
 @kernel
@@ -70,3 +88,20 @@ def hoeffding_radius(visits: np.ndarray, log_level: float) -> np.ndarray:
     out = np.empty(len(visits))
     _fill_hoeffding(visits, log_level, out)
     return out
+
+
+def jaksch_law_radius(visits: np.ndarray, n_states: int, n_actions: int, t: int, log_level: float) -> np.ndarray:
+    """UCRL2's L1 radius at time t: sqrt(14 S log(2 A t / d) / max(1, N)), A the largest number of actions."""
+    return np.sqrt(14 * n_states * (math.log(2.0 * n_actions * t) - log_level) / np.maximum(1, visits))
+
+
+def jaksch_mean_radius(visits: np.ndarray, n_pairs: int, t: int, log_level: float) -> np.ndarray:
+    """UCRL2's radius of a mean at time t: sqrt(7 log(2 M t / d) / (2 max(1, N)))."""
+    return np.sqrt(7 * (math.log(2.0 * n_pairs * t) - log_level) / (2 * np.maximum(1, visits)))
+
+
+def share_weighted(radius: np.ndarray, visits: np.ndarray, label: np.ndarray, n_classes: int) -> np.ndarray:
+    """The theory's radius of a class, by pair: sum over c of N radius_N / n(c) (equations 6 and 7)."""
+    weighted = np.bincount(label, weights=visits * radius, minlength=n_classes)
+    total = np.bincount(label, weights=visits, minlength=n_classes)
+    return np.divide(weighted, total, out=np.full(n_classes, 2.0), where=total > 0)[label]

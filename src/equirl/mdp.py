@@ -8,16 +8,17 @@ action, and M is their number. Laws are kept as sparse rows by pair, so memory i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.building import Rows, read_arrays, read_pairs, rows_from_triplets
+from equirl.building import ROW_TOLERANCE, Rows, checked_rows, read_arrays, read_pairs
 from equirl.files import DamagedFile, load_npz, save_npz
 from equirl.naming import unknown_name
-from equirl.pairs import Pairs
+from equirl.pairs import Pairs, frozen
+from equirl.renumbering import Renumbering, by_state, permutation, random_numbers, renumber_rows, restriction
 
 REWARD_LAWS = ("deterministic", "bernoulli", "beta")
 FORMAT = "equirl-mdp", 1
@@ -52,10 +53,13 @@ class TabularMDP:
     name: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", checked_rows(self.pairs, self.rows))
+        for field in ("r_mean", "initial"):
+            object.__setattr__(self, field, frozen(field, getattr(self, field), float))
+        if self.picture is not None:
+            cell = frozen("picture.cell", self.picture.cell, np.int64)
+            object.__setattr__(self, "picture", Picture(tuple(self.picture.rows), cell))
         _check(self)
-        arrays = (self.pairs.ptr, self.pairs.action, *self.rows, self.r_mean, self.initial)
-        for array in arrays + ((self.picture.cell,) if self.picture else ()):
-            array.setflags(write=False)
 
     @classmethod
     def from_arrays(cls, transitions: Any, rewards: Any, initial: Any = 0, **extras: Any) -> TabularMDP:
@@ -67,34 +71,28 @@ class TabularMDP:
         >>> TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]).n_pairs
         2
         """
+        names, extras = _extras(extras)
         pairs, rows, means = read_arrays(transitions, rewards)
-        return cls._assemble(pairs, rows, means, initial, extras)
+        return cls._assemble(replace(pairs, **names), rows, means, initial, extras)
 
     @classmethod
     def from_pairs(
         cls,
-        pairs: Iterable[tuple[int, int, Mapping[int, float], float]],
+        pairs: Iterable[tuple[Any, Any, Mapping[Any, float], float]],
         n_states: int,
         initial: Any = 0,
         **extras: Any,
     ) -> TabularMDP:
-        """An MDP from (state, action, {next: probability}, mean_reward); actions may differ by state and keep their ids.
+        """An MDP from (state, action, {next: probability}, mean_reward); actions may differ by state, and keep ids.
 
-        Keywords as for :meth:`from_arrays`.
+        Keywords as for :meth:`from_arrays`; where they name states or actions, ``pairs`` may use the names.
         """
-        if n_states < 1:
-            raise ValueError(f"n_states must be at least 1, not {n_states}")
-        return cls._assemble(*read_pairs(pairs, n_states), initial, extras)
+        names, extras = _extras(extras)
+        return cls._assemble(*read_pairs(pairs, n_states, **names), initial, extras)
 
     @classmethod
     def _assemble(cls, pairs: Pairs, rows: Rows, means: np.ndarray, initial: Any, extras: dict[str, Any]) -> TabularMDP:
-        known = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name")
-        for key in extras:
-            if key not in known:
-                raise TypeError(unknown_name("keyword", key, known))
-        names: dict[str, Any] = {key: tuple(map(str, extras[key])) for key in known[:2] if extras.get(key) is not None}
-        extras = {key: value for key, value in extras.items() if key not in known[:2]}
-        return cls(replace(pairs, **names), rows, np.array(means), initial_law(initial, pairs), **extras)
+        return cls(pairs, rows, means, initial_law(initial, pairs), **extras)
 
     @property
     def n_states(self) -> int:
@@ -125,60 +123,53 @@ class TabularMDP:
         Costs S * A * S numbers: for small MDPs and other libraries.
         """
         S, A = self.n_states, self.n_actions
-        if not (np.diff(self.pairs.ptr) == A).all() or not (self.pairs.action.reshape(S, A) == np.arange(A)).all():
+        if not self.pairs.is_uniform:
             raise ValueError("states differ in their actions; dense arrays need actions 0 .. A-1 in every state")
         dense = np.zeros((self.n_pairs, S))
         dense[np.repeat(np.arange(self.n_pairs), np.diff(self.rows.ptr)), self.rows.succ] = self.rows.prob
         return dense.reshape(S, A, S), self.r_mean.reshape(S, A).copy()
 
-    def permute(self, states: Sequence[int] | None = None, actions: Any = None) -> TabularMDP:
-        """The same MDP with state s renumbered ``states[s]`` and action a ``actions[a]`` (or ``actions[s][a]``).
+    def permute(self, states: Any = None, actions: Any = None) -> TabularMDP:
+        """The same MDP with state s renumbered ``states[s]`` and action a ``actions[a]``.
+
+        ``actions`` may also list, for each state, the new ids of its actions (its ids among themselves); action
+        names, which would then mean something else in each state, are dropped.
 
         >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
         >>> mdp.permute(states=[1, 0]).law(1, 0)
         {0: 0.5, 1: 0.5}
         """
-        S, old = self.n_states, self.pairs
-        new_state = _permutation("states", states, S)
-        n_ids = int(old.action.max()) + 1
-        if actions is not None and np.ndim(actions) == 2:
-            by_state = np.stack([_permutation(f"actions of state {s}", row, n_ids) for s, row in enumerate(actions)])
-            if len(by_state) != S:
-                raise ValueError(f"actions has {len(by_state)} rows, one per state would be {S}")
-            new_action, same_names = by_state[old.state, old.action], False
-        else:
-            new_id = _permutation("actions", actions, n_ids)
-            new_action, same_names = new_id[old.action], True
-        order = np.lexsort((new_action, new_state[old.state]))  # old pair at each new place
-        per_state = np.empty(S, np.int64)
-        per_state[new_state] = np.diff(old.ptr)
-        pairs = Pairs(
-            np.concatenate([[0], np.cumsum(per_state)]),
-            new_action[order],
-            _renamed(old.state_names, new_state),
-            _renamed(old.action_names, new_id) if same_names else None,
-        )
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        pair = np.repeat(place, np.diff(self.rows.ptr))
-        rows = rows_from_triplets(pairs, pair, new_state[self.rows.succ], self.rows.prob)
-        initial = np.empty(S)
-        initial[new_state] = self.initial
-        picture = self.picture
-        if picture is not None:
-            cell = np.empty_like(picture.cell)
-            cell[new_state] = picture.cell
-            picture = Picture(picture.rows, cell)
-        return replace(self, pairs=pairs, rows=rows, r_mean=self.r_mean[order], initial=initial, picture=picture)
+        return self._renumbered(permutation(self.pairs, states, actions))
 
     def shuffled(self, seed: int | np.random.Generator) -> TabularMDP:
         """The same MDP with states, and actions state by state, renumbered at random."""
-        rng = np.random.default_rng(seed)
-        per_state, n_ids = np.diff(self.pairs.ptr), int(self.pairs.action.max()) + 1
-        actions = np.tile(np.arange(n_ids), (self.n_states, 1))
-        if (per_state == n_ids).all():
-            actions = rng.permuted(actions, axis=1)
-        return self.permute(rng.permutation(self.n_states).tolist(), actions)
+        return self.permute(*random_numbers(self.pairs, np.random.default_rng(seed)))
+
+    def reachable(self) -> np.ndarray:
+        """(S,) which states can be reached from the initial law under some actions."""
+        seen = self.initial > 0
+        front = np.flatnonzero(seen)
+        while len(front):
+            after = [self.rows.succ[slice(*self.rows.ptr[self.pairs.ptr[[s, s + 1]]])] for s in front]
+            succ = np.unique(np.concatenate(after))
+            front = succ[~seen[succ]]
+            seen[front] = True
+        return seen
+
+    def restrict_to_reachable(self) -> TabularMDP:
+        """The MDP of the reachable states alone, each named by its old name or number.
+
+        >>> TabularMDP.from_pairs([(0, 0, {0: 1}, 0), (1, 0, {0: 1}, 0)], 2).restrict_to_reachable().n_states
+        1
+        """
+        return self._renumbered(restriction(self.pairs, self.reachable()))
+
+    def _renumbered(self, way: Renumbering) -> TabularMDP:
+        picture = self.picture and Picture(self.picture.rows, by_state(self.picture.cell, way))
+        return replace(
+            self, pairs=way.pairs, rows=renumber_rows(self.rows, way), r_mean=self.r_mean[way.source],
+            initial=by_state(self.initial, way), picture=picture,
+        )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save as ``.npz`` (no pickle), written aside and renamed."""
@@ -264,10 +255,18 @@ def initial_law(initial: Any, pairs: Pairs) -> np.ndarray:
     return law
 
 
+def _extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of the makers, as names of states and actions and the rest."""
+    known = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name")
+    for key in extras:
+        if key not in known:
+            raise TypeError(unknown_name("keyword", key, known))
+    names = {key: tuple(map(str, extras[key])) for key in known[:2] if extras.get(key) is not None}
+    return names, {key: value for key, value in extras.items() if key not in known[:2]}
+
+
 def _check(mdp: TabularMDP) -> None:
     S, M, pairs = mdp.n_states, mdp.n_pairs, mdp.pairs
-    if mdp.rows.ptr.shape != (M + 1,) or mdp.rows.ptr[-1] != len(mdp.rows.succ) or len(pairs.state) != M:
-        raise ValueError("the table of successors does not match the pairs")
     if mdp.r_mean.shape != (M,):
         raise ValueError(f"there are {M} pairs and {mdp.r_mean.size} mean rewards")
     bad = np.flatnonzero(~((mdp.r_mean >= 0) & (mdp.r_mean <= 1)))
@@ -277,18 +276,20 @@ def _check(mdp: TabularMDP) -> None:
             f"the mean reward of ({pairs.describe(k)}) is {mdp.r_mean[k]:g}, outside [0, 1]; "
             "equirl.rescale_rewards maps rewards onto [0, 1]"
         )
-    if not (np.isfinite(mdp.initial).all() and (mdp.initial >= 0).all() and abs(mdp.initial.sum() - 1) <= 1e-8):
-        raise ValueError(f"the initial law is not a law: it sums to {mdp.initial.sum():.10g}")
+    if mdp.initial.shape != (S,):
+        raise ValueError(f"the initial law has shape {mdp.initial.shape}, not ({S},)")
+    bad = np.flatnonzero(~(np.isfinite(mdp.initial) & (mdp.initial >= 0)))
+    if len(bad):
+        raise ValueError(f"the initial law gives state {bad[0]} the probability {mdp.initial[bad[0]]}")
+    if abs(mdp.initial.sum() - 1) > ROW_TOLERANCE:
+        raise ValueError(f"the initial law sums to {mdp.initial.sum():.10g}, not 1")
     if mdp.reward_law not in REWARD_LAWS:
         raise ValueError(unknown_name("reward law", mdp.reward_law, REWARD_LAWS))
-    if not 0 < mdp.concentration < np.inf:
-        raise ValueError(f"concentration must be positive and finite, not {mdp.concentration}")
-    for kind, names, least in (("state", pairs.state_names, S), ("action", pairs.action_names, pairs.action.max() + 1)):
-        if names is not None and len(names) < least:
-            raise ValueError(f"{len(names)} {kind} names for {least} {kind}s")
-        if names is not None and len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"two {kind}s are named {twice!r}")
+    if not isinstance(mdp.concentration, int | float) or not 0 < mdp.concentration < np.inf:
+        raise ValueError(f"concentration must be a positive, finite number, not {mdp.concentration!r}")
+    scale, shift = mdp.reward_map
+    if not (0 < scale < np.inf and np.isfinite(shift)):
+        raise ValueError(f"reward_map must be (scale, shift) with a positive scale, not {mdp.reward_map}")
     if mdp.picture is not None and mdp.picture.cell.shape != (S, 2):
         raise ValueError(f"the picture places {len(mdp.picture.cell)} states, the MDP has {S}")
 
@@ -297,21 +298,3 @@ def _same_picture(one: Picture | None, two: Picture | None) -> bool:
     if one is None or two is None:
         return one is two
     return one.rows == two.rows and np.array_equal(one.cell, two.cell)
-
-
-def _permutation(what: str, order: Any, size: int) -> np.ndarray:
-    if order is None:
-        return np.arange(size)
-    order = np.asarray(order)
-    if order.shape != (size,) or not np.array_equal(np.sort(order), np.arange(size)):
-        raise ValueError(f"{what} must be a permutation of 0 .. {size - 1}")
-    return order
-
-
-def _renamed(names: tuple[str, ...] | None, place: np.ndarray) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    new = list(names)
-    for old, name in enumerate(names[: len(place)]):
-        new[place[old]] = name
-    return tuple(new)

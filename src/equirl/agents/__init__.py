@@ -1,0 +1,200 @@
+"""Learners by name. A new one is a row here, or a file with its parts and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from equirl.agents.baselines import FixedLearner
+from equirl.agents.beliefs import Knowledge
+from equirl.agents.optimistic import OptimisticLearner
+from equirl.agents.settings import Settings
+from equirl.similarity import Profiles
+from equirl.mdp import TabularMDP
+from equirl.naming import unknown_name
+from equirl.pairs import Pairs
+from equirl.partition import Partition
+from equirl.pooling import tie_groups
+
+Agent = OptimisticLearner | FixedLearner
+
+_PLANNING = ("delta", "action_ties", "warm_start", "max_sweeps")
+_CLUSTERING = ("balance", "ties", "merge_rule", "priority", "stopping")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A learner: what it is, the settings that define it, and those a user may set."""
+
+    description: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    open: tuple[str, ...] = ()
+    rewards: tuple[str, ...] = ("per_class", "per_pair", "known")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keywords a user may set."""
+        return (*self.open, "rewards") if self.open else ()
+
+
+_ESTIMATED = {"structure": "estimated", "rewards": "per_pair", "stopping": "either"}
+_OWN_MEANS = ("per_pair", "known")
+
+AGENTS: dict[str, Recipe] = {
+    "ucrl2": Recipe("UCRL2 (Jaksch et al. 2010)", {"bounds": "jaksch"}, _PLANNING, _OWN_MEANS),
+    "ucrl2-l": Recipe("UCRL2 with Laplace bounds; knows nothing of classes", {}, _PLANNING, _OWN_MEANS),
+    "c-ucrl-c-sigma": Recipe(
+        "C-UCRL(C,sigma): told the classes and the profiles",
+        {"structure": "profiles", "rewards": "per_class", "stopping": "class"},
+        (*_PLANNING, "stopping"),
+    ),
+    "c-ucrl-c": Recipe(
+        "C-UCRL(C): told the classes, estimates the profiles",
+        {"structure": "classes", "rewards": "per_class", "stopping": "either"},
+        (*_PLANNING, *_CLUSTERING, "pooling"),
+    ),
+    "c-ucrl": Recipe(
+        "C-UCRL: told nothing, estimates classes and profiles", _ESTIMATED, (*_PLANNING, *_CLUSTERING, "radius")
+    ),
+    "c-ucrl-published": Recipe(
+        "C-UCRL with the unstated choices of the published program",
+        {
+            **_ESTIMATED, "rewards": "per_class", "merge_rule": "balanced", "ties": "index",
+            "action_ties": "first", "stopping": "class", "priority": "index",
+        },
+        (*_PLANNING, *_CLUSTERING, "radius"),
+    ),
+    "random": Recipe("plays uniformly at random"),
+    "optimal": Recipe("plays an optimal policy of the true MDP"),
+}  # fmt: skip
+
+
+def make_settings(name: str, **settings: Any) -> Settings | None:
+    """The validated settings of a learner; None for the baselines, which have none.
+
+    >>> make_settings("c-ucrl", balance=2.0).stopping
+    'either'
+    """
+    recipe = _recipe(name)
+    for key in settings:
+        if key not in recipe.keys:
+            if not recipe.keys:
+                raise TypeError(f"learner {name!r} has no settings; {key!r} was given")
+            raise TypeError(f"for {name!r}: " + unknown_name("setting", key, recipe.keys))
+    if not recipe.open:
+        return None
+    chosen = Settings(**{**recipe.defaults, **settings})
+    if chosen.rewards not in recipe.rewards:
+        raise ValueError(f"{name!r} pools no rewards: rewards must be one of {', '.join(recipe.rewards)}")
+    return chosen
+
+
+def make_agent(
+    name: str,
+    n_states: int,
+    n_actions: int | Sequence[int],
+    seed: int | np.random.SeedSequence = 0,
+    *,
+    classes: Partition | Sequence[int] | None = None,
+    profiles: Profiles | None = None,
+    mean_rewards: Sequence[float] | None = None,
+    reward_range: tuple[float, float] = (0.0, 1.0),
+    **settings: Any,
+) -> Agent:
+    """A learner to drive step by step with ``act`` and ``observe``, or to hand to ``simulate``.
+
+    ``n_actions``: an integer, or one per state. ``classes``, ``profiles`` (``equirl.profiles(mdp)``) and
+    ``mean_rewards`` (one per pair) where the learner is told them. ``reward_range``: the scale of the rewards that
+    ``observe`` will be given.
+
+    >>> agent = make_agent("ucrl2-l", n_states=3, n_actions=2, seed=0)
+    >>> action = agent.act(0)
+    >>> agent.observe(0, action, 0.5, 1)
+    >>> agent.t
+    2
+    """
+    if name == "optimal":
+        raise ValueError("'optimal' needs the true MDP: use simulate(mdp, 'optimal', ...) or agent_for(mdp, 'optimal')")
+    pairs = Pairs.uniform(n_states, n_actions)
+    if classes is not None and not isinstance(classes, Partition):
+        classes = Partition.from_labels(np.asarray(classes))
+    means = None if mean_rewards is None else np.asarray(mean_rewards, dtype=float)
+    low, high = reward_range
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(f"reward_range must be (low, high) with low < high, not {reward_range!r}")
+    told = Knowledge(classes, profiles, None, means)
+    return _build(name, pairs, told, seed, settings, (float(high - low), float(low)))
+
+
+def agent_for(mdp: TabularMDP, name: str, seed: int | np.random.SeedSequence = 0, **settings: Any) -> Agent:
+    """A learner for ``mdp`` that is told what it is entitled to: classes, profiles or means of the MDP itself."""
+    from equirl.equivalence import equivalence_classes, profiles
+    from equirl.solving import solve
+
+    _recipe(name)
+    if name == "optimal":
+        make_settings(name, **settings)
+        return FixedLearner(name, mdp.pairs, _seed(seed), solve(mdp).policy_pair)
+    chosen = make_settings(name, **settings)
+    structure = chosen.structure if chosen else "none"
+    told = Knowledge(
+        equivalence_classes(mdp) if structure in ("profiles", "classes") else None,
+        profiles(mdp) if structure == "profiles" else None,
+        None,
+        mdp.r_mean if chosen and chosen.rewards == "known" else None,
+    )
+    return _build(name, mdp.pairs, told, seed, settings, (1.0, 0.0))
+
+
+def _build(
+    name: str,
+    pairs: Pairs,
+    told: Knowledge,
+    seed: int | np.random.SeedSequence,
+    settings: dict[str, Any],
+    reward_map: tuple[float, float],
+) -> Agent:
+    chosen = make_settings(name, **settings)
+    if chosen is None:
+        return FixedLearner(name, pairs, _seed(seed))
+    told = told._replace(tie=tie_groups(told.profiles) if told.profiles is not None else None)
+    _check_told(name, chosen, told, pairs)
+    return OptimisticLearner(name, pairs, chosen, told, _seed(seed), reward_map)
+
+
+def _check_told(name: str, settings: Settings, told: Knowledge, pairs: Pairs) -> None:
+    wanted = {
+        "classes": settings.structure in ("profiles", "classes"),
+        "profiles": settings.structure == "profiles",
+        "mean_rewards": settings.rewards == "known",
+    }
+    for what, needed in wanted.items():
+        given = getattr(told, what) is not None
+        if needed and not given:
+            raise ValueError(f"{name!r} with these settings must be told {what}: give {what}=...")
+        if given and not needed:
+            raise ValueError(f"{name!r} with these settings makes no use of {what}; leave it out")
+    if told.classes is not None and len(told.classes.label) != pairs.n_pairs:
+        raise ValueError(f"the classes label {len(told.classes.label)} pairs, the problem has {pairs.n_pairs}")
+    if told.profiles is not None and len(told.profiles.ptr) != pairs.n_pairs + 1:
+        raise ValueError(f"the profiles describe {len(told.profiles.ptr) - 1} pairs, the problem has {pairs.n_pairs}")
+    if told.mean_rewards is not None:
+        means = told.mean_rewards
+        if means.shape != (pairs.n_pairs,):
+            raise ValueError(f"mean_rewards has shape {means.shape}, not ({pairs.n_pairs},)")
+        bad = np.flatnonzero(~((means >= 0) & (means <= 1)))
+        if len(bad):
+            raise ValueError(f"the mean reward of ({pairs.describe(int(bad[0]))}) is {means[bad[0]]}, outside [0, 1]")
+
+
+def _recipe(name: str) -> Recipe:
+    if name not in AGENTS:
+        raise ValueError(unknown_name("learner", name, AGENTS))
+    return AGENTS[name]
+
+
+def _seed(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
+    return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)

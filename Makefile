@@ -1,0 +1,31 @@
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: setup paper test lint bench docs clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch .venv/ready
+
+paper: setup
+	$(BIN)/equirl paper
+
+test: setup
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/equirl bench
+
+docs: setup
+	$(BIN)/python docs/build.py
+
+clean:
+	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

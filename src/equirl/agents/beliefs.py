@@ -1,0 +1,117 @@
+"""From counts to the set of plausible models: structure, pooling and radii (SPEC section 4), each level once."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.agents.settings import Settings
+from equirl.clustering import merge_pairs
+from equirl.confidence import (
+    ConfidenceSet,
+    hoeffding_radius,
+    jaksch_law_radius,
+    jaksch_mean_radius,
+    share_weighted,
+    weissman_radius,
+)
+from equirl.counts import Snapshot
+from equirl.pairs import Pairs
+from equirl.partition import Partition
+from equirl.pooling import Estimates, estimate, pool, pool_known
+from equirl.similarity import Profiles
+
+
+class Knowledge(NamedTuple):
+    """What a learner is told before it starts."""
+
+    classes: Partition | None = None
+    profiles: Profiles | None = None
+    tie: np.ndarray | None = None  # groups of equal positions in the known profiles
+    mean_rewards: np.ndarray | None = None  # (M,)
+
+
+class Grouping(NamedTuple):
+    """Which pairs are pooled now."""
+
+    label: np.ndarray  # (M,) int64
+    n_classes: int
+
+
+def form_groups(
+    settings: Settings, told: Knowledge, seen: Snapshot, n_states: int, priority: np.ndarray | None
+) -> Grouping:
+    """Structure: none, as told, or estimated by ApproxEquivalence (inside known classes for balanced C-UCRL(C))."""
+    M = len(seen.visits)
+    if settings.structure == "none":
+        return Grouping(np.arange(M), M)
+    balanced = settings.structure == "classes" and settings.pooling == "balanced"
+    if settings.structure == "estimated" or balanced:
+        pooled_rewards = settings.structure == "estimated" and settings.rewards == "per_class"
+        label, n_classes = merge_pairs(
+            seen.visits, seen.ptr, seen.count, n_states,
+            delta=settings.delta, balance=settings.balance, radius=settings.radius, merge_rule=settings.merge_rule,
+            r_sum=seen.r_sum if pooled_rewards else None, priority=priority,
+            known=told.classes.label if balanced and told.classes is not None else None,
+        )  # fmt: skip
+        return Grouping(label, n_classes)
+    assert told.classes is not None
+    return Grouping(told.classes.label, told.classes.n_classes)
+
+
+def estimate_models(
+    settings: Settings, told: Knowledge, pairs: Pairs, seen: Snapshot, groups: Grouping, t: int
+) -> tuple[Estimates, ConfidenceSet]:
+    """Pool over the groups and draw the radii around what comes out, at time t."""
+    label, n_classes = groups
+    pool_rewards = settings.rewards == "per_class"
+    if settings.structure == "none":
+        estimates = estimate(seen)
+    elif settings.structure == "profiles":
+        assert told.profiles is not None
+        assert told.tie is not None
+        estimates = pool_known(seen, label, n_classes, told.profiles, told.tie, pool_rewards=pool_rewards)
+    else:
+        estimates = pool(seen, label, n_classes, pairs.n_states, ties=settings.ties, pool_rewards=pool_rewards)
+
+    p_radius, r_radius = _radii(settings, pairs, seen, estimates, groups, t)
+    p_radius[estimates.samples == 0] = 2.0  # also where S = 1: an empty row is read as free
+    if told.mean_rewards is not None:
+        estimates, r_radius = estimates._replace(r_hat=told.mean_rewards), np.zeros(pairs.n_pairs)
+    r_hat = estimates.r_hat
+    return estimates, ConfidenceSet(
+        estimates.ptr, estimates.succ, estimates.prob, p_radius,
+        np.maximum(r_hat - r_radius, 0.0), np.minimum(r_hat + r_radius, 1.0), estimates.spare_ptr, estimates.spare,
+    )  # fmt: skip
+
+
+def _radii(
+    settings: Settings, pairs: Pairs, seen: Snapshot, estimates: Estimates, groups: Grouping, t: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """L1 radii of the laws and radii of the means: the table of SPEC section 4."""
+    S, M, C = pairs.n_states, pairs.n_pairs, groups.n_classes
+    if settings.bounds == "jaksch":
+        log_delta = math.log(settings.delta)
+        law = jaksch_law_radius(seen.visits, S, pairs.n_actions, t, log_delta)
+        return law, jaksch_mean_radius(seen.visits, M, t, log_delta)
+
+    by_class = settings.structure == "classes" and settings.pooling == "class"
+    estimated = settings.structure == "estimated" or (settings.structure == "classes" and not by_class)
+    theory = settings.structure == "estimated" and settings.radius == "theory"
+    if settings.structure == "none" or theory:
+        shares = M
+    elif estimated:
+        shares = 3 * M
+    else:
+        shares = C
+    log_level = math.log(settings.delta) - math.log(shares)
+    if by_class or theory:
+        own = weissman_radius(seen.visits, S, log_level)
+        law = share_weighted(own, seen.visits, groups.label, C)
+    else:
+        law = weissman_radius(estimates.samples, S, log_level)
+    if settings.rewards != "per_class":
+        log_level = math.log(settings.delta) - math.log(3 * M if estimated else M)
+    return law, hoeffding_radius(estimates.r_samples, log_level)

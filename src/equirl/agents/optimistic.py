@@ -1,0 +1,234 @@
+"""The optimistic learner: UCRL2, UCRL2-L and every C-UCRL are values of it.
+
+Episodes k = 1, 2, ...: at t_k the counts become estimates (pooled over whatever structure the learner has), estimates
+and radii become a set of plausible models, extended value iteration finds the best policy in the best of them, and
+that policy is played until the pair, or the class, about to be played has doubled its visits.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equirl.agents.beliefs import Grouping, Knowledge, estimate_models, form_groups
+from equirl.agents.settings import Settings
+from equirl.confidence import ConfidenceSet
+from equirl.counts import Counts, Snapshot
+from equirl.pairs import Pairs
+from equirl.partition import Partition
+from equirl.planning import Plan, extended_value_iteration, gain_bounds
+from equirl.pooling import Estimates
+
+UNLIMITED = np.iinfo(np.int64).max // 2
+
+
+class Episode(NamedTuple):
+    """One episode: what the learner thought at its start, and how many visits are left before it ends."""
+
+    start: int  # t_k
+    seen: Snapshot
+    groups: Grouping
+    estimates: Estimates
+    models: ConfidenceSet
+    plan: Plan
+    pair_left: np.ndarray  # (M,) int64
+    class_left: np.ndarray  # (C,) int64
+
+
+class OptimisticLearner:
+    """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
+
+    def __init__(
+        self,
+        name: str,
+        pairs: Pairs,
+        settings: Settings,
+        told: Knowledge,
+        seed: np.random.SeedSequence,
+        reward_map: tuple[float, float] = (1.0, 0.0),
+    ) -> None:
+        self.name, self.pairs, self.settings, self.told, self.reward_map = name, pairs, settings, told, reward_map
+        self.tie_rng, self.priority_rng = (np.random.default_rng(child) for child in seed.spawn(2))
+        self.counts = Counts(pairs.n_pairs)
+        self.t = 1
+        self.episode: Episode | None = None
+        self.episode_starts: list[int] = []
+        self.n_unconverged = 0
+        self.pending: tuple[int, float] | None = None  # a pair whose successor is the state after the restart
+
+    # --- deciding
+
+    def act(self, state: object) -> int:
+        """The action to play in ``state`` (a number or a name); starts a new episode where the rule fires."""
+        s = self.pairs.state_number(state)
+        if self.pending is not None:
+            pair, reward = self.pending
+            self.pending = None
+            self._learn(pair, reward, s)
+        return int(self.pairs.action[self.ready(s).plan.policy[s]])
+
+    def ready(self, state: int) -> Episode:
+        """The current episode, or a new one where the rule fires for the pair about to be played in ``state``."""
+        episode = self.episode
+        if episode is not None:
+            pair = episode.plan.policy[state]
+            if episode.pair_left[pair] > 0 and episode.class_left[episode.groups.label[pair]] > 0:
+                return episode
+        return self._start_episode()
+
+    def _start_episode(self) -> Episode:
+        settings, S = self.settings, self.pairs.n_states
+        seen = self.counts.snapshot()
+        priority = self.priority_rng.permutation(self.pairs.n_pairs) if self._draws_priority() else None
+        groups = form_groups(settings, self.told, seen, S, priority)
+        estimates, models = estimate_models(settings, self.told, self.pairs, seen, groups, self.t)
+
+        coin = self.tie_rng.random(S) if settings.action_ties == "random" else None
+        warm = self.episode.plan.bias if settings.warm_start and self.episode is not None else None
+        plan = extended_value_iteration(
+            self.pairs.ptr, models, 1 / math.sqrt(self.t), coin=coin, start=warm, max_sweeps=settings.max_sweeps
+        )
+        self.n_unconverged += not plan.converged
+
+        pair_left = np.full(self.pairs.n_pairs, UNLIMITED)
+        class_left = np.full(groups.n_classes, UNLIMITED)
+        if settings.stopping != "class":
+            pair_left = np.maximum(1, seen.visits)
+        if settings.stopping != "pair":
+            class_visits = np.zeros(groups.n_classes, np.int64)
+            np.add.at(class_visits, groups.label, seen.visits)
+            class_left = np.maximum(1, class_visits)
+        self.episode_starts.append(self.t)
+        self.episode = Episode(self.t, seen, groups, estimates, models, plan, pair_left, class_left)
+        return self.episode
+
+    def _draws_priority(self) -> bool:
+        clusters = self.settings.structure == "estimated" or (
+            self.settings.structure == "classes" and self.settings.pooling == "balanced"
+        )
+        return clusters and self.settings.priority == "random"
+
+    # --- learning
+
+    def observe(
+        self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
+    ) -> None:
+        """Learn one step. Nothing changes where the input is wrong.
+
+        ``terminated=True``: the process restarts, and the successor learned is the state next given to :meth:`act`.
+        After a truncation simply go on from the new state: the jump is not a transition and is not learned.
+        """
+        pair = self.pairs.index(state, action)
+        successor = self.pairs.state_number(next_state)
+        value = self._reward_in_unit(reward, pair)
+        if self.pending is not None:
+            raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
+        if terminated:
+            self.pending = pair, value
+        else:
+            self._learn(pair, value, successor)
+
+    def _reward_in_unit(self, reward: Any, pair: int) -> float:
+        scale, shift = self.reward_map
+        try:
+            value = (float(reward) - shift) / scale
+        except (TypeError, ValueError):
+            raise TypeError(f"the reward of ({self.pairs.describe(pair)}) is {reward!r}, not a number") from None
+        if not -1e-12 <= value <= 1 + 1e-12:  # NaN fails too
+            raise ValueError(
+                f"the reward of ({self.pairs.describe(pair)}) is {reward!r}, outside [{shift:g}, {shift + scale:g}]; "
+                "give make_agent(..., reward_range=(low, high)) for rewards on another scale"
+            )
+        return min(max(value, 0.0), 1.0)
+
+    def _learn(self, pair: int, reward: float, successor: int) -> None:
+        self.counts.record(pair, reward, successor)
+        self.t += 1
+        if self.episode is not None:
+            self.episode.pair_left[pair] -= 1
+            self.episode.class_left[self.episode.groups.label[pair]] -= 1
+
+    # --- telling
+
+    @property
+    def n_episodes(self) -> int:
+        return len(self.episode_starts)
+
+    @property
+    def current(self) -> Episode:
+        """The episode under way; an error before the first decision."""
+        if self.episode is None:
+            raise ValueError("the learner has not decided anything yet; call act(state) first")
+        return self.episode
+
+    @property
+    def partition(self) -> Partition:
+        """The classes in force: told, estimated, or one per pair."""
+        return Partition.from_labels(self.current.groups.label)
+
+    @property
+    def estimates(self) -> Estimates:
+        """Laws and means by pair, as pooled at the start of the episode."""
+        return self.current.estimates
+
+    @property
+    def models(self) -> ConfidenceSet:
+        """The plausible models: laws, L1 radii, bounds on the means."""
+        return self.current.models
+
+    @property
+    def plan(self) -> Plan:
+        """The optimistic plan being played."""
+        return self.current.plan
+
+    def greedy_policy(self) -> np.ndarray:
+        """What it would play without optimism: (S,) action ids, optimal in the estimates as they are now.
+
+        Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
+        """
+        seen = self.counts.snapshot()
+        groups = self.episode.groups if self.episode else form_groups(
+            self.settings, self.told, seen, self.pairs.n_states, None
+        )  # fmt: skip
+        estimates, models = estimate_models(self.settings, self.told, self.pairs, seen, groups, self.t)
+        return self.pairs.action[greedy_pairs(self.pairs, estimates, models, 1 / math.sqrt(self.t))]
+
+    def gain_bounds(self) -> tuple[float, float]:
+        """Certified bounds on the gain of the policy being played, on the event that the truth is plausible."""
+        episode = self.current
+        return gain_bounds(episode.models, episode.plan.policy, 1 / math.sqrt(episode.start))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save everything, generators included; ``equirl.load_agent`` restores it."""
+        from equirl.agents.saving import save_agent
+
+        save_agent(self, path)
+
+    def copy(self) -> OptimisticLearner:
+        """An independent twin in the same state, random generators included."""
+        return copy.deepcopy(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
+
+
+def greedy_pairs(pairs: Pairs, estimates: Estimates, models: ConfidenceSet, accuracy: float) -> np.ndarray:
+    """(S,) the best pair in each state of the estimated MDP itself: no radii, half the time staying (aperiodic)."""
+    M = pairs.n_pairs
+    known = estimates.samples > 0
+    size = np.where(known, np.diff(models.ptr), 0) + 1  # one more entry: staying
+    ptr = np.concatenate([[0], np.cumsum(size)])
+    succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
+    stay = ptr[1:] - 1
+    succ[stay], prob[stay] = pairs.state, np.where(known, 0.5, 1.0)
+    moves = np.ones(ptr[-1], bool)
+    moves[stay] = False
+    kept = np.repeat(known, np.diff(models.ptr))
+    succ[moves], prob[moves] = models.succ[kept], 0.5 * models.prob[kept]
+    means = np.where(known, estimates.r_hat, 0.0)
+    flat = ConfidenceSet(ptr, succ, prob, np.zeros(M), means, means, np.zeros(1, np.int64), np.zeros(0))
+    return extended_value_iteration(pairs.ptr, flat, accuracy, max_sweeps=10**4).policy

@@ -1,0 +1,133 @@
+"""A learner's state in one file, without pickle; restored, it goes on as if never stopped."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from equirl.agents import AGENTS, Agent
+from equirl.agents.baselines import FixedLearner
+from equirl.agents.beliefs import Grouping, Knowledge, estimate_models
+from equirl.agents.optimistic import Episode, OptimisticLearner
+from equirl.agents.settings import Settings
+from equirl.counts import Counts, Snapshot
+from equirl.files import DamagedFile, load_npz, save_npz
+from equirl.pairs import Pairs
+from equirl.partition import Partition
+from equirl.planning import Plan
+from equirl.pooling import tie_groups
+from equirl.similarity import Profiles
+
+FORMAT = "equirl-agent", 1
+
+
+def save_agent(agent: Agent, path: str | os.PathLike[str]) -> None:
+    """Save a learner: counts, the episode under way, settings, what it was told, its generators."""
+    pairs = agent.pairs
+    arrays: dict[str, np.ndarray] = {
+        "pair_ptr": pairs.ptr, "action": pairs.action, **_prefixed("now", agent.counts.snapshot()),
+        "episode_starts": np.array(agent.episode_starts, np.int64),
+    }  # fmt: skip
+    meta: dict[str, Any] = {
+        "name": agent.name, "t": agent.t, "n_unconverged": agent.n_unconverged,
+        "state_names": pairs.state_names, "action_names": pairs.action_names,
+    }  # fmt: skip
+    if isinstance(agent, FixedLearner):
+        meta["coins"] = agent.coins.bit_generator.state
+        if agent.policy is not None:
+            arrays["policy"] = agent.policy
+    else:
+        _add_optimistic(agent, arrays, meta)
+    save_npz(path, *FORMAT, arrays, meta)
+
+
+def load_agent(path: str | os.PathLike[str]) -> Agent:
+    """Load a learner saved with ``agent.save(path)``; a damaged or foreign file gives a clear error."""
+    arrays, meta = load_npz(path, *FORMAT)
+    try:
+        return _restore(arrays, meta)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DamagedFile(f"{path} does not hold a valid learner: {error}") from error
+
+
+def _add_optimistic(agent: OptimisticLearner, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
+    told = agent.told
+    meta |= {
+        "settings": agent.settings.as_dict(), "reward_map": agent.reward_map, "pending": agent.pending,
+        "tie_rng": agent.tie_rng.bit_generator.state, "priority_rng": agent.priority_rng.bit_generator.state,
+    }  # fmt: skip
+    if told.classes is not None:
+        arrays["classes"] = told.classes.label
+    if told.profiles is not None:
+        arrays |= _prefixed("profile", told.profiles)
+    if told.mean_rewards is not None:
+        arrays["mean_rewards"] = told.mean_rewards
+    if agent.episode is not None:
+        episode, plan = agent.episode, agent.episode.plan
+        meta["episode"] = {
+            "start": episode.start, "n_classes": episode.groups.n_classes, "gain": plan.gain,
+            "n_sweeps": plan.n_sweeps, "span": plan.span, "converged": plan.converged,
+        }  # fmt: skip
+        arrays |= _prefixed("then", episode.seen) | {
+            "label": episode.groups.label, "policy": plan.policy, "bias": plan.bias,
+            "pair_left": episode.pair_left, "class_left": episode.class_left,
+        }  # fmt: skip
+
+
+def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Agent:
+    names = {key: tuple(meta[key]) if meta[key] else None for key in ("state_names", "action_names")}
+    pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
+    if meta["name"] not in AGENTS:
+        raise ValueError(f"unknown learner {meta['name']!r}")
+    unused = np.random.SeedSequence(0)
+    agent: Agent
+    if "settings" in meta:
+        agent = _restore_optimistic(arrays, meta, pairs, unused)
+    else:
+        agent = FixedLearner(meta["name"], pairs, unused, arrays.get("policy"))
+        agent.coins.bit_generator.state = meta["coins"]
+    agent.counts = Counts.restore(_snapshot("now", arrays))
+    agent.t, agent.n_unconverged = meta["t"], meta["n_unconverged"]
+    agent.episode_starts = arrays["episode_starts"].tolist()
+    return agent
+
+
+def _restore_optimistic(
+    arrays: dict[str, np.ndarray], meta: dict[str, Any], pairs: Pairs, unused: np.random.SeedSequence
+) -> OptimisticLearner:
+    profiles = Profiles(*(arrays[f"profile_{f}"] for f in Profiles._fields)) if "profile_ptr" in arrays else None
+    told = Knowledge(
+        Partition.from_labels(arrays["classes"]) if "classes" in arrays else None,
+        profiles,
+        tie_groups(profiles) if profiles is not None else None,
+        arrays.get("mean_rewards"),
+    )
+    scale, shift = meta["reward_map"]
+    settings = Settings(**meta["settings"])
+    agent = OptimisticLearner(meta["name"], pairs, settings, told, unused, (scale, shift))
+    agent.tie_rng.bit_generator.state = meta["tie_rng"]
+    agent.priority_rng.bit_generator.state = meta["priority_rng"]
+    if meta["pending"] is not None:
+        pair, reward = meta["pending"]
+        agent.pending = pair, reward
+    if "episode" in meta:
+        told_then, seen = meta["episode"], _snapshot("then", arrays)
+        groups = Grouping(arrays["label"], told_then["n_classes"])
+        estimates, models = estimate_models(settings, told, pairs, seen, groups, told_then["start"])
+        plan = Plan(
+            arrays["policy"], told_then["gain"], arrays["bias"], told_then["n_sweeps"], told_then["span"],
+            told_then["converged"],
+        )  # fmt: skip
+        left = arrays["pair_left"], arrays["class_left"]
+        agent.episode = Episode(told_then["start"], seen, groups, estimates, models, plan, *left)
+    return agent
+
+
+def _prefixed(prefix: str, values: Any) -> dict[str, np.ndarray]:
+    return {f"{prefix}_{name}": array for name, array in values._asdict().items()}
+
+
+def _snapshot(prefix: str, arrays: dict[str, np.ndarray]) -> Snapshot:
+    return Snapshot(*(arrays[f"{prefix}_{name}"] for name in Snapshot._fields))

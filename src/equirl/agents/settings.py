@@ -1,0 +1,68 @@
+"""Settings of the optimistic learners: keywords in, one validated dataclass out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from equirl.naming import unknown_name
+
+STRUCTURES = ("none", "profiles", "classes", "estimated")
+CHOICES: dict[str, tuple[str, ...]] = {
+    "bounds": ("laplace", "jaksch"),
+    "rewards": ("per_class", "per_pair", "known"),
+    "ties": ("support", "optimistic", "index"),
+    "action_ties": ("random", "first"),
+    "merge_rule": ("balanced", "nearest"),
+    "radius": ("pooled", "theory"),
+    "pooling": ("balanced", "class"),
+    "stopping": ("pair", "class", "either"),
+    "priority": ("random", "index"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What makes one optimistic learner differ from another (SPEC section 7)."""
+
+    structure: str = "none"  # what is known of the classes: nothing, classes and profiles, classes, or estimated
+    bounds: str = "laplace"
+    delta: float = 0.05
+    balance: float = 4.0  # alpha
+    rewards: str = "per_pair"
+    ties: str = "support"
+    action_ties: str = "random"
+    merge_rule: str = "balanced"
+    radius: str = "pooled"
+    pooling: str = "balanced"
+    stopping: str = "pair"
+    priority: str = "random"
+    warm_start: bool = False
+    max_sweeps: int = 10**5
+
+    def __post_init__(self) -> None:
+        for key, choices in CHOICES.items():
+            if getattr(self, key) not in choices:
+                raise ValueError(unknown_name(f"value of {key}", getattr(self, key), choices))
+        _check_number("delta", self.delta, 0 < _real(self.delta) < 1, "strictly between 0 and 1")
+        _check_number("balance", self.balance, _real(self.balance) > 1, "greater than 1 (inf switches the test off)")
+        if not isinstance(self.warm_start, bool):
+            raise TypeError(f"warm_start must be True or False, not {self.warm_start!r}")
+        if isinstance(self.max_sweeps, bool) or not isinstance(self.max_sweeps, int) or self.max_sweeps < 1:
+            raise ValueError(f"max_sweeps must be an integer, at least 1, not {self.max_sweeps!r}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return asdict(self)
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    return float(value)
+
+
+def _check_number(key: str, value: Any, holds: bool, meaning: str) -> None:
+    if not holds:
+        raise ValueError(f"{key} must be {meaning}, not {value!r}")

@@ -1,0 +1,77 @@
+"""The ``equirl`` command. Each file beside this one holds the commands of one subject and adds them in ``register``.
+
+Commands hold no logic and import what they need when they run, so that ``equirl --help`` is quick. What goes wrong
+with a user's input becomes one line on stderr and exit code 2, here and nowhere else; ``--debug`` shows the traceback.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+SUBJECTS = ("worlds", "learning", "studies", "bench")
+EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
+
+
+class Commands(TyperGroup):
+    """Commands whose expected errors are one clear line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except EXPECTED as error:
+            if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
+                raise
+            typer.echo(f"equirl: {in_one_line(error)}", err=True)
+            raise typer.Exit(2) from None
+
+
+def in_one_line(error: BaseException) -> str:
+    """An error as one line for a person.
+
+    >>> in_one_line(FileNotFoundError(2, "No such file or directory", "river.npz"))
+    'river.npz: No such file or directory'
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+app = typer.Typer(
+    name="equirl",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Reinforcement learning that notices which state-action pairs behave alike.",
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"equirl {version('equirl')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+for subject in SUBJECTS:
+    if find_spec(f"{__name__}.{subject}"):
+        import_module(f"{__name__}.{subject}").register(app)

@@ -1,0 +1,194 @@
+"""The paper's claims, one by one: what was measured, what was published, and whether they agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from equirl.experiments.published import (
+    AT_QUARTER,
+    CLUSTERING,
+    DEFAULT,
+    IMPROVEMENT,
+    KNOWN_ALL,
+    PUBLISHED,
+    REGRET,
+    UCRL2L,
+    PublishedClustering,
+    PublishedFigure,
+)
+from equirl.experiments.summary import Comparison, Group, compare, find, half_width
+
+Verdict = Literal["reproduced", "not reproduced", "turned round", "not turned round", "reported", "no data"]
+ENOUGH_RUNS = 100  # what the margins were stated for
+UNSTATED = (
+    "This learner rests on choices the paper does not state: pooled rewards, balance asked among the conditions of a "
+    "neighbour, unseen successors ordered by state number, the first of tied actions, the class rule alone."
+)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far a measured value may be from a published one: by a share of it, or by a factor."""
+
+    share: float | None = None
+    factor: float | None = None
+
+    def holds(self, measured: float, published: float) -> bool:
+        """Whether the measured value is close enough."""
+        if self.share is not None:
+            return abs(measured - published) <= self.share * published
+        return self.factor is None or 1 / self.factor <= measured / published <= self.factor
+
+    def __str__(self) -> str:
+        if self.share is not None:
+            return f"within {100 * self.share:.0f} %"
+        return f"within a factor of {self.factor:g}" if self.factor else "no margin is stated"
+
+
+TIGHT, WIDE, TWOFOLD, ABOUT, FREE = Margin(0.15), Margin(0.35), Margin(factor=2), Margin(factor=1.5), Margin()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper and what became of it."""
+
+    subject: str  # the figure or table it belongs to
+    statement: str
+    published: str
+    measured: str
+    verdict: Verdict
+    note: str = ""
+
+
+def check_claims(groups: Sequence[Group]) -> list[Claim]:
+    """All claims about regret and clustering, from finished runs."""
+    claims: list[Claim] = []
+    for figure in REGRET:
+        claims += _guarded(figure.title, lambda figure=figure: _regret_claims(groups, figure))  # type: ignore[misc]
+    claims += _guarded("Ergodic RiverSwim, 25 states", lambda: _quarter_claims(groups))
+    for world in CLUSTERING:
+        claims += _guarded("Clustering", lambda world=world: _clustering_claims(groups, world))  # type: ignore[misc]
+    return claims
+
+
+def _guarded(subject: str, claims: Callable[[], Iterator[Claim]]) -> list[Claim]:
+    try:
+        return list(claims())
+    except KeyError as error:
+        return [Claim(subject, "all claims about this figure", "", str(error.args[0]), "no data")]
+
+
+def _regret_claims(groups: Sequence[Group], figure: PublishedFigure) -> Iterator[Claim]:
+    plain, published = find(groups, figure.part, UCRL2L), find(groups, figure.part, PUBLISHED)
+    known, default = find(groups, figure.part, KNOWN_ALL), find(groups, figure.part, DEFAULT)
+    river = figure.part != "grid"
+
+    yield _value(figure.title, plain, figure.horizon, figure.ucrl2l, TIGHT)
+    yield _value(figure.title, known, figure.horizon, figure.known_all, WIDE)
+    yield _value(figure.title, published, figure.horizon, figure.c_ucrl, TWOFOLD if river else FREE, UNSTATED)
+    yield _slope(figure, plain)
+    if figure.part in IMPROVEMENT:
+        yield _improvement(figure, compare(plain, known))
+    yield _ordering(figure.title, compare(known, plain), "reproduced")
+    if figure.part.startswith("ergodic"):
+        yield _ordering(figure.title, compare(published, plain), "reproduced", UNSTATED)
+        yield _ordering(figure.title, compare(known, published), "reproduced", UNSTATED)
+    else:
+        yield _ordering(figure.title, compare(plain, published), "reproduced", UNSTATED)
+        yield _ordering(figure.title, compare(default, plain), "turned round", "The paper has it the other way round.")
+
+
+def _value(subject: str, group: Group, time: int, published: float, margin: Margin, note: str = "") -> Claim:
+    values = group.curves["regret"].at(time)
+    mean = float(values.mean())
+    verdict: Verdict = "reported" if margin is FREE else _agrees(margin.holds(mean, published))
+    statement = f"regret of {group.learner} at T = {time:,}, {margin}"
+    return Claim(subject, statement, f"{published:.3g}", _interval(mean, float(half_width(values))), verdict, note)
+
+
+def _slope(figure: PublishedFigure, group: Group) -> Claim:
+    """The linear phase: the regret grows by about g* a step before the learner has found the large reward."""
+    until = figure.horizon / 40
+    slope = group.curves["regret"].at(until) / until
+    mean = float(slope.mean())
+    statement = f"the regret of {UCRL2L} first grows linearly, by g* a step (measured up to T/40), {Margin(0.05)}"
+    published = f"{figure.gain:.3g} (g* = {group.gain:.6f})"
+    return Claim(figure.title, statement, published, f"{mean:.4f}", _agrees(Margin(0.05).holds(mean, group.gain)))
+
+
+def _improvement(figure: PublishedFigure, comparison: Comparison) -> Claim:
+    published = IMPROVEMENT[figure.part]
+    statement = f"regret of {UCRL2L} divided by that of {KNOWN_ALL}, {ABOUT}"
+    table = figure.ucrl2l / figure.known_all
+    note = f"The text says about {published:g}; the curves of the published figure have {table:.1f}."
+    verdict = _agrees(ABOUT.holds(comparison.ratio, published))
+    return Claim(figure.title, statement, f"about {published:g}", f"{comparison.ratio:.2f}", verdict, note)
+
+
+def _ordering(subject: str, comparison: Comparison, good: Verdict, note: str = "") -> Claim:
+    """The first has less regret than the second: the 95 % interval of the difference decides."""
+    holds = comparison.difference < 0 and comparison.decided
+    measured = f"{comparison.ratio:.2f} times its regret"
+    if not comparison.decided and math.isfinite(comparison.half_width):
+        measured += " (the difference is within its 95 % interval)"
+    bad: Verdict = "not turned round" if good == "turned round" else "not reproduced"
+    statement = f"{comparison.first} has less regret than {comparison.second}"
+    published = "more" if good == "turned round" else "less"
+    return Claim(subject, statement, published, measured, good if holds else bad, note)
+
+
+def _quarter_claims(groups: Sequence[Group]) -> Iterator[Claim]:
+    figure = REGRET[0]
+    margins = {UCRL2L: TIGHT, PUBLISHED: TWOFOLD, KNOWN_ALL: WIDE}
+    for learner, published in AT_QUARTER.items():
+        note = UNSTATED if learner == PUBLISHED else ""
+        group = find(groups, figure.part, learner)
+        yield _value(figure.title, group, figure.horizon // 4, published, margins[learner], note)
+
+
+def _clustering_claims(groups: Sequence[Group], world: PublishedClustering) -> Iterator[Claim]:
+    subject = f"Clustering, {world.n_states} states"
+    group = find(groups, world.part, PUBLISHED)
+    ratio, bias = group.curves["misclustering_ratio"], group.curves["misclustering_bias"]
+    last, half = float(ratio.mean[-1]), float(ratio.half_width()[-1])
+
+    statement = f"mis-clustering ratio at T = {group.horizon:,}, {TWOFOLD}"
+    verdict = _agrees(TWOFOLD.holds(last, world.ratio_last))
+    yield Claim(subject, statement, f"{world.ratio_last:g}", _interval(last, half), verdict, UNSTATED)
+    peak = float(ratio.mean.max())
+    yield Claim(subject, "peak of the mis-clustering ratio", f"{world.ratio_peak:g}", f"{peak:.3f}", "reported")
+    falls = last < peak - half
+    yield Claim(subject, "the errors of clustering fall with time", "yes", f"{peak:.3f} to {last:.3f}", _agrees(falls))
+
+    n_pairs = 2 * world.n_states
+    plain, scaled = float(bias.mean[-1]), float(bias.mean[-1]) / n_pairs
+    top = float(bias.mean.max())
+    near = "divided by M" if on_scale_of_ratio(plain, n_pairs, world.bias_last) else "as defined"
+    measured = f"{plain:.3g} as defined, {scaled:.3g} divided by M = {n_pairs}"
+    note = f"On the scale of the published figure: {near}."
+    yield Claim(subject, f"mis-clustering bias at T = {group.horizon:,}", f"{world.bias_last:g}", measured, "reported", note)
+    peaks = f"{top:.3g} as defined, {top / n_pairs:.3g} divided by M"
+    yield Claim(subject, "peak of the mis-clustering bias", f"{world.bias_peak:g}", peaks, "reported", note)
+
+
+def on_scale_of_ratio(bias: float, n_pairs: int, published: float) -> bool:
+    """Whether the bias divided by the number of pairs is nearer to the published value than as defined."""
+    if bias <= 0:
+        return False
+    return abs(math.log(bias / n_pairs / published)) < abs(math.log(bias / published))
+
+
+def _agrees(holds: bool) -> Verdict:
+    return "reproduced" if holds else "not reproduced"
+
+
+def _interval(mean: float, half: float) -> str:
+    """A mean and half its interval with sensible digits.
+
+    >>> _interval(61234.5, 812.3), _interval(0.1234, float("nan"))
+    ('6.12e+04 ± 8.1e+02', '0.123')
+    """
+    return f"{mean:.3g}" + (f" ± {half:.2g}" if math.isfinite(half) else "")

@@ -1,0 +1,191 @@
+"""Engines: where runs are computed. Each opens a ``concurrent.futures.Executor``; results never depend on which.
+
+=========  ========================================================================================================
+local      processes on this machine (``spawn``), one thread each; a single job computes in this very process
+dask       ``dask.distributed``: workers on this machine, or those of a running scheduler (``address``)
+slurm      workers asked from Slurm through ``dask-jobqueue``
+=========  ========================================================================================================
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class EngineError(RuntimeError):
+    """The machinery that computes runs could not be started or went away."""
+
+
+def available_cores() -> int:
+    """The cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Processes on this machine."""
+
+    jobs: int
+    warms_here: ClassVar[bool] = True  # kernels compiled here are found by the workers
+
+    @property
+    def window(self) -> int:
+        """How many runs may wait at the workers: enough to keep them busy."""
+        return 1 if self.jobs == 1 else 3 * self.jobs
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        """An executor of ``jobs`` workers; those still busy when it closes in a hurry are ended."""
+        if self.jobs == 1:
+            yield _Inline()
+            return
+        before = set(multiprocessing.active_children())
+        context = multiprocessing.get_context("spawn")
+        with _one_thread():
+            pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_start_worker)
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in set(multiprocessing.active_children()) - before:
+                    process.terminate()
+                raise
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Workers of ``dask.distributed``: of a running scheduler, or ``jobs`` of our own on this machine."""
+
+    jobs: int
+    address: str | None = None
+    patience: float = 60.0  # seconds to wait for the scheduler and a first worker
+    window: ClassVar[int] = 10_000
+    warms_here: ClassVar[bool] = True
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        """The executor of a dask client."""
+        distributed = _import_distributed()
+        if self.address is None:
+            cluster = distributed.LocalCluster(
+                n_workers=self.jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            )
+            with cluster, distributed.Client(cluster) as client:
+                yield client.get_executor()
+            return
+        try:
+            client = distributed.Client(self.address, timeout=self.patience)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EngineError(
+                f"no dask scheduler answers at {self.address} ({error}); start one with 'dask scheduler'"
+            ) from error
+        with client:
+            _await_worker(client, self.patience, f"start one with 'dask worker {self.address}'")
+            yield client.get_executor()
+
+
+@dataclass(frozen=True)
+class SlurmEngine:
+    """Workers that Slurm starts for us."""
+
+    workers: int
+    queue: str | None = None
+    walltime: str = "01:00:00"
+    memory: str = "2GB"
+    account: str | None = None
+    patience: float = 3600.0  # seconds a job may wait in the queue
+    window: ClassVar[int] = 10_000
+    warms_here: ClassVar[bool] = False
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        """The executor of a dask client whose workers are Slurm jobs."""
+        distributed = _import_distributed()
+        try:
+            import dask_jobqueue
+        except ImportError:
+            raise EngineError("--engine slurm needs dask-jobqueue: pip install 'equirl[slurm]'") from None
+        cluster = dask_jobqueue.SLURMCluster(
+            queue=self.queue,
+            account=self.account,
+            walltime=self.walltime,
+            memory=self.memory,
+            cores=1,
+            processes=1,
+            job_script_prologue=[f"export {name}=1" for name in _ONE_THREAD],
+        )
+        with cluster, distributed.Client(cluster) as client:
+            cluster.scale(self.workers)
+            _await_worker(client, self.patience, "see 'squeue' for the jobs that were asked for")
+            yield client.get_executor()
+
+
+Engine = LocalEngine | DaskEngine | SlurmEngine
+
+
+def _import_distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise EngineError("--engine dask needs dask.distributed: pip install 'equirl[cluster]'") from None
+    return distributed
+
+
+def _await_worker(client: Any, patience: float, remedy: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError:
+        raise EngineError(f"no dask worker came within {patience:.0f} s; {remedy}") from None
+
+
+class _Inline(Executor):
+    """Computes in this process, when asked."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Children started inside use one thread each: the runs are the parallelism."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _start_worker() -> None:
+    """A worker leaves Ctrl-C to its parent, and ends when the parent is gone, however it went."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

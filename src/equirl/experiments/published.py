@@ -1,0 +1,70 @@
+"""What the paper's figures and tables say: read off the published curves, two digits at best."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+UCRL2L, PUBLISHED, DEFAULT = "UCRL2-L", "C-UCRL, as published", "C-UCRL"
+KNOWN_CLASSES, KNOWN_ALL = "C-UCRL(C)", "C-UCRL(C,σ)"
+
+
+class PublishedFigure(NamedTuple):
+    """A figure of regret: its part of the study, its title, and the regret at T of the paper's three learners."""
+
+    part: str
+    title: str
+    horizon: int
+    ucrl2l: float
+    c_ucrl: float
+    known_all: float
+    gain: float  # the slope of UCRL2-L's linear phase
+
+
+REGRET = (
+    PublishedFigure("ergodic-25", "Ergodic RiverSwim, 25 states", 200_000, 6.2e4, 2.45e4, 1.7e4, 0.875),
+    PublishedFigure("ergodic-50", "Ergodic RiverSwim, 50 states", 500_000, 4.15e5, 1.82e5, 5.7e4, 0.875),
+    PublishedFigure("riverswim-25", "RiverSwim, 25 states", 500_000, 9.2e4, 1.17e5, 2.9e4, 0.875),
+    PublishedFigure("grid", "Four-room grid-world, 7x7", 500_000, 3.1e4, 3.45e4, 1.4e4, 0.0756),
+)
+AT_QUARTER = {UCRL2L: 3.9e4, PUBLISHED: 1.95e4, KNOWN_ALL: 0.8e4}  # regret at T/4 in ergodic-25
+IMPROVEMENT = {"ergodic-25": 2.9, "ergodic-50": 8.0}  # regret of UCRL2-L / regret of C-UCRL(C, sigma) at T
+
+
+class PublishedClustering(NamedTuple):
+    """A world of the clustering figures: peak and value at T = 10^6 of ratio and bias."""
+
+    part: str
+    n_states: int
+    ratio_peak: float
+    ratio_last: float
+    bias_peak: float
+    bias_last: float
+
+
+CLUSTERING = (
+    PublishedClustering("clustering-25", 25, 0.41, 0.105, 0.039, 0.0145),
+    PublishedClustering("clustering-50", 50, 0.32, 0.105, 0.0245, 0.0085),
+)
+
+
+class PublishedClasses(NamedTuple):
+    """A map of appendix F: pairs and classes as printed. The two with random walls are not given; ours stand in."""
+
+    title: str
+    world: str
+    n_pairs: str
+    n_classes: int
+
+
+MAPS = (
+    PublishedClasses("Two-room, 7x7", "two-room:height=7,width=7,kernel=appendix", "84", 6),
+    PublishedClasses("Four-room, 17x17", "four-room:height=17,width=17,kernel=appendix", "800", 6),
+    PublishedClasses(
+        "Random walls, small", "random-walls:height=17,width=17,density=0.18,seed=0,kernel=appendix", "736", 7
+    ),
+    PublishedClasses(
+        "Random walls, large", "random-walls:height=57,width=57,density=0.17,seed=0,kernel=appendix", "about 10^4", 7
+    ),
+)
+SIZES = (5, 7, 9, 100)
+PRINTED_ROOMS = {"four-room": 3, "two-room": 4}  # C of the second table, the same at every size

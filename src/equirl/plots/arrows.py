@@ -1,0 +1,87 @@
+"""Where a policy points: the direction of each state's action, and the policy as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from equirl.mdp import TabularMDP
+
+# (down, right) steps of actions by name; glyphs by step
+STEPS = {
+    "up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1),
+    "north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1),
+    "stay": (0, 0),
+}  # fmt: skip
+GLYPHS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→", (0, 0): "·"}
+LINE = 60  # characters of a line of states that lie on no map
+
+
+def check_policy(mdp: TabularMDP, policy: Any) -> np.ndarray:
+    """(S,) the pair that a policy (an action per state) plays in each state; an error names a wrong action."""
+    actions = np.asarray(policy)
+    if actions.shape != (mdp.n_states,):
+        raise ValueError(f"the policy has shape {actions.shape}; one action per state would be ({mdp.n_states},)")
+    if not np.issubdtype(actions.dtype, np.integer):
+        raise TypeError(f"a policy holds action numbers, not {actions.dtype}")
+    n_ids = max(int(mdp.pairs.action.max()), int(actions.max())) + 1
+    key = mdp.pairs.state * n_ids + mdp.pairs.action  # increasing
+    asked = np.arange(mdp.n_states) * n_ids + actions
+    pair = np.minimum(np.searchsorted(key, asked), len(key) - 1)
+    wrong = np.flatnonzero((key[pair] != asked) | (actions < 0))
+    if len(wrong):
+        mdp.pairs.index(int(wrong[0]), int(actions[wrong[0]]))  # raises, naming the state and the action
+    return pair
+
+
+def policy_steps(mdp: TabularMDP, policy: Any) -> list[tuple[int, int] | None]:
+    """The (down, right) step each state's action stands for, by its name; None where the name says no direction."""
+    names = mdp.pairs.action_names
+    pairs = check_policy(mdp, policy)
+    if names is None:
+        return [None] * mdp.n_states
+    return [STEPS.get(names[a].lower()) for a in mdp.pairs.action[pairs]]
+
+
+def marked_cells(mdp: TabularMDP) -> dict[str, np.ndarray]:
+    """The cells marked S (start) and G (goal) on the map, as (n, 2) rows and columns."""
+    rows = mdp.picture.rows if mdp.picture else ()
+    return {
+        mark: np.array([(i, j) for i, row in enumerate(rows) for j, c in enumerate(row) if c == mark]).reshape(-1, 2)
+        for mark in "SG"
+    }
+
+
+def policy_text(mdp: TabularMDP, policy: Any) -> str:
+    """A policy as text: arrows on the map where there is one, otherwise an arrow or action number per state.
+
+    >>> laws, means = [[[0, 1], [1, 0]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]
+    >>> mdp = TabularMDP.from_arrays(laws, means, action_names=["right", "left"])
+    >>> policy_text(mdp, [0, 1])
+    '→←'
+    """
+    signs = action_signs(mdp, policy)
+    width = max(map(len, signs))
+    if mdp.picture is None:
+        return _wrapped(signs, width)
+    cells = [["█" * width if c == "#" else c.center(width) for c in row] for row in mdp.picture.rows]
+    for sign, (i, j) in zip(signs, mdp.picture.cell.tolist(), strict=True):
+        if mdp.picture.rows[i][j] not in "#G":  # every action is the same in a goal and in a wall
+            cells[i][j] = sign.center(width)
+    return "\n".join((" " if width > 1 else "").join(row) for row in cells)
+
+
+def action_signs(mdp: TabularMDP, policy: Any) -> list[str]:
+    """One sign per state: the arrow of its action, or the action's number."""
+    played = mdp.pairs.action[check_policy(mdp, policy)].tolist()
+    steps = policy_steps(mdp, policy)
+    return [GLYPHS[step] if step is not None else str(a) for step, a in zip(steps, played, strict=True)]
+
+
+def _wrapped(signs: Sequence[str], width: int) -> str:
+    gap = " " if width > 1 else ""
+    per_line = max(1, LINE // (width + len(gap)))
+    lines = [signs[k : k + per_line] for k in range(0, len(signs), per_line)]
+    return "\n".join(gap.join(sign.rjust(width) for sign in line) for line in lines)

@@ -1,0 +1,57 @@
+"""Where figures begin and end: an empty figure outside Matplotlib's global state, and a file of it."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equirl.files import write_aside
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "pdf", "svg")
+
+# Okabe and Ito's colours, told apart by colour-blind eyes; black is left to walls and lines.
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00", "#999999")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of a size in inches that places its parts by itself."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) -> Path:
+    """Write a figure; the ending says the format: ``.png``, ``.pdf`` or ``.svg``. The file is whole or absent."""
+    import matplotlib as mpl
+
+    check_format(path)
+    buffer = io.BytesIO()
+    kind = Path(path).suffix[1:].lower()
+    stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]  # the same figure, the same bytes
+    with mpl.rc_context({"svg.hashsalt": "equirl", "pdf.fonttype": 42}):
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=stamp)
+    return write_aside(path, buffer.getvalue())
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """An error where a file's ending names no format that figures are written in; ask before long work."""
+    if Path(path).suffix[1:].lower() not in FORMATS:
+        raise ValueError(f"{path} does not end in a format of figures: .png, .pdf or .svg")
+
+
+def label_colours(n_labels: int) -> list[tuple[float, float, float, float]]:
+    """One colour per label: the named ones while they last, then evenly spaced ones from light to dark."""
+    import matplotlib as mpl
+    from matplotlib.colors import to_rgba
+
+    if n_labels <= len(COLOURS):
+        return [to_rgba(colour) for colour in COLOURS[:n_labels]]
+    scale = mpl.colormaps["viridis"]
+    return [scale(1 - i / (n_labels - 1)) for i in range(n_labels)]

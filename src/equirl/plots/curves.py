@@ -1,0 +1,131 @@
+"""Curves of studies: regret and clustering against time, with their uncertainty, from stored results only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from equirl.experiments.summary import Curve, Group
+from equirl.plots.canvas import new_figure
+from equirl.plots.style import LineStyle, house_style, line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Spread = Literal["band", "bars", "quantiles", "none"]
+Bound = Callable[[np.ndarray], np.ndarray]
+N_MARKS = 10  # markers (and error bars) along a curve
+
+MEASURES = {
+    "regret": "regret",
+    "pseudo_regret": "pseudo-regret",
+    "reward": "reward",
+    "n_classes": "number of classes",
+    "misclustering_ratio": "mis-clustering ratio",
+    "misclustering_bias": "mis-clustering bias",
+}
+DEFINITIONS = {
+    "regret": "regret $R(T) = T g^* - \\sum_{t \\leq T} r_t$, received rewards",
+    "pseudo_regret": "pseudo-regret $T g^* - \\sum_{t \\leq T} \\mu(s_t, a_t)$, true mean rewards",
+}
+
+
+def plot_curves(
+    groups: Sequence[Group],
+    measure: str = "regret",
+    *,
+    title: str = "",
+    spread: Spread = "band",
+    log: bool = False,
+    bounds: Mapping[str, Bound] | None = None,
+    size: tuple[float, float] = (6.4, 4.2),
+) -> Figure:
+    """A figure of one measure for several learners; its foot states the runs, the spread and the measure's meaning.
+
+    ``spread``: a ``"band"`` or the paper's error ``"bars"`` of the 95 % confidence interval of the mean, the middle
+    half of the runs (``"quantiles"``), or ``"none"``. ``log``: both axes logarithmic. ``bounds``: further curves by
+    name, such as a theorem's bound, as functions of time.
+    """
+    groups = [group for group in groups if measure in group.curves]
+    if not groups:
+        raise ValueError(f"no finished run has the measure {measure!r}")
+    with house_style():
+        figure = new_figure(*size)
+        axes = figure.subplots()
+        styles = line_styles([group.learner_name for group in groups])
+        for k, (group, style) in enumerate(zip(groups, styles, strict=True)):
+            draw_curve(axes, group.curves[measure], style, group.learner, spread, k / len(groups), log)
+        _draw_bounds(axes, bounds or {}, groups)
+        _finish(axes, title, MEASURES.get(measure, measure), log)
+        axes.set_ylabel(MEASURES.get(measure, measure))
+        figure.supxlabel(foot(groups, measure, spread), fontsize=7.5, color="#555555")
+    return figure
+
+
+def draw_curve(
+    axes: Axes,
+    curve: Curve,
+    style: LineStyle,
+    label: str,
+    spread: Spread = "band",
+    shift: float = 0.0,
+    log: bool = False,
+) -> None:
+    """One learner's mean curve with its spread; ``shift`` in [0, 1) staggers the marks of several learners."""
+    t, mean, half = curve.t, curve.mean, curve.half_width()
+    marks = _marks(t, shift, log)
+    look: dict[str, Any] = {"color": style.color, "linestyle": style.dashes}
+    axes.plot(t, mean, label=label, marker=style.marker, markevery=marks, markersize=4.5, **look)
+    if spread == "quantiles":
+        axes.fill_between(t, curve.quantile(0.25), curve.quantile(0.75), color=style.color, alpha=0.15, linewidth=0)
+    if not np.isfinite(half).all():
+        return
+    if spread == "band":
+        axes.fill_between(t, mean - half, mean + half, color=style.color, alpha=0.18, linewidth=0)
+    elif spread == "bars":
+        axes.errorbar(t[marks], mean[marks], half[marks], fmt="none", ecolor=style.color, elinewidth=1.0, capsize=2.5)
+
+
+def foot(groups: Sequence[Group], measure: str, spread: Spread) -> str:
+    """What a reader must know about the curves: how many runs, what the spread is, what is measured."""
+    counts = {group.n_runs for group in groups}
+    runs = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    words = {"band": "band", "bars": "bars"}.get(spread, "")
+    interval = f", {words}: 95 % confidence interval of the mean" if words and min(counts) > 1 else ""
+    middle = ", band: middle half of the runs" if spread == "quantiles" else ""
+    meaning = f"; {DEFINITIONS[measure]}" if measure in DEFINITIONS else ""
+    return f"mean of {runs} run{'s' if max(counts) > 1 else ''}{interval}{middle}{meaning}"
+
+
+def _marks(t: np.ndarray, shift: float, log: bool) -> list[int]:
+    """Checkpoints that carry a marker: spaced as the axis is."""
+    places = (np.arange(N_MARKS) + 0.3 + 0.7 * shift) / N_MARKS
+    if log:
+        wanted = np.exp(np.log(t[0]) + places * np.log(t[-1] / t[0])) if t[0] > 0 else t[-1] * places
+    else:
+        wanted = places * t[-1]
+    found = np.clip(np.searchsorted(t, wanted), 0, len(t) - 1)
+    return [int(k) for k in np.unique(found)]
+
+
+def _draw_bounds(axes: Axes, bounds: Mapping[str, Bound], groups: Sequence[Group]) -> None:
+    t = groups[0].curves["regret"].t
+    for k, (name, bound) in enumerate(bounds.items()):
+        axes.plot(t, bound(t), color="#777777", linestyle=(0, (1, 1 + k)), linewidth=1.1, label=name)
+
+
+def _finish(axes: Axes, title: str, ylabel: str, log: bool) -> None:
+    axes.set_title(title, loc="left")
+    axes.set_xlabel("time step")
+    axes.set_ylabel(ylabel)
+    if log:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    else:
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.ticklabel_format(axis="both", style="sci", scilimits=(-3, 4), useMathText=True)
+    axes.legend(loc="upper left")

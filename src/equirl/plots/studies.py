@@ -1,0 +1,59 @@
+"""The figures of a study: one per part, world and measure, linear and log-log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equirl.equivalence import equivalence_classes
+from equirl.experiments.expanding import PlannedRun
+from equirl.experiments.runs import build_world
+from equirl.experiments.summary import Group
+from equirl.hitting import diameter
+from equirl.plots.curves import Bound, plot_curves
+from equirl.plots.style import save_all
+from equirl.theory import theorem1_bound, ucrl2_bound
+
+if TYPE_CHECKING:
+    from equirl.mdp import TabularMDP
+
+
+def draw_study(
+    groups: Sequence[Group], planned: Sequence[PlannedRun], folder: Path, *, with_bounds: bool = False
+) -> list[Path]:
+    """Draw everything a study measured and save it in ``folder``; the files."""
+    bundles: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        bundles.setdefault((group.part, group.world), []).append(group)
+    worlds = {(run.part, run.world): run.spec for run in planned}
+    files: list[Path] = []
+    for (part, world), bundle in bundles.items():
+        stem = folder / _file_name(part if part == world else f"{part}-{world}")
+        bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
+        files += save_all(plot_curves(bundle, title=world), stem)
+        files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
+        for measure in ("misclustering_ratio", "misclustering_bias"):
+            measured = [group for group in bundle if measure in group.curves]
+            if measured:
+                files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{measure}")
+    return files
+
+
+def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
+    """The paper's bounds on the regret in ``mdp``, as functions of time."""
+    D, S, C = max(1.0, diameter(mdp)), mdp.n_states, equivalence_classes(mdp).n_classes
+    return {
+        "Theorem 1, C-UCRL(C,σ)": lambda t: theorem1_bound(D, S, C, t, delta),
+        "UCRL2's bound": lambda t: ucrl2_bound(D, S, mdp.pairs.n_actions, t, delta),
+    }
+
+
+def _file_name(text: str) -> str:
+    """A label as a file's name.
+
+    >>> _file_name("riverswim:n_states=25")
+    'riverswim-n_states-25'
+    """
+    return re.sub(r"[^\w.-]+", "-", text).strip("-")

@@ -1,0 +1,120 @@
+"""How well an estimated partition matches the true classes: the two measures of the paper's section 5.3.
+
+l(c) is the largest part of a cluster c under the true classes: among equals the one with more visits, then the one
+whose members have the smallest priority. Pairs of c outside l(c) are mis-clustered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equirl.compiling import kernel
+from equirl.partition import Partition, check_same_pairs
+
+
+def misclustered(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> np.ndarray:
+    """(M,) whether each pair lies outside the largest true part of its cluster. ``priority``: the pair's number.
+
+    >>> misclustered(Partition.from_labels("aaab"), Partition.from_labels("xyyy"))
+    array([ True, False, False, False])
+    """
+    check_same_pairs(partition, truth)
+    M = partition.n_pairs
+    visits = _by_pair("visits", visits, M, np.zeros(M, np.int64))
+    priority = _by_pair("priority", priority, M, np.arange(M))
+    part, where, size = np.unique(
+        partition.label * truth.n_classes + truth.label, return_inverse=True, return_counts=True
+    )
+    seen = np.bincount(where, weights=visits, minlength=len(part))
+    rank = np.full(len(part), np.inf)
+    np.minimum.at(rank, where, priority)
+    cluster = part // max(1, truth.n_classes)
+    order = np.lexsort((rank, -seen, -size, cluster))
+    largest = np.zeros(len(part), bool)
+    largest[order[np.flatnonzero(np.diff(cluster[order], prepend=-1))]] = True
+    return ~largest[where]
+
+
+def misclustering_ratio(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> float:
+    """(1/M) sum_c |c \\ l(c)|: the share of mis-clustered pairs. Which of equal parts is l(c) does not change it.
+
+    >>> misclustering_ratio(Partition.from_labels("aaab"), Partition.from_labels("xyyy"))
+    0.25
+    """
+    wrong = misclustered(partition, truth, visits, priority)
+    return float(wrong.mean()) if len(wrong) else 0.0
+
+
+def misclustering_bias(
+    partition: Partition,
+    truth: Partition,
+    visits: Any,
+    profile_ptr: np.ndarray,
+    profile_counts: np.ndarray,
+    priority: Any = None,
+) -> float:
+    """sum_c sum_{e in c, e not in l(c)} || p_hat(.|c) - p_hat(.|c \\ {e}) ||_1, with pooled profiles.
+
+    What the mis-clustered pairs do to the estimates. ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` are the
+    successor counts of pair k, largest first. A pair whose cluster has no other sample adds 0: there is no pooled
+    profile to compare with. O(number of counts).
+
+    >>> ptr, counts = np.array([0, 1, 2, 4]), np.array([6, 6, 3, 3])
+    >>> together, truth = Partition.from_labels("aaa"), Partition.from_labels("xxy")
+    >>> bias = misclustering_bias(together, truth, [6, 6, 6], ptr, counts)  # (15, 3) / 18 against (12, 0) / 12
+    >>> round(bias, 12) == round(1 / 3, 12)
+    True
+    """
+    ptr = np.asarray(profile_ptr, dtype=np.int64)
+    counts = np.asarray(profile_counts, dtype=np.int64)
+    if ptr.shape != (partition.n_pairs + 1,) or ptr[-1] != len(counts):
+        raise ValueError(f"{len(counts)} profile counts do not match {partition.n_pairs} pairs and their profile_ptr")
+    wrong = misclustered(partition, truth, visits, priority)
+    longest = np.zeros(partition.n_classes, np.int64)
+    np.maximum.at(longest, partition.label, np.diff(ptr))
+    start = np.concatenate([[0], np.cumsum(longest)])
+    pooled = np.zeros(start[-1], np.int64)
+    total = np.zeros(partition.n_classes, np.int64)
+    return float(_bias(partition.label, wrong, ptr, counts, start, pooled, total))
+
+
+@kernel
+def _bias(
+    label: np.ndarray,
+    wrong: np.ndarray,
+    ptr: np.ndarray,
+    counts: np.ndarray,
+    start: np.ndarray,  # (C + 1,) where the places of each cluster begin in pooled
+    pooled: np.ndarray,  # zeros; becomes the counts of each cluster by place
+    total: np.ndarray,  # (C,) zeros; becomes n(c)
+) -> float:
+    for k in range(len(label)):
+        for i in range(ptr[k], ptr[k + 1]):
+            pooled[start[label[k]] + i - ptr[k]] += counts[i]
+            total[label[k]] += counts[i]
+    bias = 0.0
+    for k in range(len(label)):
+        if not wrong[k]:
+            continue
+        at, n, own, head = start[label[k]], total[label[k]], 0, 0
+        for i in range(ptr[k], ptr[k + 1]):
+            own += counts[i]
+        if own == 0 or own == n:
+            continue
+        for i in range(ptr[k], ptr[k + 1]):
+            together = pooled[at + i - ptr[k]]
+            head += together
+            bias += abs(together / n - (together - counts[i]) / (n - own))
+        bias += (n - head) * (1.0 / (n - own) - 1.0 / n)  # places that the pair never reached
+    return bias
+
+
+def _by_pair(name: str, values: Any, n_pairs: int, default: np.ndarray) -> np.ndarray:
+    if values is None:
+        return default
+    values = np.asarray(values)
+    if values.shape != (n_pairs,):
+        raise ValueError(f"{name} has shape {values.shape}; one number per pair would be ({n_pairs},)")
+    return values

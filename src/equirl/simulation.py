@@ -1,0 +1,297 @@
+"""Playing a learner in a known MDP: compiled episodes, planning in Python between them.
+
+Within an episode the policy is fixed and rewards decide nothing, so a walk through states comes first and the rewards
+of its pairs are drawn after. One uniform number per step moves the world and one more pays a random reward, each
+from its own generator, so that learners can share the world's randomness step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equirl.agents import Agent, agent_for
+from equirl.agents.baselines import FixedLearner
+from equirl.agents.optimistic import OptimisticLearner
+from equirl.compiling import kernel
+from equirl.counts import record_successor
+from equirl.equivalence import equivalence_classes
+from equirl.mdp import TabularMDP
+from equirl.partition import Partition
+from equirl.quality import misclustering_bias, misclustering_ratio
+from equirl.solving import solve
+
+BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
+RULE_FIRED, NO_SLOT, PLAYED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened in a run, at checkpoints ``t``: cumulative reward and regret, episodes, classes."""
+
+    t: np.ndarray  # (K,) int64, t[-1] is the horizon
+    reward: np.ndarray  # (K,) rewards received so far
+    regret: np.ndarray  # (K,) t g* - rewards received
+    pseudo_regret: np.ndarray  # (K,) t g* - true means of the pairs played
+    n_classes: np.ndarray  # (K,) classes in force
+    misclustering_ratio: np.ndarray | None  # (K,)
+    misclustering_bias: np.ndarray | None  # (K,)
+    episode_starts: np.ndarray  # (E,) int64
+    n_unconverged: int  # episodes whose planning hit its cap
+    gain: float  # g*
+    agent_name: str
+    settings: dict[str, Any]
+    agent: Agent  # as the run left it
+
+    @property
+    def n_episodes(self) -> int:
+        return len(self.episode_starts)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trace({self.agent_name}: T={self.t[-1]}, regret={self.regret[-1]:.4g}, "
+            f"reward={self.reward[-1]:.6g}, {self.n_episodes} episodes)"
+        )
+
+
+@kernel
+def walk(
+    state: int, draw: np.ndarray, coin: np.ndarray, pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray,
+    cumulative: np.ndarray, policy: np.ndarray, pair_left: np.ndarray, label: np.ndarray, class_left: np.ndarray,
+    visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray, count: np.ndarray,
+    used: np.ndarray, path: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Play at most ``len(draw)`` steps, until the stopping rule fires; returns steps played, state and why it ended.
+
+    Policy: a pair per state, or where ``coin`` has numbers, uniform among the state's pairs.
+    """
+    for i in range(len(draw)):
+        if len(coin) > 0:
+            k = pair_ptr[state] + int(coin[i] * (pair_ptr[state + 1] - pair_ptr[state]))
+        else:
+            k = policy[state]
+        if pair_left[k] <= 0 or class_left[label[k]] <= 0:
+            return i, state, RULE_FIRED
+        low, high = row_ptr[k], row_ptr[k + 1] - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if draw[i] < cumulative[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        if not record_successor(k, succ[low], start, size, room, seen, count, used):
+            return i, state, NO_SLOT
+        visits[k] += 1
+        pair_left[k] -= 1
+        class_left[label[k]] -= 1
+        path[i] = k
+        state = succ[low]
+    return len(draw), state, PLAYED
+
+
+@kernel
+def tally(
+    path: np.ndarray, paid: np.ndarray, r_mean: np.ndarray, r_sum: np.ndarray, t: int, marks: np.ndarray, mark: int,
+    total: np.ndarray, reward: np.ndarray, mean_reward: np.ndarray,
+) -> int:  # fmt: skip
+    """Add the rewards of a path to the pairs and, in order, to the totals; note the totals at each mark passed."""
+    for i in range(len(path)):
+        r_sum[path[i]] += paid[i]
+        total[0] += paid[i]
+        total[1] += r_mean[path[i]]
+        if t + i == marks[mark]:
+            reward[mark], mean_reward[mark] = total[0], total[1]
+            mark += 1
+    return mark
+
+
+class World:
+    """An MDP being played: its state and its generators, one for moves and one for rewards."""
+
+    def __init__(self, mdp: TabularMDP, seed: np.random.SeedSequence) -> None:
+        first, moves, pay = (np.random.default_rng(child) for child in seed.spawn(3))
+        self.mdp, self._moves, self._pay = mdp, moves, pay
+        row = np.repeat(np.arange(mdp.n_pairs), np.diff(mdp.rows.ptr))
+        before = np.concatenate([[0.0], np.cumsum(mdp.rows.prob)])
+        self.cumulative = before[1:] - before[mdp.rows.ptr[row]]
+        self.state = int(min(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"), mdp.n_states - 1))
+        self._draw = np.empty(0)
+
+    def draws(self, limit: int) -> np.ndarray:
+        """The next uniform numbers for moves: at least one, at most ``limit``, not yet used up."""
+        if not len(self._draw):
+            self._draw = self._moves.random(BLOCK)
+        return self._draw[:limit]
+
+    def use(self, n: int) -> None:
+        """Mark n draws as used."""
+        self._draw = self._draw[n:]
+
+    def pay(self, path: np.ndarray) -> np.ndarray:
+        """Rewards of the pairs of a path, drawn from their laws."""
+        means = self.mdp.r_mean[path]
+        if self.mdp.reward_law == "deterministic":
+            return means
+        uniform = self._pay.random(len(path))
+        if self.mdp.reward_law == "bernoulli":
+            return (uniform < means).astype(float)
+        from scipy.special import betaincinv
+
+        k = self.mdp.concentration
+        inner = (means > 0) & (means < 1)
+        a, b = np.where(inner, means * k, 1.0), np.where(inner, (1 - means) * k, 1.0)
+        return np.where(inner, betaincinv(a, b, uniform), means)
+
+
+def simulate(
+    mdp: TabularMDP,
+    agent: str | Agent,
+    horizon: int,
+    seed: int | np.random.SeedSequence = 0,
+    *,
+    checkpoints: int | str | np.ndarray = 200,
+    measure_clustering: bool = False,
+    callback: Callable[[Agent], None] | None = None,
+    world_seed: int | np.random.SeedSequence | None = None,
+    gain: float | None = None,
+    **settings: Any,
+) -> Trace:
+    """Play ``agent`` (a name with ``settings``, or a learner, which is copied) in ``mdp`` for ``horizon`` steps.
+
+    ``checkpoints``: how many, evenly spaced; ``"log"``; or increasing times ending at the horizon.
+    ``measure_clustering``: also the mis-clustering ratio and bias against the true classes. ``callback(agent)`` is
+    called at the start of each episode. ``world_seed``: the world's randomness from this seed alone, so that learners
+    can share it. ``gain``: g* where it is known already. A run is a pure function of its arguments.
+
+    >>> from equirl.envs import make
+    >>> trace = simulate(make("riverswim", n_states=6), "ucrl2-l", horizon=1000, seed=1)
+    >>> int(trace.t[-1]), len(trace.regret)
+    (1000, 200)
+    """
+    marks = checkpoint_times(checkpoints, horizon)
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    world_root, agent_root = root.spawn(2)
+    if world_seed is not None:
+        world_root = world_seed if isinstance(world_seed, np.random.SeedSequence) else np.random.SeedSequence(world_seed)
+    learner = _prepare(mdp, agent, agent_root, settings)
+    gain = solve(mdp).gain if gain is None else gain
+    recorder = _Recorder(mdp, learner, marks, measure_clustering)
+    _play(World(mdp, world_root), learner, recorder, horizon, callback)
+    return recorder.trace(gain)
+
+
+def _prepare(mdp: TabularMDP, agent: str | Agent, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Agent:
+    if isinstance(agent, str):
+        return agent_for(mdp, agent, seed, **settings)
+    if not isinstance(agent, Agent):
+        raise TypeError(f"agent must be a name or a learner, not {agent!r}")
+    if settings:
+        raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
+    same = np.array_equal(agent.pairs.ptr, mdp.pairs.ptr) and np.array_equal(agent.pairs.action, mdp.pairs.action)
+    if not same:
+        raise ValueError(f"{agent!r} was made for other states or actions than {mdp!r} has")
+    return agent.copy()
+
+
+def _play(
+    world: World, learner: Agent, recorder: _Recorder, horizon: int, callback: Callable[[Agent], None] | None
+) -> None:
+    mdp, last = world.mdp, learner.t + horizon - 1
+    path = np.empty(BLOCK, np.int64)
+    episode, no_coin = None, np.empty(0)
+    while learner.t <= last:
+        if isinstance(learner, OptimisticLearner):
+            before, episode = episode, learner.ready(world.state)
+            policy, label = episode.plan.policy, episode.groups.label
+            left = episode.pair_left, label, episode.class_left
+            if callback is not None and episode is not before:
+                callback(learner)
+        else:
+            policy, left = learner.rules()
+        draw = world.draws(last - learner.t + 1)
+        coin = learner.coins.random(len(draw)) if isinstance(learner, FixedLearner) and learner.policy is None else no_coin
+        steps, world.state, why = walk(
+            world.state, draw, coin, mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, world.cumulative, policy,
+            *left, learner.counts.visits, *learner.counts.table, path,
+        )  # fmt: skip
+        world.use(steps)
+        recorder.add(learner.t, path[:steps], world.pay(path[:steps]))
+        learner.t += steps
+        if why == NO_SLOT:
+            learner.counts.grow()
+
+
+class _Recorder:
+    """Fills the curves of a trace as the run goes."""
+
+    def __init__(self, mdp: TabularMDP, learner: Agent, marks: np.ndarray, measure: bool) -> None:
+        self.mdp, self.learner, self.offset = mdp, learner, learner.t - 1
+        self.marks, self.mark, self.total = np.append(marks, -1), 0, np.zeros(2)
+        self.reward, self.mean_reward = np.zeros(len(marks)), np.zeros(len(marks))
+        self.n_classes = np.zeros(len(marks), np.int64)
+        self.quality = np.zeros((2, len(marks))) if measure else None
+        self.truth = _true_classes(mdp, learner) if measure else None
+
+    def add(self, t: int, path: np.ndarray, paid: np.ndarray) -> None:
+        first = self.mark
+        self.mark = tally(
+            path, paid, self.mdp.r_mean, self.learner.counts.r_sum, t - self.offset, self.marks, self.mark,
+            self.total, self.reward, self.mean_reward,
+        )  # fmt: skip
+        if self.mark > first and isinstance(self.learner, OptimisticLearner):
+            episode = self.learner.current
+            self.n_classes[first : self.mark] = episode.groups.n_classes
+            if self.quality is not None:
+                self.quality[:, first : self.mark] = self._measure()[:, None]
+
+    def _measure(self) -> np.ndarray:
+        episode = self.learner.current  # type: ignore[union-attr]
+        part, seen = Partition.from_labels(episode.groups.label), episode.seen
+        ratio = misclustering_ratio(part, self.truth, seen.visits)
+        return np.array([ratio, misclustering_bias(part, self.truth, seen.visits, seen.ptr, seen.count)])
+
+    def trace(self, gain: float) -> Trace:
+        t, learner = self.marks[:-1], self.learner
+        if isinstance(learner, FixedLearner):
+            self.n_classes[:] = learner.pairs.n_pairs
+        return Trace(
+            t=t, reward=self.reward, regret=t * gain - self.reward, pseudo_regret=t * gain - self.mean_reward,
+            n_classes=self.n_classes,
+            misclustering_ratio=None if self.quality is None else self.quality[0],
+            misclustering_bias=None if self.quality is None else self.quality[1],
+            episode_starts=np.array(learner.episode_starts, np.int64), n_unconverged=learner.n_unconverged,
+            gain=gain, agent_name=learner.name, settings=learner.settings.as_dict() if learner.settings else {},
+            agent=learner,
+        )  # fmt: skip
+
+
+def _true_classes(mdp: TabularMDP, learner: Agent) -> Partition:
+    if not isinstance(learner, OptimisticLearner):
+        raise ValueError(f"{learner.name!r} forms no classes; measure_clustering makes no sense for it")
+    return equivalence_classes(mdp, rewards=learner.settings.rewards == "per_class")
+
+
+def checkpoint_times(checkpoints: int | str | np.ndarray, horizon: int) -> np.ndarray:
+    """Increasing times ending at the horizon: ``n`` evenly spaced, ``"log"`` (200, log-spaced), or as given."""
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)):
+        raise TypeError(f"horizon must be an integer, not {horizon!r}")
+    if horizon < 1:
+        raise ValueError(f"horizon must be at least 1, not {horizon}")
+    if isinstance(checkpoints, str):
+        if checkpoints != "log":
+            raise ValueError(f"checkpoints are a number, 'log', or a list of times, not {checkpoints!r}")
+        return np.unique(np.rint(np.geomspace(1, horizon, 200)).astype(np.int64))
+    times = np.asarray(checkpoints)
+    if times.ndim == 0:
+        if not np.issubdtype(times.dtype, np.integer) or times < 1:
+            raise ValueError(f"checkpoints must be a number of at least 1, not {checkpoints!r}")
+        n = min(int(times), int(horizon))
+        return (np.arange(1, n + 1, dtype=np.int64) * int(horizon)) // n
+    if times.ndim != 1 or not np.issubdtype(times.dtype, np.integer) or len(times) == 0:
+        raise ValueError("checkpoints must be a list of integer times")
+    if (np.diff(times) <= 0).any() or times[0] < 1 or times[-1] != horizon:
+        raise ValueError(f"checkpoints must increase from at least 1 and end at the horizon {horizon}")
+    return times.astype(np.int64)

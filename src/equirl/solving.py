@@ -1,0 +1,310 @@
+"""Known MDPs, average reward: optimal gain, bias and policy with a certified accuracy.
+
+With T h = max_a (r + P h), whatever h is, every state's optimal gain lies between min(T h - h) and max(T h - h).
+All methods end with such a bracket over the states they solve; half its width is the accuracy of the gain.
+
+- ``value``: relative value iteration, damped: h <- h + tau (T h - h). This is the aperiodicity transform, so periodic
+  MDPs converge, and the bracket is that of the original MDP.
+- ``policy``: Howard's policy iteration for chains of any kind, each policy solved by a sparse LU. Exact up to
+  rounding; worth it where chains mix slowly and their graph is nearly planar (large grids).
+- ``auto``: a thousand sweeps of value iteration, then policy iteration from there where its LU is cheap (a few
+  milliseconds if the accuracy is met already, about a second if not), else more value iteration.
+
+The gain is that of the states reachable from the initial law. Where it depends on where one starts, there is no one
+gain to measure regret against, and :class:`NoConstantGain` names two states that differ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components, reachable
+from equirl.compiling import kernel
+from equirl.hitting import diameter
+from equirl.mdp import TabularMDP
+from equirl.naming import unknown_name
+from equirl.policies import (
+    IllConditioned,
+    PolicyValue,
+    evaluate_policy,
+    gain_and_bias,
+    policy_gain,
+    policy_kind,
+    renew,
+    stationary_law,
+)
+
+__all__ = [
+    "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "chain_kind", "diameter", "evaluate_policy", "policy_gain",
+    "policy_kind", "solve", "stationary_law",
+]  # fmt: skip
+
+METHODS = ("auto", "policy", "value")
+DAMPING = 0.8
+FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
+FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
+GAIN_TIE = 1e-10  # gains this close are equal to policy iteration
+ROUNDING = 4 * np.finfo(float).eps
+
+
+class NoConstantGain(ValueError):
+    """The optimal gain depends on where one starts among the states reachable from the initial law."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What is optimal in a known MDP: ``gain + bias = max_a (r + P bias)`` up to ``accuracy`` in every solved state.
+
+    Solved are the states reachable from the initial law and those that every policy leaves for them. Elsewhere the
+    bias is NaN and the policy plays the first action. Where several policies are optimal the bias need not be unique.
+    """
+
+    gain: float  # optimal gain of the part reachable from the initial law
+    bias: np.ndarray  # (S,) smallest solved value 0
+    policy: np.ndarray  # (S,) action of each state
+    policy_pair: np.ndarray  # (S,) pair played in each state
+    kind: str  # of the reachable part: see chain_kind
+    span: float  # largest minus smallest bias in the reachable part
+    accuracy: float  # certified: |gain - g*| <= accuracy
+    converged: bool  # whether the accuracy asked for was reached
+    n_sweeps: int  # sweeps over all pairs; a step of policy iteration is one
+    method: str  # "value" or "policy": the one that finished
+
+
+def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_sweeps: int = 100_000) -> Solution:
+    """Optimal gain, bias and policy; see :mod:`equirl.solving` for the methods.
+
+    Too few ``max_sweeps`` (or an accuracy below rounding) are told by ``converged=False``. One sweep costs
+    O(successors); memory is O(S + successors), and one sparse LU where policy iteration is used.
+
+    >>> mdp = TabularMDP.from_arrays([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0.1, 0.0], [1.0, 0.0]])
+    >>> answer = solve(mdp)
+    >>> answer.policy, answer.kind
+    (array([1, 0]), 'communicating')
+    >>> round(answer.gain, 6), round(answer.span, 6)
+    (1.0, 1.0)
+    """
+    if method not in METHODS:
+        raise ValueError(unknown_name("method", method, METHODS))
+    if not 0 < accuracy < math.inf:
+        raise ValueError(f"accuracy must be positive and finite, not {accuracy}")
+    if max_sweeps < 1:
+        raise ValueError(f"max_sweeps must be at least 1, not {max_sweeps}")
+    part = reachable(mdp)
+    kind = block_kind(block(mdp, part))
+    if kind == "multichain":
+        _check_constant_gain(mdp, part, accuracy, max_sweeps)
+    solved = block(mdp, decided(mdp))
+    return _assemble(mdp, part, kind, solved, _solve_block(solved, accuracy, method, max_sweeps), accuracy)
+
+
+class _Answer(NamedTuple):
+    low: float  # low <= g* <= high
+    high: float
+    bias: np.ndarray  # (n,)
+    pair: np.ndarray  # (n,) pairs of the block that attain T bias
+    n_sweeps: int
+    method: str
+
+    @property
+    def accuracy(self) -> float:
+        """Half the bracket, plus what rounding may hide in it."""
+        return (self.high - self.low) / 2 + _rounding(self.bias)
+
+
+def _assemble(
+    mdp: TabularMDP, part: np.ndarray, kind: str, solved: Block, answer: _Answer, accuracy: float
+) -> Solution:
+    bias = np.full(mdp.n_states, np.nan)
+    bias[solved.state] = answer.bias - answer.bias.min()
+    pair = mdp.pairs.ptr[:-1].copy()
+    pair[solved.state] = solved.pair[answer.pair]
+    return Solution(
+        gain=(answer.low + answer.high) / 2,
+        bias=bias,
+        policy=mdp.pairs.action[pair],
+        policy_pair=pair,
+        kind=kind,
+        span=float(np.ptp(bias[part])),
+        accuracy=answer.accuracy,
+        converged=answer.accuracy <= accuracy,
+        n_sweeps=answer.n_sweeps,
+        method=answer.method,
+    )
+
+
+def _check_constant_gain(mdp: TabularMDP, part: np.ndarray, accuracy: float, max_sweeps: int) -> None:
+    """Refuse a part whose optimal gain is not constant.
+
+    It is constant when all closed classes have the same gain and no other end component has a larger one: from
+    every state some policy ends in a closed class. Each of these sets is communicating, so it has one gain.
+    """
+    inner = block(mdp, part)
+    closed = closed_classes(inner.graph()) >= 0
+    component, stays = end_components(inner)
+    first = None
+    for c in sorted(range(component.max() + 1), key=lambda c: not closed[component == c].any()):
+        states, pairs = np.zeros(mdp.n_states, bool), np.zeros(mdp.n_pairs, bool)
+        states[inner.state[component == c]] = True
+        pairs[inner.pair[stays]] = True
+        answer = _solve_block(block(mdp, states, pairs), accuracy / 4, "auto", max_sweeps)
+        is_closed = bool(closed[component == c].any())
+        s, slack = int(np.flatnonzero(states)[0]), _rounding(answer.bias)
+        if first is None:
+            first = s, answer, slack
+            continue
+        other, known, slack = first[0], first[1], slack + first[2]
+        if answer.low > known.high + slack or (is_closed and answer.high < known.low - slack):
+            gains = [f"{(a.low + a.high) / 2:.6g}" for a in (known, answer)]
+            raise NoConstantGain(
+                f"the optimal gain depends on the start: {gains[0]} from state {_named(mdp, other)}, "
+                f"{'' if is_closed else 'at least '}{gains[1]} from state {_named(mdp, s)}, both reachable from the "
+                "initial law; make the MDP weakly communicating (for example, restart where it ends) "
+                "or start it inside one of the two parts"
+            )
+
+
+def _named(mdp: TabularMDP, state: int) -> str:
+    return repr(mdp.pairs.state_names[state]) if mdp.pairs.state_names else str(state)
+
+
+def _solve_block(part: Block, accuracy: float, method: str, max_sweeps: int) -> _Answer:
+    """Solve a block whose optimal gain is constant."""
+    u = np.zeros(part.n_states)
+    if method == "value":
+        return _value_iteration(part, u, accuracy, max_sweeps)
+    if method == "policy":
+        return _policy_iteration(part, u, accuracy, max_sweeps)
+    answer = _value_iteration(part, u, accuracy, min(FIRST_SWEEPS, max_sweeps))
+    met, work = answer.accuracy <= accuracy, _factor_work(part)
+    if answer.n_sweeps < max_sweeps and work <= (POLISH_WORK if met else FACTOR_WORK):
+        better = _policy_iteration(part, u, accuracy, min(max_sweeps, answer.n_sweeps + FIRST_SWEEPS), answer.n_sweeps)
+        if better.accuracy <= accuracy:
+            return better
+        answer = answer._replace(n_sweeps=better.n_sweeps)
+    return answer if met else _value_iteration(part, u, accuracy, max_sweeps, answer.n_sweeps)
+
+
+def _factor_work(part: Block) -> float:
+    """About how many operations a sparse LU of a policy's chain takes: n times the squared bandwidth of the graph."""
+    graph = part.graph()
+    place = np.empty(part.n_states, np.int64)
+    place[csgraph.reverse_cuthill_mckee(graph, symmetric_mode=False)] = np.arange(part.n_states)
+    source = np.repeat(np.arange(part.n_states), np.diff(graph.indptr))
+    bandwidth = float(np.abs(place[source] - place[graph.indices]).max())
+    return part.n_states * bandwidth**2
+
+
+def _value_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
+    """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of ``max_sweeps`` some were ``done``."""
+    best = np.zeros(len(u), np.int64)
+    n, low, high = _relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, max(1, max_sweeps - done))
+    return _Answer(low, high, u.copy(), best, done + n, "value")
+
+
+def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
+    """Howard's policy iteration from the greedy policy of ``u``, until the bracket of a bias is narrow enough.
+
+    A policy whose chain is out of reach of double precision is left by value iteration. Ends short of the accuracy
+    when no action improves, or a policy comes back: rounding hides the rest.
+    """
+    laws, seen = part.matrix(), set()
+    answer = _value_iteration(part, u, accuracy, done + 1, done)
+    pair, n_sweeps = answer.pair.copy(), answer.n_sweeps
+    while n_sweeps < max_sweeps and pair.tobytes() not in seen:
+        try:
+            gain, bias = gain_and_bias(renew(laws[pair]), part.reward[pair])
+        except IllConditioned:
+            new = _value_iteration(part, u, accuracy, min(max_sweeps, n_sweeps + FIRST_SWEEPS), n_sweeps)
+            pair[:], gain = new.pair, np.zeros(0)
+        else:
+            seen.add(pair.tobytes())
+            u[:] = bias
+            new = _value_iteration(part, u, accuracy, n_sweeps + 1, n_sweeps)._replace(method="policy")
+        n_sweeps = new.n_sweeps
+        answer = (new if new.accuracy <= answer.accuracy else answer)._replace(n_sweeps=n_sweeps)
+        if answer.accuracy <= accuracy:
+            break
+        if len(gain) and not _improve(*part[2:], gain, bias, GAIN_TIE, 4 * _rounding(bias), pair):
+            break
+    return answer
+
+
+def _rounding(u: np.ndarray) -> float:
+    return float(ROUNDING * (1 + np.abs(u).max()))
+
+
+@kernel
+def _dot(succ: np.ndarray, prob: np.ndarray, first: int, last: int, u: np.ndarray) -> float:
+    total = 0.0
+    for j in range(first, last):
+        total += prob[j] * u[succ[j]]
+    return total
+
+
+@kernel
+def _bellman(
+    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, reward: np.ndarray,
+    u: np.ndarray, out: np.ndarray, best: np.ndarray,
+) -> tuple[float, float]:  # fmt: skip
+    """out = T u, ``best`` the pairs that attain it; returns the smallest and the largest of T u - u."""
+    low, high = np.inf, -np.inf
+    for s in range(len(u)):
+        top = -np.inf
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            q = reward[k] + _dot(succ, prob, row_ptr[k], row_ptr[k + 1], u)
+            if q > top:
+                top = q
+                best[s] = k
+        out[s] = top
+        low, high = min(low, top - u[s]), max(high, top - u[s])
+    return low, high
+
+
+@kernel
+def _relax(
+    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, reward: np.ndarray,
+    u: np.ndarray, best: np.ndarray, tau: float, accuracy: float, rounding: float, max_sweeps: int,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Damped sweeps of ``u`` until half the bracket and rounding meet the accuracy, or only rounding is left."""
+    out, n = np.empty(len(u)), 0
+    while True:
+        low, high = _bellman(pair_ptr, row_ptr, succ, prob, reward, u, out, best)
+        n += 1
+        noise = rounding * (1 + np.abs(u).max())
+        half = (high - low) / 2
+        if half + noise <= accuracy or half <= noise or n >= max_sweeps:
+            return n, low, high
+        centre = (low + high) / 2
+        for s in range(len(u)):
+            u[s] += tau * (out[s] - u[s] - centre)
+
+
+@kernel
+def _improve(
+    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, reward: np.ndarray,
+    gain: np.ndarray, bias: np.ndarray, gain_tie: float, tie: float, pair: np.ndarray,
+) -> bool:  # fmt: skip
+    """Change ``pair`` where another one leads to more gain or, at equal gain, to more value; whether any changed."""
+    changed = False
+    for s in range(len(pair)):
+        top_gain = -np.inf
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            top_gain = max(top_gain, _dot(succ, prob, row_ptr[k], row_ptr[k + 1], gain))
+        kept, k = pair[s], pair[s]
+        if _dot(succ, prob, row_ptr[k], row_ptr[k + 1], gain) < top_gain - gain_tie:
+            value = -np.inf
+        else:
+            value = reward[k] + _dot(succ, prob, row_ptr[k], row_ptr[k + 1], bias) + tie
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            if _dot(succ, prob, row_ptr[k], row_ptr[k + 1], gain) >= top_gain - gain_tie:
+                q = reward[k] + _dot(succ, prob, row_ptr[k], row_ptr[k + 1], bias)
+                if q > value:
+                    value, pair[s] = q, k
+        changed |= pair[s] != kept
+    return changed
