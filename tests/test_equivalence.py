@@ -1,5 +1,6 @@
 import math
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from equirl import equivalence
 from equirl.building import rows_from_triplets
+from equirl.envs import make
 from equirl.equivalence import (
     Partition,
     equivalence_classes,
@@ -15,6 +17,7 @@ from equirl.equivalence import (
     separation,
     similar,
 )
+from equirl.gym import from_gymnasium
 from equirl.mdp import TabularMDP
 from equirl.pairs import Pairs
 from oracles_equivalence import all_distances, all_pairs_labels, dense_profiles
@@ -111,6 +114,34 @@ def test_means_are_compared_unless_laws_alone_are_asked_for():
 def test_classes_with_rewards_refine_those_of_laws():
     mdp = random_mdp(4)
     assert equivalence_classes(mdp).refines(equivalence_classes(mdp, rewards=False))
+
+
+@pytest.mark.parametrize(
+    ("world", "params", "n_pairs", "n_classes"),
+    [
+        ("ergodic-riverswim", {"n_states": 25}, 50, 6),
+        ("ergodic-riverswim", {"n_states": 50}, 100, 6),
+        ("riverswim", {"n_states": 25}, 50, 5),
+        ("four-room", {}, 80, 6),
+        ("four-room", {"walls_are_states": True}, 196, 7),
+        ("two-room", {"kernel": "appendix"}, 84, 6),
+        ("four-room", {"height": 17, "width": 17, "kernel": "appendix"}, 800, 6),
+    ],
+)
+def test_worlds_have_the_published_number_of_classes(world, params, n_pairs, n_classes):
+    mdp = make(world, **params)
+    assert (mdp.n_pairs, equivalence_classes(mdp).n_classes) == (n_pairs, n_classes)
+
+
+def test_slippery_frozen_lake_has_three_laws():
+    lake = from_gymnasium(gymnasium.make("FrozenLake-v1", map_name="8x8", is_slippery=True))
+    assert equivalence_classes(lake, rewards=False).n_classes == 3
+
+
+def test_a_planted_world_is_recovered_with_its_separation():
+    mdp = make("planted", n_states=30, n_actions=4, n_classes=6, separation=0.1, seed=2)
+    assert equivalence_classes(mdp, rewards=False).n_classes == 6
+    assert separation(mdp).laws >= 0.1 - 1e-9
 
 
 def test_a_planted_structure_is_recovered():

@@ -6,7 +6,7 @@ from oracles import inner_maximum, plain_evi
 
 from equirl.confidence import ConfidenceSet
 from equirl.mdp import TabularMDP
-from equirl.optimism import best_in_ball, best_with_spare, sweep
+from equirl.optimism import place_spare, sweep, working_rows
 from equirl.planning import choose, extended_value_iteration, gain_bounds, iterate, optimistic_law
 from equirl.solving import solve
 
@@ -14,9 +14,24 @@ NO_SPARE = np.zeros(1, np.int64), np.zeros(0)
 
 
 def ball(p, radius, u):
-    support = np.flatnonzero(p)
-    scratch = np.empty(len(p)), np.empty(len(p))
-    return best_in_ball(0, len(support), support.astype(np.int32), p[support], radius, u, u.max(), *scratch)
+    """max q.u over the L1 ball, through one sweep in which every state has one pair with the law p."""
+    n, support = len(p), np.flatnonzero(p)
+    models = ConfidenceSet(
+        np.arange(n + 1) * len(support), np.tile(support, n).astype(np.int32), np.tile(p[support], n),
+        np.full(n, radius), np.zeros(n), np.zeros(n), *NO_SPARE,
+    )  # fmt: skip
+    return one_sweep(models, u)[0]
+
+
+def one_sweep(models, u):
+    n, rows = len(u), working_rows(models)
+    if len(models.spare):
+        place_spare(*models[:3], models.spare_ptr, models.spare, np.argsort(-u), *rows)
+    q = np.empty(n)
+    sweep(
+        np.arange(n), np.arange(1, n + 1), *rows, models.p_radius / 2, models.r_upper, u, u.max(), 0.0, q, np.empty(n)
+    )
+    return q
 
 
 def test_the_inner_maximum_is_the_linear_program_on_a_thousand_cases():
@@ -53,11 +68,12 @@ def test_spare_masses_go_to_the_best_unobserved_states(seed):
     law[seen] = mass[: len(seen)]
     unseen = [x for x in np.argsort(-u) if x not in seen]
     law[unseen] = mass[len(seen) :]
-    got = best_with_spare(
-        0, len(seen), seen.astype(np.int32), mass[: len(seen)], radius, u, u.max(), 0, n - len(seen), mass[len(seen) :],
-        np.argsort(-u), np.empty(n), np.empty(n),
+    k = len(seen)
+    models = ConfidenceSet(
+        np.arange(n + 1) * k, np.tile(seen, n).astype(np.int32), np.tile(mass[:k], n), np.full(n, radius),
+        np.zeros(n), np.zeros(n), np.arange(n + 1) * (n - k), np.tile(mass[k:], n),
     )  # fmt: skip
-    assert got == pytest.approx(inner_maximum(law, radius, u), abs=1e-9)
+    assert one_sweep(models, u) == pytest.approx(np.full(n, inner_maximum(law, radius, u)), abs=1e-9)
 
 
 def random_models(rng, n_states, n_actions, scale=1.0):
@@ -177,24 +193,16 @@ def test_compiled_planning_equals_its_plain_python_body():
     mdp, _, models = random_models(np.random.default_rng(5), 4, 2)
     results = []
     for run in (iterate, iterate.py_func):
-        u, q = np.zeros(4), np.empty(8)
-        scratch = np.empty(4), np.empty(5), np.empty(5)
-        outcome = run(
-            mdp.pairs.ptr, *models[:4], models.r_upper, *NO_SPARE, np.arange(0), 1e-4, 1000, u, *scratch, q
-        )
-        results.append((*outcome, *u, *q))
+        u, other, q = np.zeros(4), np.empty(4), np.empty(8)
+        rows, moved = working_rows(models), models.p_radius / 2
+        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, 1e-4, 1000, u, other, q)
+        results.append((*outcome, *u, *other, *q))
     assert results[0] == pytest.approx(results[1], abs=1e-12)
 
 
 def test_u_does_not_drift_however_long_planning_takes():
     mdp, _, models = random_models(np.random.default_rng(6), 4, 2, scale=0.1)
-    u, out, q = np.zeros(4), np.empty(4), np.empty(8)
-    shift = 0.0
-    for _ in range(3000):
-        *_, shift, u_max = sweep(
-            mdp.pairs.ptr, *models[:4], models.r_upper, *NO_SPARE, np.arange(0), u, u.max(), u.min(),
-            np.empty(5), np.empty(5), q, out,
-        )  # fmt: skip
-        u[:] = out
+    u, other, q = np.zeros(4), np.empty(4), np.empty(8)
+    n, *_ = iterate(mdp.pairs.ptr, *working_rows(models), models.p_radius / 2, models.r_upper, -1.0, 3000, u, other, q)
+    assert n == 3000
     assert np.abs(u).max() < 100
-    assert u_max == u.max()

@@ -49,7 +49,7 @@ _HOME = {  # public name -> the module that holds it
     "separation": "equivalence",
     "similar": "similarity",
     "simulate": "simulation",
-    "simulate_many": "many",
+    "simulate_many": "experiments.many",
     "solve": "solving",
     "stationary_law": "policies",
 }
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from equirl.files import DamagedFile
     from equirl.gym import from_gymnasium
     from equirl.hitting import diameter
-    from equirl.many import simulate_many
+    from equirl.experiments.many import simulate_many
     from equirl.mdp import TabularMDP, rescale_rewards
     from equirl.pairs import Pairs
     from equirl.partition import Partition

@@ -7,10 +7,12 @@ the kernel still works and is compiled once per process. The plain Python body s
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,3 +30,21 @@ def kernel(function: F) -> F:
         return numba.njit(cache=True, nogil=True)(function)  # type: ignore
     except RuntimeError:  # no writable place for the cache
         return numba.njit(nogil=True)(function)  # type: ignore
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Says once per process that kernels are being compiled, so that nobody wonders about the first seconds."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        module = getattr(event.data["dispatcher"].py_func, "__module__", "")
+        if not self.said and module.startswith("equirl."):
+            self.said = True
+            logging.getLogger("equirl").warning("compiling inner loops; done once, then kept on disk")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())

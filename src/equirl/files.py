@@ -57,7 +57,7 @@ def save_npz(
 def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             header = json.loads(str(file["header"])) if "header" in file else None
             arrays = {name: file[name] for name in file.files if name != "header"}
     except (FileNotFoundError, PermissionError, IsADirectoryError):

@@ -6,6 +6,7 @@ limit and never end.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from equirl.tables import Table, absorbed, compare_with_rollouts, read_table, re
 ON_TERMINAL = ("restart", "absorb", "error")
 
 
-class TabularEnv(gymnasium.Env[int, int]):
+class TabularEnv(gymnasium.Env[Any, Any]):
     """A TabularMDP, or a world by name or text, as a Gymnasium environment.
 
     ``info["action_mask"]`` marks the actions the state allows; another one is an error. Rewards are those of the MDP,
@@ -132,13 +133,14 @@ def from_gymnasium(
     drop_unreachable: bool = False,
     check: bool = False,
     seed: int = 0,
-    reward_law: str = "deterministic",
+    reward_law: str | None = None,
     name: str | None = None,
 ) -> TabularMDP:
     """The MDP in the transition table of an environment (``env.unwrapped.P``): FrozenLake, CliffWalking, Taxi, yours.
 
     Rewards are averaged over the law of each pair. If one lies outside [0, 1] they are first mapped affinely onto it,
-    and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift.
+    and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift. An environment of equirl
+    gives back its own MDP.
 
     on_terminal: "restart": an outcome that ends the episode leads to the initial law instead; "absorb": it leads to
         a state that is never left and pays 0; "error": there must be none.
@@ -146,25 +148,35 @@ def from_gymnasium(
     drop_unreachable: leave out states that cannot be reached; the others are named by their old numbers.
     check: compare the table with 20,000 random steps of ``env`` (which it resets), seeded with ``seed``.
 
-    >>> mdp = from_gymnasium(gymnasium.make("FrozenLake-v1"))
-    >>> mdp.law(14, 2)
-    {0: 0.3333333333333333, 10: 0.3333333333333333, 14: 0.3333333333333333}
+    >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=False))
+    >>> lake.law(14, 2), lake.mean_reward(14, 2)  # into the goal, and back to the start
+    ({0: 1.0}, 1.0)
     """
     if on_terminal not in ON_TERMINAL:
         raise ValueError(unknown_name("on_terminal", on_terminal, ON_TERMINAL))
     bare = env.unwrapped
-    table = read_table(env)
-    law = initial_law(_initial(bare) if initial is None else initial, table.pairs)
-    if check:
-        compare_with_rollouts(env, table, law, seed)
-    table = _endless(table, law, on_terminal)
+    if isinstance(bare, TabularEnv) and initial is None:
+        mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law)
+    else:
+        table = read_table(env)
+        law = initial_law(_initial(bare) if initial is None else initial, table.pairs)
+        if check:
+            compare_with_rollouts(env, table, law, seed)
+        mdp = _from_table(_endless(table, law, on_terminal), law, reward_law or "deterministic", _name(bare))
+    mdp = mdp if name is None else replace(mdp, name=name)
+    return mdp.restrict_to_reachable() if drop_unreachable else mdp
+
+
+def _from_table(table: Table, initial: np.ndarray, reward_law: str, name: str) -> TabularMDP:
     reward, reward_map = _mapped(table)
     rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob)
     means = np.bincount(table.pair, weights=table.prob * reward, minlength=table.pairs.n_pairs)
-    if name is None:
-        name = bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
-    mdp = TabularMDP(table.pairs, rows, np.clip(means, 0.0, 1.0), law, reward_law, reward_map=reward_map, name=name)
-    return mdp.restrict_to_reachable() if drop_unreachable else mdp
+    means = np.clip(means, 0.0, 1.0)  # rows sum to 1 within 1e-8 only
+    return TabularMDP(table.pairs, rows, means, initial, reward_law, reward_map=reward_map, name=name)
+
+
+def _name(bare: Any) -> str:
+    return bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
 
 
 def _initial(bare: Any) -> Any:
@@ -194,7 +206,7 @@ def _mapped(table: Table) -> tuple[np.ndarray, tuple[float, float]]:
     """Rewards of the entries in [0, 1], with (scale, shift); as they are where they are inside."""
     possible = table.reward[table.prob > 0]
     low, high = float(possible.min()), float(possible.max())
-    if 0 <= low and high <= 1:
+    if low >= 0 and high <= 1:
         return table.reward, (1.0, 0.0)
     scale = high - low or 1.0
     return (table.reward - low) / scale, (scale, low)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from equirl.chains import Block, block, closed_classes, incoming, reachable
 from equirl.compiling import kernel
 from equirl.mdp import TabularMDP
+from equirl.policies import LONGEST_TIME, IllConditioned, factor
 
 
 def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
@@ -52,7 +52,13 @@ def _longest_time(
     total = np.inf
     while True:
         system = sparse.eye_array(part.n_states, format="csr") - sparse.diags_array(moving) @ laws[pair]
-        times = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve(moving)
+        lu = factor(system)
+        times = lu.solve(moving) if lu else np.full(1, np.inf)
+        if not (times.min() >= 0 and times.max() <= LONGEST_TIME):
+            raise IllConditioned(
+                f"reaching state {int(part.state[target])} may take more than {LONGEST_TIME:g} steps on average: "
+                "the diameter is beyond double precision"
+            )
         longest = float(times.max())
         settled = times.sum() >= total or not _hasten(*part[2:6], times, 4e-15 * longest, pair)
         if settled or longest <= enough:

@@ -1,16 +1,7 @@
-"""Clusters of pairs inside ApproxEquivalence: their pooled profiles and radii, the PAC-neighbour tests, the merge.
+"""The sweeps of ApproxEquivalence (Algorithm 1): each cluster in turn takes its nearest PAC neighbour.
 
-A cluster is known by its *leader*, the member with the smallest priority, and kept at the leader's place.
-With ``q_c`` the pooled profile, ``e_j`` the radius of pair j alone and ``eps_c`` that of the cluster, two clusters
-c, c' (union u) are PAC neighbours when
-
-    (i)    ||q_c - q_c'|| <= eps_c + eps_c'
-    (ii)   ||q_j - q_j'|| <= e_j + e_j'        for every j in c, j' in c'
-    (iii)  ||q_j - q_u||  <= e_j + eps_u       for every j in u
-
-and, where means are compared, the same holds of the means. Members are seldom touched: with the *excess*
-``f_c >= max_{j in c} ||q_j - q_c|| - e_j`` the triangle inequality grants (ii) when ``f_c + f_c' + ||q_c - q_c'|| <= 0``
-and (iii) when ``f_c + ||q_c - q_u|| <= eps_u``, where ``||q_c - q_u|| = ||q_c - q_c'|| n(c') / n(u)``.
+A cluster that found no neighbour in one sweep has met every cluster that survives it; so in the next it looks only at
+those formed meanwhile (*fresh*), and the work follows the merges, not the square of the clusters.
 """
 
 from __future__ import annotations
@@ -19,277 +10,219 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.clusters import Clusters, Rules, balanced, join, members_agree, singletons
 from equirl.compiling import kernel
-from equirl.confidence import hoeffding, weissman
-
-SLACK = 1e-9  # a bound decides only when rounding cannot matter; members decide the rest
-
-
-class Rules(NamedTuple):
-    """The settings of ApproxEquivalence, as the kernels read them."""
-
-    log_n_events: float  # log(2^S - 2)
-    log_level: float  # log of delta/(3M), or of delta/M for theory radii
-    balance: float  # alpha
-    theory: bool  # radii are means of the members' radii
-    nearest: bool  # take the nearest neighbour first, ask for balance then
-    means: bool  # mean rewards are compared too
-    granted: bool  # known classes stand in for the tests
-
-
-PAIR = [
-    ("start", np.int64),  # the profile of the pair lies at own_profile[start:start + own_length]
-    ("own_length", np.int64),
-    ("own_radius", float),  # e_j
-    ("own_mean", float),
-    ("own_r_radius", float),
-    ("priority", np.int64),
-    ("after", np.int64),  # the next member of its cluster, -1 at the end
-]
-GROUP = [
-    ("n", np.int64),  # visits
-    ("size", np.int64),  # pairs
-    ("last", np.int64),  # the last member
-    ("row", np.int64),  # the pooled profile lies at row:row + length of count and profile
-    ("length", np.int64),
-    ("weight", float),  # sum over members of N beta_N (theory radii)
-    ("radius", float),  # eps_c
-    ("excess", float),  # f_c
-    ("r_sum", float),  # the rest: the same for means
-    ("mean", float),
-    ("r_weight", float),
-    ("r_radius", float),
-    ("r_excess", float),
-    ("tight", np.int64),  # whether the excesses are attained, not bounds
-    ("fresh", np.int64),  # whether it was formed in the sweep before
-    ("settled", np.int64),  # whether it found no neighbour in the sweep before
-    ("place", np.int64),  # its row in the index
-]
-CLUSTER = np.dtype((np.record, PAIR + GROUP))  # a pair, and the cluster that it leads
+from equirl.proximity import (
+    KNOWN,
+    LEADING,
+    MEAN,
+    PRIORITY,
+    R_RADIUS,
+    RADIUS,
+    RATIO,
+    Tree,
+    clear_ground,
+    hopeless,
+    least_d_hat,
+    plant,
+    remove,
+)
 
 
-class Clusters(NamedTuple):
-    """The current clusters at the places of their leaders, with the pairs they are made of."""
+class Merged(NamedTuple):
+    """What :func:`merge` made: clusters named by their leaders, and one row per merge in the order they happened."""
 
-    at: np.ndarray  # (M,) of CLUSTER
-    own_profile: np.ndarray  # (nnz,) each pair's
-    count: np.ndarray  # (nnz,) pooled counts by position
-    profile: np.ndarray  # (nnz,) the same, divided by the visits
-    union: np.ndarray  # (longest profile,) workspace
+    label: np.ndarray  # (M,) the leader of each pair's cluster
+    log: np.ndarray  # (M, 3) by merge: the sweep (from 1), the cluster that looked, the partner it took
+    d_hat: np.ndarray  # (M,) by merge
+    n_merges: int
+    n_sweeps: int
 
 
 @kernel
-def law_radius(n: int, weight: float, rules: Rules) -> float:
-    """eps of a set with n visits: beta_n, or sum N beta_N / n."""
-    return weight / n if rules.theory else weissman(n, rules.log_n_events, rules.log_level)
+def merge(
+    visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray,
+    known: np.ndarray, rules: Rules,
+) -> Merged:  # fmt: skip
+    """ApproxEquivalence on checked arrays (int64; ``r_sum`` and ``known`` empty where the rules have no use for them).
+
+    ``priority`` holds M different numbers. Takes O(stored counts) memory.
+    """
+    M = len(visits)
+    c = singletons(visits, start, counts, r_sum, priority, rules)
+    leaders, spare, n_leaders = np.empty(M, np.int64), np.empty(M, np.int64), 0
+    for j in range(M):
+        if visits[j] > 0:
+            leaders[n_leaders] = j
+            n_leaders += 1
+    tree = clear_ground(n_leaders, min(LEADING, len(c.union)))
+    log, d_hat = np.empty((M, 3), np.int64), np.empty(M)
+    n_merges, n_sweeps, done = 0, 0, False
+    while not done:
+        n_sweeps += 1
+        _sort(leaders, n_leaders, c, spare)
+        plant(tree, c, leaders, n_leaders, known, rules)
+        before = n_merges
+        n_merges = _sweep(c, tree, n_leaders, log, d_hat, n_merges, n_sweeps, rules)
+        n_leaders = _gather(c, tree, n_leaders, leaders, log, before, n_merges)
+        done = n_merges == before
+    return Merged(_labels(c, leaders, n_leaders), log, d_hat, n_merges, n_sweeps)
 
 
 @kernel
-def mean_radius(n: int, weight: float, rules: Rules) -> float:
-    """The same for the mean, with beta'."""
-    return weight / n if rules.theory else hoeffding(n, rules.log_level)
-
-
-@kernel
-def singletons(
-    visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray, rules: Rules
-) -> Clusters:
-    """Every pair alone; of those without samples only the visits are told."""
-    at, count = np.zeros(len(visits), CLUSTER), np.empty_like(counts)
-    profile, own_profile = np.empty(len(counts)), np.empty(len(counts))
-    longest = 0
-    for j in range(len(visits)):
-        a, n = at[j], visits[j]
-        a.n, a.size, a.priority, a.after, a.last, a.tight, a.fresh = n, 1, priority[j], -1, j, 1, 1
-        if n == 0:
+def _sweep(
+    c: Clusters, tree: Tree, n_clusters: int, log: np.ndarray, d_hat: np.ndarray, n_merges: int, sweep: int,
+    rules: Rules,
+) -> int:  # fmt: skip
+    """One sweep: reads the partition of the tree, merges in place. A merged cluster is not met again in this sweep."""
+    ratio = tree.depth + RATIO
+    for i in range(n_clusters):
+        if not tree.spot[i].alive:
             continue
-        a.start = a.row = start[j]
-        a.own_length = a.length = start[j + 1] - start[j]
-        longest = max(longest, a.length)
-        for i in range(start[j], start[j + 1]):
-            count[i] = counts[i]
-            profile[i] = own_profile[i] = counts[i] / n
-        if rules.theory:
-            a.weight = n * weissman(n, rules.log_n_events, rules.log_level)
-            a.r_weight = n * hoeffding(n, rules.log_level)
-        a.own_radius = a.radius = law_radius(n, a.weight, rules)
-        a.excess = -a.radius
-        if rules.means:
-            a.r_sum = r_sum[j]
-            a.own_mean = a.mean = a.r_sum / n
-            a.own_r_radius = a.r_radius = mean_radius(n, a.r_weight, rules)
-            a.r_excess = -a.r_radius
-    return Clusters(at, own_profile, count, profile, np.empty(longest))
+        leader = tree.spot[i].leader
+        k, least, dist = _near(c, tree, i, c.at[leader].settled == 1, rules)
+        if k < 0:
+            c.at[leader].settled = 1
+            continue
+        if rules.nearest and not balanced(tree.feature[i, ratio], tree.feature[k, ratio], rules.balance):
+            continue
+        partner = tree.spot[k].leader
+        log[n_merges, 0], log[n_merges, 1], log[n_merges, 2], d_hat[n_merges] = sweep, leader, partner, least
+        n_merges += 1
+        remove(tree, i)
+        remove(tree, k)
+        join(c, leader, partner, dist, rules)
+    return n_merges
 
 
 @kernel
-def distance(x: np.ndarray, i: int, m: int, y: np.ndarray, k: int, n: int) -> float:
-    """L1 distance of the profiles x[i:i + m] and y[k:k + n], summed by position; the shorter one goes on with zeros."""
-    total = 0.0
-    for p in range(min(m, n)):
-        total += abs(x[i + p] - y[k + p])
-    for p in range(n, m):
-        total += x[i + p]
-    for p in range(m, n):
-        total += y[k + p]
+def _near(c: Clusters, tree: Tree, i: int, only_fresh: bool, rules: Rules) -> tuple[int, float, float]:
+    """Near(c) for the cluster of row i, by branch and bound: the partner's row (-1: none), d_hat, L1 distance."""
+    low, column = tree.low, tree.depth + PRIORITY
+    best, least, dist, first = -1, np.inf if rules.granted else 0.0, 0.0, np.inf
+    stack, bound, top = tree.stack, tree.bound, 1
+    stack[0, 0], bound[0] = 0, -np.inf
+    while top > 0:
+        top -= 1
+        number = stack[top, 0]
+        if bound[top] > least or (bound[top] == least and low[number, column] > first):
+            continue
+        if tree.node[number].right == 0:
+            best, least, dist, first = _scan(c, tree, number, i, only_fresh, best, least, dist, first, rules)
+            continue
+        near, far = number + 1, tree.node[number].right
+        near_bound, far_bound = least_d_hat(tree, near, i), least_d_hat(tree, far, i)
+        if far_bound < near_bound or (far_bound == near_bound and low[far, column] < low[near, column]):
+            near, far, near_bound, far_bound = far, near, far_bound, near_bound
+        if far_bound <= least and not hopeless(tree, far, i, only_fresh, rules):
+            stack[top, 0], bound[top] = far, far_bound
+            top += 1
+        if near_bound <= least and not hopeless(tree, near, i, only_fresh, rules):
+            stack[top, 0], bound[top] = near, near_bound
+            top += 1
+    return best, least, dist
+
+
+@kernel
+def _scan(
+    c: Clusters, tree: Tree, number: int, i: int, only_fresh: bool, best: int, least: float, dist: float,
+    first: float, rules: Rules,
+) -> tuple[int, float, float, float]:  # fmt: skip
+    """The clusters of a leaf, one by one: is there a PAC neighbour nearer than the best so far?"""
+    K, x, one = tree.depth, tree.feature, tree.spot[i].leader
+    for place in range(tree.node[number].first, tree.node[number].stop):
+        k = tree.order[place]
+        spot = tree.spot[k]
+        if k == i or not spot.alive or (only_fresh and not spot.fresh):
+            continue
+        if not rules.nearest and not balanced(x[i, K + RATIO], x[k, K + RATIO], rules.balance):
+            continue
+        total, radii = 0.0, x[i, K + RADIUS] + x[k, K + RADIUS]
+        for p in range(K):
+            total += abs(x[i, p] - x[k, p])
+        if total - radii > least:
+            continue
+        total = _beyond(c, one, spot.leader, K, total)
+        d_hat = total - radii
+        if d_hat > least or (d_hat == least and x[k, K + PRIORITY] > first):
+            continue
+        if rules.granted:
+            if x[i, K + KNOWN] != x[k, K + KNOWN]:
+                continue
+        elif abs(x[i, K + MEAN] - x[k, K + MEAN]) > x[i, K + R_RADIUS] + x[k, K + R_RADIUS]:
+            continue
+        elif not members_agree(c, one, spot.leader, total, rules):
+            continue
+        best, least, dist, first = k, d_hat, total, x[k, K + PRIORITY]
+    return best, least, dist, first
+
+
+@kernel
+def _beyond(c: Clusters, one: int, other: int, depth: int, total: float) -> float:
+    """The L1 distance of two pooled profiles, given its sum over the leading positions."""
+    a, b = c.at[one], c.at[other]
+    for p in range(depth, min(a.length, b.length)):
+        total += abs(c.profile[a.row + p] - c.profile[b.row + p])
+    for p in range(max(depth, b.length), a.length):
+        total += c.profile[a.row + p]
+    for p in range(max(depth, a.length), b.length):
+        total += c.profile[b.row + p]
     return total
 
 
 @kernel
-def balanced(one: float, other: float, balance: float) -> bool:
-    """1/alpha <= one / other <= alpha for the visits per pair of two clusters, the same read from either side."""
-    return max(one, other) <= balance * min(one, other)
+def _gather(
+    c: Clusters, tree: Tree, n_clusters: int, leaders: np.ndarray, log: np.ndarray, before: int, after: int
+) -> int:
+    """Write down the leaders of the next partition, those just formed last; returns their number."""
+    count = 0
+    for k in range(n_clusters):
+        spot = tree.spot[k]
+        if spot.alive:
+            c.at[spot.leader].fresh = 0
+            leaders[count] = spot.leader
+            count += 1
+    for m in range(before, after):
+        one, other = log[m, 1], log[m, 2]
+        leaders[count] = one if c.at[one].priority < c.at[other].priority else other
+        count += 1
+    return count
 
 
 @kernel
-def members_agree(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> bool:
-    """Tests (ii) and (iii) for two clusters at L1 distance ``dist`` that pass test (i)."""
+def _sort(leaders: np.ndarray, n_leaders: int, c: Clusters, spare: np.ndarray) -> None:
+    """Sort clusters by decreasing visits, then priority: merge sort, which leaves sorted stretches alone."""
+    width = 1
+    while width < n_leaders:
+        for first in range(0, n_leaders - width, 2 * width):
+            middle, stop = first + width, min(first + 2 * width, n_leaders)
+            if _precedes(c, leaders[middle - 1], leaders[middle]):
+                continue
+            for i in range(first, middle):
+                spare[i] = leaders[i]
+            i, k = first, middle
+            for place in range(first, stop):
+                if i < middle and (k == stop or _precedes(c, spare[i], leaders[k])):
+                    leaders[place] = spare[i]
+                    i += 1
+                else:
+                    leaders[place] = leaders[k]
+                    k += 1
+        width *= 2
+
+
+@kernel
+def _precedes(c: Clusters, one: int, other: int) -> bool:
     a, b = c.at[one], c.at[other]
-    for attempt in range(2):
-        every_two = _surely_every_two(a, b, dist, rules)
-        with_union = _surely_with_union(a, b, dist, rules)
-        if every_two and with_union:
-            return True
-        if attempt == 0:
-            tighten(c, one, rules)
-            tighten(c, other, rules)
-    return (every_two or _every_two(c, one, other, rules)) and (with_union or _with_union(c, one, other, rules))
+    return a.n > b.n or (a.n == b.n and a.priority < b.priority)
 
 
 @kernel
-def _surely_every_two(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
-    """Whether the excesses alone grant test (ii)."""
-    if a.excess + b.excess + dist > -SLACK:
-        return False
-    return not rules.means or a.r_excess + b.r_excess + abs(a.mean - b.mean) <= -SLACK
-
-
-@kernel
-def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
-    """Whether the excesses alone grant test (iii)."""
-    n = a.n + b.n
-    if excess_of_union(a.excess, b.excess, a.n, b.n, dist) > law_radius(n, a.weight + b.weight, rules) - SLACK:
-        return False
-    if not rules.means:
-        return True
-    excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.mean - b.mean))
-    return excess <= mean_radius(n, a.r_weight + b.r_weight, rules) - SLACK
-
-
-@kernel
-def excess_of_union(one: float, other: float, n_one: int, n_other: int, dist: float) -> float:
-    """A bound on the excess of two clusters together, from their own and the distance of their centres."""
-    n = n_one + n_other
-    return max(one + dist * n_other / n, other + dist * n_one / n)
-
-
-@kernel
-def tighten(c: Clusters, leader: int, rules: Rules) -> None:
-    """Replace the bound on the excess by the excess itself, in one pass over the members."""
-    a = c.at[leader]
-    if a.tight:
-        return
-    a.excess, a.r_excess, a.tight = -np.inf, -np.inf, 1
-    j = leader
-    while j >= 0:
-        b = c.at[j]
-        a.excess = max(a.excess, _to_centre(c, b, a) - b.own_radius)
-        if rules.means:
-            a.r_excess = max(a.r_excess, abs(b.own_mean - a.mean) - b.own_r_radius)
-        j = b.after
-
-
-@kernel
-def _to_centre(c: Clusters, pair: np.record, cluster: np.record) -> float:
-    return distance(c.own_profile, pair.start, pair.own_length, c.profile, cluster.row, cluster.length)
-
-
-@kernel
-def _every_two(c: Clusters, one: int, other: int, rules: Rules) -> bool:
-    """Test (ii), by members of the smaller cluster; the larger is entered only where its excess does not decide."""
-    if c.at[one].size > c.at[other].size:
-        one, other = other, one
-    b = c.at[other]
-    j = one
-    while j >= 0:
-        a = c.at[j]
-        sure = _to_centre(c, a, b) - a.own_radius + b.excess <= -SLACK
-        if sure and rules.means:
-            sure = abs(a.own_mean - b.mean) - a.own_r_radius + b.r_excess <= -SLACK
-        k = -1 if sure else other
-        while k >= 0:
-            if not _two_agree(c, a, c.at[k], rules):
-                return False
-            k = c.at[k].after
-        j = a.after
-    return True
-
-
-@kernel
-def _two_agree(c: Clusters, a: np.record, b: np.record, rules: Rules) -> bool:
-    if distance(c.own_profile, a.start, a.own_length, c.own_profile, b.start, b.own_length) > a.own_radius + b.own_radius:
-        return False
-    return not rules.means or abs(a.own_mean - b.own_mean) <= a.own_r_radius + b.own_r_radius
-
-
-@kernel
-def _with_union(c: Clusters, one: int, other: int, rules: Rules) -> bool:
-    """Test (iii), member by member."""
-    a, b = c.at[one], c.at[other]
-    n, length = a.n + b.n, max(a.length, b.length)
-    for p in range(length):
-        pooled = 0
-        if p < a.length:
-            pooled += c.count[a.row + p]
-        if p < b.length:
-            pooled += c.count[b.row + p]
-        c.union[p] = pooled / n
-    radius, r_radius = law_radius(n, a.weight + b.weight, rules), mean_radius(n, a.r_weight + b.r_weight, rules)
-    mean = (a.r_sum + b.r_sum) / n
-    j, rest = one, other
-    while j >= 0:
-        m = c.at[j]
-        if distance(c.own_profile, m.start, m.own_length, c.union, 0, length) > m.own_radius + radius:
-            return False
-        if rules.means and abs(m.own_mean - mean) > m.own_r_radius + r_radius:
-            return False
-        j = m.after
-        if j < 0:
-            j, rest = rest, -1
-    return True
-
-
-@kernel
-def join(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> int:
-    """Merge two clusters at L1 distance ``dist``; returns the leader of the union."""
-    if c.at[other].priority < c.at[one].priority:
-        one, other = other, one
-    a, b = c.at[one], c.at[other]
-    a.excess = excess_of_union(a.excess, b.excess, a.n, b.n, dist)
-    a.r_excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.mean - b.mean))
-    a.n += b.n
-    a.size += b.size
-    a.tight, a.fresh, a.settled = 0, 1, 0
-    a.weight += b.weight
-    a.radius = law_radius(a.n, a.weight, rules)
-    if rules.means:
-        a.r_sum += b.r_sum
-        a.r_weight += b.r_weight
-        a.mean = a.r_sum / a.n
-        a.r_radius = mean_radius(a.n, a.r_weight, rules)
-    _pool(c, a, b)
-    c.at[a.last].after = other
-    a.last = b.last
-    return one
-
-
-@kernel
-def _pool(c: Clusters, a: np.record, b: np.record) -> None:
-    """The pooled profile of the union, in the place of the longer one of the two."""
-    if a.length < b.length:
-        a.row, b.row = b.row, a.row
-        a.length, b.length = b.length, a.length
-    for p in range(b.length):
-        c.count[a.row + p] += c.count[b.row + p]
-    for i in range(a.row, a.row + a.length):
-        c.profile[i] = c.count[i] / a.n
+def _labels(c: Clusters, leaders: np.ndarray, n_leaders: int) -> np.ndarray:
+    label = np.arange(len(c.at))
+    for k in range(n_leaders):
+        j = leaders[k]
+        while j >= 0:
+            label[j] = leaders[k]
+            j = c.at[j].after
+    return label

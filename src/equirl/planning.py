@@ -15,7 +15,7 @@ import numpy as np
 
 from equirl.compiling import kernel
 from equirl.confidence import ConfidenceSet
-from equirl.optimism import sort_by_u, sweep
+from equirl.optimism import place_spare, sort_by_u, sweep, working_rows
 
 SWEEPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
 
@@ -33,21 +33,18 @@ class Plan(NamedTuple):
 
 @kernel
 def iterate(
-    pair_ptr: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, radius: np.ndarray, reward: np.ndarray,
-    spare_ptr: np.ndarray, spare: np.ndarray, by_u: np.ndarray, accuracy: float, max_sweeps: int,
-    u: np.ndarray, other: np.ndarray, value: np.ndarray, mass: np.ndarray, q: np.ndarray,
+    pair_ptr: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, moved: np.ndarray, reward: np.ndarray,
+    accuracy: float, max_sweeps: int, u: np.ndarray, other: np.ndarray, q: np.ndarray,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sweep until the span of u' - u is at most ``accuracy``, or ``max_sweeps``; u and q hold the last sweep's.
 
-    Returns the number of sweeps and the least and largest of u' - u.
+    Returns the number of sweeps and the least and largest of u' - u; ``other`` is u'.
     """
     u_max, u_min = u.max(), u.min()
     n = 0
     while True:
-        if len(spare) > 0:
-            sort_by_u(u, by_u)
         low, high, next_min, next_max = sweep(
-            pair_ptr, ptr, succ, prob, radius, reward, spare_ptr, spare, by_u, u, u_max, u_min, value, mass, q, other
+            pair_ptr[:-1], pair_ptr[1:], ptr, succ, prob, moved, reward, u, u_max, u_min, q, other
         )
         n += 1
         if high - low <= accuracy or n == max_sweeps:
@@ -93,19 +90,19 @@ def extended_value_iteration(
     """
     S = len(pair_ptr) - 1
     u = np.zeros(S) if start is None else start - start.min()
-    longest = int(np.diff(models.ptr).max(initial=1)) + int(np.diff(models.spare_ptr).max(initial=0))
-    by_u = np.arange(S if len(models.spare) else 0)
-    q, scratch = np.empty(pair_ptr[-1]), (np.empty(S), np.empty(longest), np.empty(longest))
-    at_once = max(1, SWEEPS_AT_ONCE // (len(models.succ) + len(q)))
+    other, q, rows, moved = np.empty(S), np.empty(pair_ptr[-1]), working_rows(models), 0.5 * models.p_radius
+    by_u = np.arange(S)
+    at_once = 1 if len(models.spare) else max(1, SWEEPS_AT_ONCE // (len(rows.succ) + len(q)))
     n_sweeps, low, high = 0, -np.inf, np.inf
     while n_sweeps < max_sweeps and not high - low <= accuracy:
         if n_sweeps:
-            u[:] = scratch[0]
-            u -= u.min()
+            u[:] = other - other.min()
+        if len(models.spare):
+            sort_by_u(u, by_u)
+            place_spare(models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, by_u, *rows)
         n, low, high = iterate(
-            pair_ptr, models.ptr, models.succ, models.prob, models.p_radius, models.r_upper, models.spare_ptr,
-            models.spare, by_u, accuracy, min(at_once, max_sweeps - n_sweeps), u, *scratch, q,
-        )  # fmt: skip
+            pair_ptr, *rows, moved, models.r_upper, accuracy, min(at_once, max_sweeps - n_sweeps), u, other, q
+        )
         n_sweeps += n
     policy = np.empty(S, np.int64)
     tolerance = 1e-12 * (1 + np.abs(u).max())

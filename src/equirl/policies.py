@@ -8,7 +8,9 @@ references replaced by those of I, one sparse LU of A answers everything by rene
     A g = the classes' gains at the references   g: gain from every state, also the transient ones
     A h = r - g, and 0 at the references         h: bias, up to a constant per class
 
-A reference that is often visited keeps A well conditioned. Memory: the LU factors of one sparse (S, S) matrix.
+A reference that is often visited keeps A well conditioned. Memory: the LU factors of one sparse (S, S) matrix. Where
+a chain crosses so rarely that no reference helps, laws and gains come from :mod:`equirl.elimination`, and a bias is
+refused as :class:`IllConditioned`.
 """
 
 from __future__ import annotations
@@ -20,14 +22,15 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from equirl.chains import closed_classes, reachable
+from equirl.elimination import long_run_law
 from equirl.mdp import TabularMDP
 from equirl.pairs import Pairs
 
-
 LONGEST_TIME = 1e10  # steps to a reference beyond which too few digits are left
+MOST_DENSE = 3000  # states of a chain beyond LONGEST_TIME for which the dense, exact elimination is still quick
 
 
-class IllConditioned(ArithmeticError):
+class IllConditioned(ArithmeticError):  # noqa: N818 (it names the finding)
     """A chain whose answer double precision cannot hold."""
 
 
@@ -61,14 +64,14 @@ def evaluate_policy(mdp: TabularMDP, policy: Any) -> PolicyValue:
 
 
 def policy_gain(mdp: TabularMDP, policy: Any) -> float:
-    """Long-run mean reward of a policy started from the initial law.
+    """Long-run mean reward of a policy started from the initial law; :func:`evaluate_policy` has it from every state.
 
     >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
     >>> round(policy_gain(mdp, [0, 0]), 6)
     0.333333
     """
     chain, reward = policy_chain(mdp, policy)
-    return float(_long_run_law(renew(chain), mdp.initial) @ reward)
+    return float(_long_run_law(chain, mdp.initial) @ reward)
 
 
 def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
@@ -80,8 +83,7 @@ def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
     >>> stationary_law(mdp, [0, 0]).round(6)
     array([0.666667, 0.333333])
     """
-    chain, _ = policy_chain(mdp, policy)
-    return _long_run_law(renew(chain), mdp.initial)
+    return _long_run_law(policy_chain(mdp, policy)[0], mdp.initial)
 
 
 def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> str:
@@ -182,7 +184,13 @@ def gain_and_bias(parts: Renewal, reward: np.ndarray) -> tuple[np.ndarray, np.nd
     return gain, bias - offset
 
 
-def _long_run_law(parts: Renewal, initial: np.ndarray) -> np.ndarray:
+def _long_run_law(chain: sparse.csr_array, initial: np.ndarray) -> np.ndarray:
+    try:
+        parts = renew(chain)
+    except IllConditioned:
+        if chain.shape[0] > MOST_DENSE:
+            raise
+        return long_run_law(chain, closed_classes(chain), initial)
     share = parts.lu.solve(np.array(initial), "T")[parts.reference]
     return parts.law * np.where(parts.label >= 0, share[parts.label], 0.0)
 

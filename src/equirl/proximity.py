@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.compiling import kernel
-from equirl.merging import Clusters, Rules
+from equirl.clusters import Clusters, Rules
 
 LEAF = 16  # a node with more clusters is split
 LEADING = 6  # positions of a profile that are indexed

@@ -175,7 +175,9 @@ def simulate(
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     world_root, agent_root = root.spawn(2)
     if world_seed is not None:
-        world_root = world_seed if isinstance(world_seed, np.random.SeedSequence) else np.random.SeedSequence(world_seed)
+        world_root = (
+            world_seed if isinstance(world_seed, np.random.SeedSequence) else np.random.SeedSequence(world_seed)
+        )
     learner = _prepare(mdp, agent, agent_root, settings)
     gain = solve(mdp).gain if gain is None else gain
     recorder = _Recorder(mdp, learner, marks, measure_clustering)
@@ -212,7 +214,9 @@ def _play(
         else:
             policy, left = learner.rules()
         draw = world.draws(last - learner.t + 1)
-        coin = learner.coins.random(len(draw)) if isinstance(learner, FixedLearner) and learner.policy is None else no_coin
+        coin = (
+            learner.coins.random(len(draw)) if isinstance(learner, FixedLearner) and learner.policy is None else no_coin
+        )
         steps, world.state, why = walk(
             world.state, draw, coin, mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, world.cumulative, policy,
             *left, learner.counts.visits, *learner.counts.table, path,

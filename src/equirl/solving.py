@@ -24,7 +24,6 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components, reachable
-from equirl.compiling import kernel
 from equirl.hitting import diameter
 from equirl.mdp import TabularMDP
 from equirl.naming import unknown_name
@@ -38,21 +37,23 @@ from equirl.policies import (
     renew,
     stationary_law,
 )
+from equirl.sweeping import improve, relax
 
 __all__ = [
-    "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "chain_kind", "diameter", "evaluate_policy", "policy_gain",
-    "policy_kind", "solve", "stationary_law",
+    "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "chain_kind", "diameter", "evaluate_policy",
+    "policy_gain", "policy_kind", "solve", "stationary_law",
 ]  # fmt: skip
 
 METHODS = ("auto", "policy", "value")
 DAMPING = 0.8
 FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
+ESCAPE_SWEEPS = 100  # of value iteration, away from a policy that cannot be evaluated
 FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
 GAIN_TIE = 1e-10  # gains this close are equal to policy iteration
 ROUNDING = 4 * np.finfo(float).eps
 
 
-class NoConstantGain(ValueError):
+class NoConstantGain(ValueError):  # noqa: N818 (it names the finding)
     """The optimal gain depends on where one starts among the states reachable from the initial law."""
 
 
@@ -147,26 +148,39 @@ def _check_constant_gain(mdp: TabularMDP, part: np.ndarray, accuracy: float, max
     inner = block(mdp, part)
     closed = closed_classes(inner.graph()) >= 0
     component, stays = end_components(inner)
-    first = None
-    for c in sorted(range(component.max() + 1), key=lambda c: not closed[component == c].any()):
-        states, pairs = np.zeros(mdp.n_states, bool), np.zeros(mdp.n_pairs, bool)
-        states[inner.state[component == c]] = True
-        pairs[inner.pair[stays]] = True
-        answer = _solve_block(block(mdp, states, pairs), accuracy / 4, "auto", max_sweeps)
-        is_closed = bool(closed[component == c].any())
-        s, slack = int(np.flatnonzero(states)[0]), _rounding(answer.bias)
-        if first is None:
-            first = s, answer, slack
-            continue
-        other, known, slack = first[0], first[1], slack + first[2]
-        if answer.low > known.high + slack or (is_closed and answer.high < known.low - slack):
-            gains = [f"{(a.low + a.high) / 2:.6g}" for a in (known, answer)]
+    _, first = np.unique(component[component >= 0], return_index=True)
+    first = np.flatnonzero(component >= 0)[first]  # a state of each component
+    order = np.argsort(~closed[first], kind="stable")
+    base, low, high = first[order[0]], *_gain_bracket(mdp, inner, component == order[0], stays, accuracy, max_sweeps)
+    for c in order[1:]:
+        s = first[c]
+        c_low, c_high = _gain_bracket(mdp, inner, component == c, stays, accuracy, max_sweeps)
+        if c_low > high or (closed[s] and c_high < low):
+            more = "" if closed[s] else "at least "
             raise NoConstantGain(
-                f"the optimal gain depends on the start: {gains[0]} from state {_named(mdp, other)}, "
-                f"{'' if is_closed else 'at least '}{gains[1]} from state {_named(mdp, s)}, both reachable from the "
-                "initial law; make the MDP weakly communicating (for example, restart where it ends) "
+                f"the optimal gain depends on the start: {(low + high) / 2:.6g} from state "
+                f"{_named(mdp, inner.state[base])}, {more}{(c_low + c_high) / 2:.6g} from state "
+                f"{_named(mdp, inner.state[s])}, both reachable from the initial law; "
+                "make the MDP weakly communicating (for example, restart where it ends) "
                 "or start it inside one of the two parts"
             )
+
+
+def _gain_bracket(
+    mdp: TabularMDP, inner: Block, members: np.ndarray, stays: np.ndarray, accuracy: float, max_sweeps: int
+) -> tuple[float, float]:
+    """Bounds on the gain of one end component, ``members`` (a mask) with the pairs of the mask ``stays``."""
+    if members.sum() == 1:
+        s = int(members.argmax())
+        own = slice(inner.pair_ptr[s], inner.pair_ptr[s + 1])
+        gain = float(inner.reward[own][stays[own]].max())
+        return gain, gain
+    states, pairs = np.zeros(mdp.n_states, bool), np.zeros(mdp.n_pairs, bool)
+    states[inner.state[members]] = True
+    pairs[inner.pair[stays]] = True
+    answer = _solve_block(block(mdp, states, pairs), accuracy / 4, "auto", max_sweeps)
+    noise = _rounding(answer.bias)
+    return answer.low - noise, answer.high + noise
 
 
 def _named(mdp: TabularMDP, state: int) -> str:
@@ -203,7 +217,7 @@ def _factor_work(part: Block) -> float:
 def _value_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
     """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of ``max_sweeps`` some were ``done``."""
     best = np.zeros(len(u), np.int64)
-    n, low, high = _relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, max(1, max_sweeps - done))
+    n, low, high = relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, max(1, max_sweeps - done))
     return _Answer(low, high, u.copy(), best, done + n, "value")
 
 
@@ -220,91 +234,21 @@ def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: i
         try:
             gain, bias = gain_and_bias(renew(laws[pair]), part.reward[pair])
         except IllConditioned:
-            new = _value_iteration(part, u, accuracy, min(max_sweeps, n_sweeps + FIRST_SWEEPS), n_sweeps)
-            pair[:], gain = new.pair, np.zeros(0)
+            if answer.accuracy <= accuracy:
+                break
+            new = _value_iteration(part, u, accuracy, min(max_sweeps, n_sweeps + ESCAPE_SWEEPS), n_sweeps)
+            pair[:], stuck = new.pair, False
         else:
             seen.add(pair.tobytes())
             u[:] = bias
             new = _value_iteration(part, u, accuracy, n_sweeps + 1, n_sweeps)._replace(method="policy")
+            stuck = not improve(*part[2:], gain, bias, GAIN_TIE, 4 * _rounding(bias), pair)
         n_sweeps = new.n_sweeps
         answer = (new if new.accuracy <= answer.accuracy else answer)._replace(n_sweeps=n_sweeps)
-        if answer.accuracy <= accuracy:
-            break
-        if len(gain) and not _improve(*part[2:], gain, bias, GAIN_TIE, 4 * _rounding(bias), pair):
+        if stuck or (new.method == "policy" and answer.accuracy <= accuracy):
             break
     return answer
 
 
 def _rounding(u: np.ndarray) -> float:
     return float(ROUNDING * (1 + np.abs(u).max()))
-
-
-@kernel
-def _dot(succ: np.ndarray, prob: np.ndarray, first: int, last: int, u: np.ndarray) -> float:
-    total = 0.0
-    for j in range(first, last):
-        total += prob[j] * u[succ[j]]
-    return total
-
-
-@kernel
-def _bellman(
-    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, reward: np.ndarray,
-    u: np.ndarray, out: np.ndarray, best: np.ndarray,
-) -> tuple[float, float]:  # fmt: skip
-    """out = T u, ``best`` the pairs that attain it; returns the smallest and the largest of T u - u."""
-    low, high = np.inf, -np.inf
-    for s in range(len(u)):
-        top = -np.inf
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            q = reward[k] + _dot(succ, prob, row_ptr[k], row_ptr[k + 1], u)
-            if q > top:
-                top = q
-                best[s] = k
-        out[s] = top
-        low, high = min(low, top - u[s]), max(high, top - u[s])
-    return low, high
-
-
-@kernel
-def _relax(
-    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, reward: np.ndarray,
-    u: np.ndarray, best: np.ndarray, tau: float, accuracy: float, rounding: float, max_sweeps: int,
-) -> tuple[int, float, float]:  # fmt: skip
-    """Damped sweeps of ``u`` until half the bracket and rounding meet the accuracy, or only rounding is left."""
-    out, n = np.empty(len(u)), 0
-    while True:
-        low, high = _bellman(pair_ptr, row_ptr, succ, prob, reward, u, out, best)
-        n += 1
-        noise = rounding * (1 + np.abs(u).max())
-        half = (high - low) / 2
-        if half + noise <= accuracy or half <= noise or n >= max_sweeps:
-            return n, low, high
-        centre = (low + high) / 2
-        for s in range(len(u)):
-            u[s] += tau * (out[s] - u[s] - centre)
-
-
-@kernel
-def _improve(
-    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, reward: np.ndarray,
-    gain: np.ndarray, bias: np.ndarray, gain_tie: float, tie: float, pair: np.ndarray,
-) -> bool:  # fmt: skip
-    """Change ``pair`` where another one leads to more gain or, at equal gain, to more value; whether any changed."""
-    changed = False
-    for s in range(len(pair)):
-        top_gain = -np.inf
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            top_gain = max(top_gain, _dot(succ, prob, row_ptr[k], row_ptr[k + 1], gain))
-        kept, k = pair[s], pair[s]
-        if _dot(succ, prob, row_ptr[k], row_ptr[k + 1], gain) < top_gain - gain_tie:
-            value = -np.inf
-        else:
-            value = reward[k] + _dot(succ, prob, row_ptr[k], row_ptr[k + 1], bias) + tie
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            if _dot(succ, prob, row_ptr[k], row_ptr[k + 1], gain) >= top_gain - gain_tie:
-                q = reward[k] + _dot(succ, prob, row_ptr[k], row_ptr[k + 1], bias)
-                if q > value:
-                    value, pair[s] = q, k
-        changed |= pair[s] != kept
-    return changed

@@ -125,11 +125,18 @@ def paper(
     from equirl.experiments.paper import paper_runs
     from equirl.experiments.report import write_report
     from equirl.experiments.store import Store
+    from equirl.experiments.summary import summarise
+    from equirl.experiments.tables import stored
+    from equirl.plots.paper import draw_paper
 
     planned, store = paper_runs(runs), Store(out)
     chosen = _engine(engine, jobs, address, len(planned), None)
     complete = _conduct(planned, store, chosen, None, quiet)
-    typer.echo(f"report: {write_report(planned, store, out)}")
+    groups = summarise(stored(planned, store))
+    typer.echo("drawing figures and writing the report", err=True)
+    figures = draw_paper(groups, out / "figures")
+    path = write_report(groups, figures, out, f"equirl paper --runs {runs} --out {out}")
+    typer.echo(f"report: {path}")
     raise typer.Exit(0 if complete else FAILED)
 
 
@@ -189,19 +196,23 @@ def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: boo
     from rich.console import Console
     from rich.table import Table
 
+    from equirl.experiments.claims import number
     from equirl.experiments.summary import SUMMARY_COLUMNS, final_rows, summarise
     from equirl.experiments.tables import stored, write_csv
 
     groups = summarise(stored(planned, store))
     rows = final_rows(groups)
     path = write_csv(store.folder / "summary.csv", SUMMARY_COLUMNS, rows)
-    table = Table("part", "world", "learner", "runs", "T", "mean regret", "95 % interval", "median")
-    for part, world, learner, n_runs, horizon, mean, low, high, *quantiles in rows:
-        cells = (str(n_runs), f"{horizon:,}", f"{mean:.4g}", f"{low:.4g} to {high:.4g}", f"{quantiles[2]:.4g}")
-        table.add_row(part, world, learner, *cells)
+    table = Table("part", "world", "learner", title="regret at T: mean, half its 95 % interval, median")
+    for name in ("runs", "T", "mean", "±", "median"):
+        table.add_column(name, justify="right")
+    for part, world, learner, n_runs, horizon, mean, _, high, *quantiles in rows:
+        values = (number(mean), number(high - mean, 2), number(quantiles[2]))
+        table.add_row(part, world, learner, str(n_runs), f"{horizon:,}", *values)
     Console().print(table)
     typer.echo(f"summary: {path}")
     if figures:
         from equirl.plots.studies import draw_study
 
-        typer.echo(f"figures: {draw_study(groups, planned, store.folder / 'figures', with_bounds=bounds)}")
+        files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
+        typer.echo(f"figures: {len(files)} files in {store.folder / 'figures'}")

@@ -94,24 +94,32 @@ def random_walls(
 ) -> TabularMDP:
     """A walled field in which each inner cell is a wall with probability ``density``.
 
-    Only the largest connected floor is kept (the rest becomes wall), so the goal can always be reached. Above a
-    density of about 0.4 floor falls apart and that part is small.
+    Only the largest connected floor is kept, and of that what can be reached without passing through the goal; the
+    rest becomes wall, so every state and the goal can be reached. Above a density of about 0.4 floor falls apart and
+    that part is small.
 
     >>> random_walls(9, 9, seed=1).reachable().all()
     np.True_
     """
-    from scipy import ndimage
-
     cells = _walled(height, width)
     rng = np.random.default_rng(integer("seed", seed, least=0))
     inner = cells[1:-1, 1:-1]
     inner[rng.random(inner.shape) < real("density", density)] = "#"
-    part, n_parts = ndimage.label(cells == ".")
-    sizes = np.bincount(part.ravel(), minlength=2)[1:]
-    if n_parts == 0 or sizes.max() < 2:
+    part, sizes = _floors(cells)
+    if sizes.max(initial=0) < 2:
         raise ValueError(f"density {density} leaves no two neighbouring floor cells in {height}x{width}; lower it")
-    cells[part != sizes.argmax() + 1] = "#"
-    return _grid(_with_ends(cells), kernel, walls_are_states, goal_reward)
+    cells = _with_ends(np.where(part == sizes.argmax() + 1, ".", "#"))
+    part, _ = _floors(np.where(cells == "G", "#", cells))
+    cells[(part != part[cells == "S"]) & (cells == ".")] = "#"
+    return _grid(cells, kernel, walls_are_states, goal_reward)
+
+
+def _floors(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The connected floors, numbered from 1 (0 on walls), and their sizes."""
+    from scipy import ndimage
+
+    part, n_parts = ndimage.label(cells != "#")
+    return part, np.bincount(part.ravel(), minlength=n_parts + 1)[1:]
 
 
 def _walled(height: int, width: int) -> np.ndarray:
@@ -171,15 +179,16 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
     succ = np.stack([goes, goes[:, SIDES[:, 0]], goes[:, SIDES[:, 1]], np.repeat(state[:, None], 4, axis=1)])
     prob = np.broadcast_to(np.array([forward, side, side, stay])[:, None, None], succ.shape)
     pair = np.broadcast_to(np.arange(4 * n_states).reshape(n_states, 4), succ.shape)
-    ordinary = np.broadcast_to((mark != "G")[:, None], succ.shape)
+    moving = np.broadcast_to((mark == ".") | (mark == "S"), (4, 4, n_states)).swapaxes(1, 2)
 
-    starts, goals = state[mark == "S"], pair[0, mark == "G"].ravel()
+    starts = state[mark == "S"]
+    goals, walls = (pair[0, mark == kind].ravel() for kind in "G#")
     pairs = Pairs.uniform(n_states, 4)
     rows = rows_from_triplets(
         pairs,
-        np.concatenate([pair[ordinary], np.repeat(goals, len(starts))]),
-        np.concatenate([succ[ordinary], np.tile(starts, len(goals))]),
-        np.concatenate([prob[ordinary], np.full(len(goals) * len(starts), 1 / len(starts))]),
+        np.concatenate([pair[moving], np.repeat(goals, len(starts)), walls]),
+        np.concatenate([succ[moving], np.tile(starts, len(goals)), walls // 4]),
+        np.concatenate([prob[moving], np.full(len(goals) * len(starts), 1 / len(starts)), np.ones(len(walls))]),
     )
     means = np.repeat(np.where(mark == "G", real("goal_reward", goal_reward), 0.0), 4)
     names = tuple(f"{row},{column}" for row, column in cell.tolist())
@@ -194,5 +203,4 @@ def _neighbours(cells: np.ndarray, cell: np.ndarray) -> np.ndarray:
     number[tuple(cell[is_floor].T + 1)] = np.flatnonzero(is_floor)
     to = cell[:, None, :] + MOVES + 1
     goes = number[to[..., 0], to[..., 1]]
-    stays = np.arange(len(cell))[:, None]
-    return np.where((goes < 0) | ~is_floor[:, None], stays, goes)
+    return np.where(goes < 0, np.arange(len(cell))[:, None], goes)

@@ -106,7 +106,7 @@ def _value(subject: str, group: Group, time: int, published: float, margin: Marg
     mean = float(values.mean())
     verdict: Verdict = "reported" if margin is FREE else _agrees(margin.holds(mean, published))
     statement = f"regret of {group.learner} at T = {time:,}, {margin}"
-    return Claim(subject, statement, f"{published:.3g}", _interval(mean, float(half_width(values))), verdict, note)
+    return Claim(subject, statement, number(published), _interval(mean, float(half_width(values))), verdict, note)
 
 
 def _slope(figure: PublishedFigure, group: Group) -> Claim:
@@ -169,7 +169,9 @@ def _clustering_claims(groups: Sequence[Group], world: PublishedClustering) -> I
     near = "divided by M" if on_scale_of_ratio(plain, n_pairs, world.bias_last) else "as defined"
     measured = f"{plain:.3g} as defined, {scaled:.3g} divided by M = {n_pairs}"
     note = f"On the scale of the published figure: {near}."
-    yield Claim(subject, f"mis-clustering bias at T = {group.horizon:,}", f"{world.bias_last:g}", measured, "reported", note)
+    yield Claim(
+        subject, f"mis-clustering bias at T = {group.horizon:,}", f"{world.bias_last:g}", measured, "reported", note
+    )
     peaks = f"{top:.3g} as defined, {top / n_pairs:.3g} divided by M"
     yield Claim(subject, "peak of the mis-clustering bias", f"{world.bias_peak:g}", peaks, "reported", note)
 
@@ -185,10 +187,20 @@ def _agrees(holds: bool) -> Verdict:
     return "reproduced" if holds else "not reproduced"
 
 
+def number(value: float, digits: int = 3) -> str:
+    """A number with that many significant digits, as people write it.
+
+    >>> number(61234.5), number(0.12345), number(2.0)
+    ('61,200', '0.123', '2')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"
+
+
 def _interval(mean: float, half: float) -> str:
     """A mean and half its interval with sensible digits.
 
     >>> _interval(61234.5, 812.3), _interval(0.1234, float("nan"))
-    ('6.12e+04 ± 8.1e+02', '0.123')
+    ('61,200 ± 810', '0.123')
     """
-    return f"{mean:.3g}" + (f" ± {half:.2g}" if math.isfinite(half) else "")
+    return number(mean) + (f" ± {number(half, 2)}" if math.isfinite(half) else "")

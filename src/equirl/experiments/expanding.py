@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ class _Learner(NamedTuple):
 
 def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
     """All runs of a study, in the order of the file; saved worlds are looked for from ``folder``."""
-    parts = study.parts or [Part(name=study.name)]
+    parts = study.parts or [Part.model_validate({"name": study.name})]
     _refuse_twice("part", [part.name for part in parts])
     return [run for part in parts for run in _expand_part(study, part, folder)]
 
@@ -99,7 +99,7 @@ def _checkpoints(value: int | str | list[int], horizon: int, part: str) -> int |
     if isinstance(value, int):
         return min(value, horizon)
     if isinstance(value, list):
-        increasing = all(a < b for a, b in zip(value, value[1:], strict=False))
+        increasing = all(a < b for a, b in pairwise(value))
         if not value or not increasing or value[-1] != horizon:
             raise StudyError(f"part {part!r}: checkpoints must be increasing times that end at the horizon, {horizon}")
     return value

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from equirl.experiments.expanding import PlannedRun
-from equirl.experiments.runs import RunFailure, RunResult, RunSpec
 from equirl.experiments.running import Watch
+from equirl.experiments.runs import RunFailure, RunResult, RunSpec
 
 LOG_SECONDS = 60.0  # between log lines, at most
-LOG_SHARE = 0.1  # of the work between log lines, at most
+LOG_PAUSE = 5.0  # seconds between log lines, at least
+LOG_SHARE = 0.1  # of the work that is worth a line
 
 
 def human_time(seconds: float) -> str:
@@ -40,7 +41,7 @@ class Pace:
         self.started = time.monotonic()
 
     def add(self, spec: RunSpec, failed: bool) -> None:
-        """Count a finished run; the clock starts when the first comes in from workers that are up."""
+        """Count a finished run."""
         self.n_done += 1
         self.n_failed += failed
         self.worked += spec.cost
@@ -62,11 +63,16 @@ class Pace:
 
 
 class LogLines:
-    """A line when a tenth of the work is done or a minute has passed, for logs and clusters."""
+    """A line when another tenth of the work is done or a minute has passed, for logs and clusters."""
 
     def __init__(self, specs: Sequence[RunSpec]) -> None:
         self.pace = Pace(specs)
-        self.last_time, self.last_work = time.monotonic(), 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the clock."""
+        self.pace.started = self.last_time = time.monotonic()
+        self.last_work = 0
 
     def note(self, text: str) -> None:
         """Say something at once."""
@@ -77,10 +83,10 @@ class LogLines:
         self.pace.add(spec, isinstance(outcome, RunFailure))
         if isinstance(outcome, RunFailure):
             self.note(f"a run of {spec.learner} in {spec.world} failed: {outcome.error}")
-        now = time.monotonic()
-        due = now - self.last_time >= LOG_SECONDS or self.pace.worked - self.last_work >= LOG_SHARE * self.pace.work
+        silent, work = time.monotonic() - self.last_time, self.pace.worked - self.last_work
+        due = silent >= LOG_SECONDS or (silent >= LOG_PAUSE and work >= LOG_SHARE * self.pace.work)
         if due or self.pace.n_done == self.pace.n_runs:
-            self.last_time, self.last_work = now, self.pace.worked
+            self.last_time, self.last_work = time.monotonic(), self.pace.worked
             self.note(str(self.pace))
 
 
@@ -97,6 +103,10 @@ class LiveDisplay:
         self.overall = progress.add_task("[bold]all runs", total=self.pace.work, news="starting")
         self.done: Counter[str] = Counter()
         self.totals = totals
+
+    def begin(self) -> None:
+        """Start the clock."""
+        self.pace.started = time.monotonic()
 
     def note(self, text: str) -> None:
         """Say something above the bars."""

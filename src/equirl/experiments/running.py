@@ -25,13 +25,21 @@ PATIENCE = 3  # times a run may lose its worker before it is recorded as failed
 class Watch(Protocol):
     """Whoever wants to know how a study goes on."""
 
-    def note(self, text: str) -> None: ...
+    def begin(self) -> None:
+        """The first runs are given out."""
+
+    def note(self, text: str) -> None:
+        """Something happened that a person should know."""
+
     def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
         """A run is done (``None``: another process did it)."""
 
 
 class Silent:
     """Watches without a word."""
+
+    def begin(self) -> None:
+        """Ignore."""
 
     def note(self, text: str) -> None:
         """Ignore."""
@@ -73,6 +81,7 @@ def compute(
     queue = _ordered(specs)
     if queue and engine.warms_here and run is execute:
         _warm(queue, watch)
+    watch.begin()
     crew = _Crew(deque(queue), store, engine, watch, run)
     while crew.queue:
         crew.work_shift()

@@ -14,7 +14,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,11 +111,8 @@ class Store:
         """Rename a file that cannot be trusted, so that it is neither used nor lost."""
         path = self.path(spec)
         aside = path.with_suffix(".npz.damaged")
-        with _explained(self.folder):
-            try:
-                os.replace(path, aside)
-            except FileNotFoundError:
-                pass  # another process was faster
+        with _explained(self.folder), suppress(FileNotFoundError):  # another process may be faster
+            os.replace(path, aside)
         return aside
 
     def status(self, specs: Iterable[RunSpec]) -> Status:

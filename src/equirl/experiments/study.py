@@ -119,4 +119,3 @@ def parse_study(text: str, place: str = "study") -> Study:
         raise StudyError(f"{place} is not valid TOML: {error}") from None
     except ValidationError as error:
         raise StudyError(explain(error, text, place, Study)) from None
-

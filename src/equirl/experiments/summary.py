@@ -124,7 +124,7 @@ def find(groups: Iterable[Group], part: str, learner: str, world: str | None = N
     raise KeyError(f"no finished run of {learner!r} in part {part!r}")
 
 
-SUMMARY_COLUMNS = ("part", "world", "learner", "runs", "horizon", "mean", "ci95_low", "ci95_high")
+SUMMARY_COLUMNS: tuple[str, ...] = ("part", "world", "learner", "runs", "horizon", "mean", "ci95_low", "ci95_high")
 SUMMARY_COLUMNS += tuple(f"q{100 * q:g}" for q in QUANTILES)
 
 

@@ -16,8 +16,19 @@ from equirl.experiments.runs import CURVES, RunResult
 from equirl.experiments.store import Store
 from equirl.files import DamagedFile, write_aside
 
-COLUMNS = ("part", "world", "learner", "replicate", "seed", "world_seed", "gain", "n_episodes", "n_unconverged", "t")
-COLUMNS += CURVES
+COLUMNS: tuple[str, ...] = (
+    "part",
+    "world",
+    "learner",
+    "replicate",
+    "seed",
+    "world_seed",
+    "gain",
+    "n_episodes",
+    "n_unconverged",
+    "t",
+    *CURVES,
+)
 FORMATS = (".parquet", ".csv")
 
 

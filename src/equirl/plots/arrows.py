@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from equirl.mdp import TabularMDP
+from equirl.policies import policy_weights
 
 # (down, right) steps of actions by name; glyphs by step
 STEPS = {
@@ -19,27 +20,17 @@ GLYPHS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→", (0, 0): 
 LINE = 60  # characters of a line of states that lie on no map
 
 
-def check_policy(mdp: TabularMDP, policy: Any) -> np.ndarray:
-    """(S,) the pair that a policy (an action per state) plays in each state; an error names a wrong action."""
-    actions = np.asarray(policy)
-    if actions.shape != (mdp.n_states,):
-        raise ValueError(f"the policy has shape {actions.shape}; one action per state would be ({mdp.n_states},)")
-    if not np.issubdtype(actions.dtype, np.integer):
-        raise TypeError(f"a policy holds action numbers, not {actions.dtype}")
-    n_ids = max(int(mdp.pairs.action.max()), int(actions.max())) + 1
-    key = mdp.pairs.state * n_ids + mdp.pairs.action  # increasing
-    asked = np.arange(mdp.n_states) * n_ids + actions
-    pair = np.minimum(np.searchsorted(key, asked), len(key) - 1)
-    wrong = np.flatnonzero((key[pair] != asked) | (actions < 0))
-    if len(wrong):
-        mdp.pairs.index(int(wrong[0]), int(actions[wrong[0]]))  # raises, naming the state and the action
-    return pair
+def played_pairs(mdp: TabularMDP, policy: Any) -> np.ndarray:
+    """(S,) the pair that a policy, an action per state, plays in each state."""
+    if np.shape(policy) != (mdp.n_states,):
+        raise ValueError(f"the policy has shape {np.shape(policy)}; one action per state would be ({mdp.n_states},)")
+    return np.flatnonzero(policy_weights(mdp.pairs, policy))
 
 
 def policy_steps(mdp: TabularMDP, policy: Any) -> list[tuple[int, int] | None]:
     """The (down, right) step each state's action stands for, by its name; None where the name says no direction."""
     names = mdp.pairs.action_names
-    pairs = check_policy(mdp, policy)
+    pairs = played_pairs(mdp, policy)
     if names is None:
         return [None] * mdp.n_states
     return [STEPS.get(names[a].lower()) for a in mdp.pairs.action[pairs]]
@@ -75,7 +66,7 @@ def policy_text(mdp: TabularMDP, policy: Any) -> str:
 
 def action_signs(mdp: TabularMDP, policy: Any) -> list[str]:
     """One sign per state: the arrow of its action, or the action's number."""
-    played = mdp.pairs.action[check_policy(mdp, policy)].tolist()
+    played = mdp.pairs.action[played_pairs(mdp, policy)].tolist()
     steps = policy_steps(mdp, policy)
     return [GLYPHS[step] if step is not None else str(a) for step, a in zip(steps, played, strict=True)]
 

@@ -40,14 +40,17 @@ def plot_curves(
     title: str = "",
     spread: Spread = "band",
     log: bool = False,
+    labels: Sequence[str] | None = None,
     bounds: Mapping[str, Bound] | None = None,
+    points: Mapping[str, float] | None = None,
     size: tuple[float, float] = (6.4, 4.2),
 ) -> Figure:
     """A figure of one measure for several learners; its foot states the runs, the spread and the measure's meaning.
 
     ``spread``: a ``"band"`` or the paper's error ``"bars"`` of the 95 % confidence interval of the mean, the middle
-    half of the runs (``"quantiles"``), or ``"none"``. ``log``: both axes logarithmic. ``bounds``: further curves by
-    name, such as a theorem's bound, as functions of time.
+    half of the runs (``"quantiles"``), or ``"none"``. ``log``: both axes logarithmic. ``labels``: names of the curves
+    in place of the learners'. ``bounds``: further curves by name, such as a theorem's bound, as functions of time.
+    ``points``: published values at the horizon by learner, drawn as open squares.
     """
     groups = [group for group in groups if measure in group.curves]
     if not groups:
@@ -56,11 +59,12 @@ def plot_curves(
         figure = new_figure(*size)
         axes = figure.subplots()
         styles = line_styles([group.learner_name for group in groups])
-        for k, (group, style) in enumerate(zip(groups, styles, strict=True)):
-            draw_curve(axes, group.curves[measure], style, group.learner, spread, k / len(groups), log)
+        names = list(labels) if labels is not None else [group.learner for group in groups]
+        for k, (group, style, name) in enumerate(zip(groups, styles, names, strict=True)):
+            draw_curve(axes, group.curves[measure], style, name, spread, k / len(groups), log)
         _draw_bounds(axes, bounds or {}, groups)
+        _draw_points(axes, points or {}, groups, styles)
         _finish(axes, title, MEASURES.get(measure, measure), log)
-        axes.set_ylabel(MEASURES.get(measure, measure))
         figure.supxlabel(foot(groups, measure, spread), fontsize=7.5, color="#555555")
     return figure
 
@@ -115,6 +119,15 @@ def _draw_bounds(axes: Axes, bounds: Mapping[str, Bound], groups: Sequence[Group
     t = groups[0].curves["regret"].t
     for k, (name, bound) in enumerate(bounds.items()):
         axes.plot(t, bound(t), color="#777777", linestyle=(0, (1, 1 + k)), linewidth=1.1, label=name)
+
+
+def _draw_points(axes: Axes, points: Mapping[str, float], groups: Sequence[Group], styles: Sequence[LineStyle]) -> None:
+    look: dict[str, Any] = {"marker": "s", "markersize": 9, "markerfacecolor": "none", "linestyle": "none"}
+    for group, style in zip(groups, styles, strict=True):
+        if group.learner in points:
+            axes.plot(group.horizon, points[group.learner], color=style.color, clip_on=False, **look)
+    if points:
+        axes.plot([], [], color="#555555", label="published value at T", **look)
 
 
 def _finish(axes: Axes, title: str, ylabel: str, log: bool) -> None:

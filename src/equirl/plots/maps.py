@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WALL, FLOOR, ABSENT = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0), (0.93, 0.93, 0.93, 1.0)
 SHOWN = 12  # classes listed in a legend
 LINE = 50  # states in a line, where there is no map
+READABLE = 0.15  # inches: a cell large enough for a number
 
 
 class Sheet(NamedTuple):
@@ -45,8 +46,10 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
     colours = _by_size(partition)
     sheet = _map_sheet(mdp)
-    draw = _classes_in_lines if sheet is None else _classes_on_map
-    figure = draw(mdp, partition, colours, sheet or _line_sheet(mdp))
+    if sheet is None:
+        figure = _classes_in_lines(mdp, partition, colours)
+    else:
+        figure = _classes_on_map(mdp, partition, colours, sheet)
     counts = f"S = {mdp.n_states}, M = {mdp.n_pairs}, C = {partition.n_classes}"
     figure.suptitle(f"{title or mdp.name or 'Classes of pairs'}\n{counts}", fontsize=11)
     return figure
@@ -126,11 +129,13 @@ def _classes_on_map(mdp: TabularMDP, partition: Partition, colours: np.ndarray, 
         _frame(axes, sheet.cell[sheet.brick], hatch="///")
         _number_classes(axes, sheet.cell[mdp.pairs.state[pairs]], partition.label[pairs], colours, cell)
         _mark(axes, mdp, "", cell)
-    _legend(tiles[-1], mdp, partition, colours, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
+    signs: dict[str, dict[str, Any]] = {"start": {"linestyle": "--"}, "goal": {}} if cell >= READABLE else {}
+    signs |= {"wall": {"hatch": "///"}} if sheet.brick.any() else {}
+    _legend(tiles[-1], mdp, partition, colours, signs, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
     return figure
 
 
-def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray, _: Sheet) -> Figure:
+def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray) -> Figure:
     actions, place = np.unique(mdp.pairs.action, return_inverse=True)
     sheet = _line_sheet(mdp, len(actions))
     height, width = sheet.wall.shape
@@ -144,7 +149,7 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
     _show(axes, board, at, "")
     _number_classes(axes, at, partition.label, colours, cell)
     _number_states(axes, sheet, [_action_name(mdp, a) for a in actions])
-    _legend(legend, mdp, partition, colours, fontsize=9)
+    _legend(legend, mdp, partition, colours, {}, fontsize=9)
     return figure
 
 
@@ -181,7 +186,7 @@ def _mark(axes: Axes, mdp: TabularMDP, letters: str, cell: float) -> None:
     """Start and goal: a dashed and a full frame, and those of the ``letters`` asked for."""
     from matplotlib.patches import Rectangle
 
-    small = cell < 0.15
+    small = cell < READABLE
     for (mark, cells), line in zip(marked_cells(mdp).items(), ("--", "-"), strict=True):
         for i, j in cells.tolist():
             if mark in letters:
@@ -193,7 +198,7 @@ def _mark(axes: Axes, mdp: TabularMDP, letters: str, cell: float) -> None:
 
 def _number_classes(axes: Axes, at: np.ndarray, label: np.ndarray, colours: np.ndarray, cell: float) -> None:
     """The class's number in each cell, where cells are large enough to read it."""
-    if cell < 0.15:
+    if cell < READABLE:
         return
     for (i, j), c in zip(at.tolist(), label.tolist(), strict=True):
         ink = "black" if colours[c, :3] @ (0.299, 0.587, 0.114) > 0.5 else "white"
@@ -215,8 +220,15 @@ def _number_states(axes: Axes, sheet: Sheet, names: list[str]) -> None:
     axes.tick_params(length=0)
 
 
-def _legend(axes: Axes, mdp: TabularMDP, partition: Partition, colours: np.ndarray, fontsize: float) -> None:
-    """The largest classes in words, and the frames of start and goal."""
+def _legend(
+    axes: Axes,
+    mdp: TabularMDP,
+    partition: Partition,
+    colours: np.ndarray,
+    signs: dict[str, dict[str, Any]],  # how the other signs look, by name
+    fontsize: float,
+) -> None:
+    """The largest classes in words, and the other signs of the picture."""
     from matplotlib.patches import Patch
 
     axes.set_axis_off()
@@ -226,9 +238,8 @@ def _legend(axes: Axes, mdp: TabularMDP, partition: Partition, colours: np.ndarr
     if partition.n_classes > SHOWN:
         handles.append(Patch(facecolor="none"))
         texts.append(f"and {partition.n_classes - SHOWN} more classes")
-    if any(map(len, marked_cells(mdp).values())):
-        handles += [Patch(facecolor="none", edgecolor="black", linestyle=line) for line in ("--", "-")]
-        texts += ["start", "goal"]
+    handles += [Patch(facecolor="none", edgecolor="black", **look) for look in signs.values()]
+    texts += list(signs)
     axes.legend(handles, texts, loc="center", frameon=False, fontsize=fontsize, handlelength=1.4)
 
 
@@ -261,7 +272,7 @@ def _arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None
 
 def _write(axes: Axes, sheet: Sheet, signs: dict[int, str], cell: float) -> None:
     """Action numbers in their cells, where cells are large enough."""
-    if cell < 0.12:
+    if cell < READABLE:
         return
     for s, sign in signs.items():
         i, j = sheet.cell[s]

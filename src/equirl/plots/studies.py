@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from equirl.equivalence import equivalence_classes
 from equirl.experiments.expanding import PlannedRun
 from equirl.experiments.runs import build_world
@@ -42,11 +44,13 @@ def draw_study(
 
 
 def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
-    """The paper's bounds on the regret in ``mdp``, as functions of time."""
+    """The paper's bounds on the regret in ``mdp``, as functions of time; none where the diameter is infinite."""
     D, S, C = max(1.0, diameter(mdp)), mdp.n_states, equivalence_classes(mdp).n_classes
+    if not np.isfinite(D):
+        return {}
     return {
-        "Theorem 1, C-UCRL(C,σ)": lambda t: theorem1_bound(D, S, C, t, delta),
-        "UCRL2's bound": lambda t: ucrl2_bound(D, S, mdp.pairs.n_actions, t, delta),
+        "Theorem 1, C-UCRL(C,σ)": lambda t: np.asarray(theorem1_bound(D, S, C, np.maximum(t, C), delta)),
+        "UCRL2's bound": lambda t: np.asarray(ucrl2_bound(D, S, mdp.pairs.n_actions, t, delta)),
     }
 
 

@@ -13,7 +13,7 @@ from equirl.plots.canvas import FORMATS, save_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RC: dict[str, Any] = {
+RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.titlesize": 10.0,

@@ -1,0 +1,163 @@
+"""Several learners and seeds on one MDP, in one call: the quick comparison before a whole study."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equirl.agents import make_settings
+from equirl.experiments.engines import LocalEngine
+from equirl.files import write_aside
+from equirl.mdp import TabularMDP
+from equirl.simulation import checkpoint_times, simulate
+from equirl.solving import solve
+
+Learners = Sequence[str | tuple[str, Mapping[str, Any]]] | Mapping[str, str | tuple[str, Mapping[str, Any]]]
+CURVES = ("regret", "pseudo_regret", "reward", "n_classes")
+
+
+@dataclass(frozen=True, repr=False)
+class TidyTable:
+    """Columns of equal length, a row per learner, seed and checkpoint. ``pandas.DataFrame(table.columns)`` takes it."""
+
+    columns: dict[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def final(self, curve: str = "regret") -> dict[str, np.ndarray]:
+        """The last value of a curve by learner: one number per seed."""
+        last = self["t"] == self["t"].max()
+        names = list(dict.fromkeys(self["learner"].tolist()))
+        return {name: self[curve][last & (self["learner"] == name)] for name in names}
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_pandas needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.columns)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as CSV, aside and renamed."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
+        write_aside(path, text.getvalue().encode())
+
+    def __repr__(self) -> str:
+        lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
+        for name, values in self.final().items():
+            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+            lines.append(f"  {name}: regret {values.mean():.4g} +- {error:.2g} (standard error, {len(values)} runs)")
+        return "\n".join(lines)
+
+
+def simulate_many(
+    mdp: TabularMDP,
+    learners: Learners,
+    horizon: int,
+    seeds: Iterable[int] = range(10),
+    *,
+    jobs: int = 1,
+    checkpoints: int | str | np.ndarray = 200,
+    common_random_numbers: bool = False,
+    on_run: Callable[[int, int], None] | None = None,
+) -> TidyTable:
+    """Play every learner with every seed; the same numbers for any number of ``jobs`` (processes).
+
+    ``learners``: names, or (name, settings), or {label: either}. ``common_random_numbers``: all learners meet the
+    same world randomness at the same seed. ``on_run(done, total)`` reports progress.
+
+    >>> from equirl.envs import make
+    >>> table = simulate_many(make("riverswim", n_states=5), ["ucrl2-l", "random"], horizon=500, seeds=range(3))
+    >>> len(table), sorted(table.final())
+    (1200, ['random', 'ucrl2-l'])
+    """
+    named = _named(learners)
+    seeds = [int(seed) for seed in seeds]
+    if not seeds:
+        raise ValueError("seeds is empty; give at least one")
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise ValueError(f"jobs must be an integer, at least 1, not {jobs!r}")
+    times = checkpoint_times(checkpoints, horizon)
+    gain = solve(mdp).gain
+    tasks = [(label, name, settings, seed) for label, (name, settings) in named.items() for seed in seeds]
+    done: dict[int, dict[str, np.ndarray]] = {}
+    jobs = min(jobs, len(tasks))
+    if jobs > 1:  # compiled once here, found in the cache by the workers
+        for name, settings in named.values():
+            simulate(mdp, name, 1, gain=gain, **settings)
+    with LocalEngine(jobs).open() as executor:
+        futures = {}
+        for place, (_, name, settings, seed) in enumerate(tasks):
+            world_seed = seed if common_random_numbers else None
+            futures[executor.submit(_run, mdp, name, settings, horizon, seed, times, gain, world_seed)] = place
+        for future in as_completed(futures):
+            done[futures[future]] = future.result()
+            if on_run is not None:
+                on_run(len(done), len(tasks))
+    return _assemble(tasks, [done[place] for place in range(len(tasks))], times)
+
+
+def _named(learners: Learners) -> dict[str, tuple[str, dict[str, Any]]]:
+    if isinstance(learners, str):
+        raise TypeError(f"learners must be a list; for one, write [{learners!r}]")
+    listed: list[tuple[str, str | tuple[str, Mapping[str, Any]]]]
+    if isinstance(learners, Mapping):
+        listed = list(learners.items())
+    else:
+        listed = [(_label(entry), entry) for entry in learners]
+    if not listed:
+        raise ValueError("learners is empty; give at least one")
+    named: dict[str, tuple[str, dict[str, Any]]] = {}
+    for label, entry in listed:
+        name, settings = (entry, {}) if isinstance(entry, str) else (entry[0], dict(entry[1]))
+        make_settings(name, **settings)
+        if label in named:
+            raise ValueError(f"learner {label!r} is listed twice; give {{label: ...}} to tell them apart")
+        named[label] = name, settings
+    return named
+
+
+def _label(entry: str | tuple[str, Mapping[str, Any]]) -> str:
+    if isinstance(entry, str):
+        return entry
+    return entry[0] + "".join(f" {key}={value}" for key, value in entry[1].items())
+
+
+def _run(
+    mdp: TabularMDP,
+    name: str,
+    settings: dict[str, Any],
+    horizon: int,
+    seed: int,
+    times: np.ndarray,
+    gain: float,
+    world_seed: int | None,
+) -> dict[str, np.ndarray]:
+    trace = simulate(mdp, name, horizon, seed, checkpoints=times, gain=gain, world_seed=world_seed, **settings)
+    return {curve: getattr(trace, curve) for curve in CURVES}
+
+
+def _assemble(
+    tasks: list[tuple[str, str, dict[str, Any], int]], results: list[dict[str, np.ndarray]], times: np.ndarray
+) -> TidyTable:
+    columns = {
+        "learner": np.repeat([label for label, *_ in tasks], len(times)),
+        "seed": np.repeat([seed for *_, seed in tasks], len(times)),
+        "t": np.tile(times, len(tasks)),
+    }
+    return TidyTable(columns | {curve: np.concatenate([result[curve] for result in results]) for curve in CURVES})

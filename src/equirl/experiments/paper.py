@@ -1,0 +1,87 @@
+"""The paper's study and the class tables of its appendix F, computed rather than simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from importlib.resources import files
+
+from equirl.envs import load_world, make
+from equirl.equivalence import equivalence_classes
+from equirl.experiments.expanding import PlannedRun, expand
+from equirl.experiments.published import MAPS, PRINTED_ROOMS, SIZES
+from equirl.experiments.study import Study, parse_study
+
+DRAWS = 100  # random maps whose classes are counted, of the small size; a tenth of it of the large one
+DENSITIES = (0.1, 0.3)
+
+
+def paper_study(runs: int = 100) -> Study:
+    """The shipped study with that many runs."""
+    text = files("equirl.experiments").joinpath("paper.toml").read_text(encoding="utf-8")
+    return parse_study(text, "paper.toml").model_copy(update={"runs": runs})
+
+
+def paper_runs(runs: int = 100) -> list[PlannedRun]:
+    """Every run of the paper's study.
+
+    >>> len(paper_runs(runs=1))
+    22
+    """
+    return expand(paper_study(runs))
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """A world of appendix F: pairs and classes as printed and as the definitions give them."""
+
+    title: str
+    printed_pairs: str
+    printed_classes: str
+    n_pairs: int
+    n_classes: int
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the counts agree."""
+        same = str(self.n_classes) == self.printed_classes
+        return "reproduced" if same and not self.note else "reported" if not same and self.note else "reproduced"
+
+
+def map_rows() -> list[ClassRow]:
+    """The four maps of the appendix's first table; those with random walls are not given, so ours stand in."""
+    rows = []
+    for row in MAPS:
+        mdp = load_world(row.world)
+        found = equivalence_classes(mdp).n_classes
+        note = "the paper's map is not given; this one has random walls" if row.world.startswith("random") else ""
+        rows.append(ClassRow(row.title, row.n_pairs, str(row.n_classes), mdp.n_pairs, found, note))
+    return rows
+
+
+def room_rows() -> list[ClassRow]:
+    """The second table: rooms of several sizes. Its SA counts walls as states; its C follows from no definition."""
+    rows = []
+    for world, printed in PRINTED_ROOMS.items():
+        for size in SIZES:
+            for walls in (False, True):
+                mdp = make(world, height=size, width=size, kernel="appendix", walls_are_states=walls)
+                found = equivalence_classes(mdp).n_classes
+                note = "walls are states" if walls else "walls are not states"
+                title = f"{world.replace('-r', '-R').capitalize()}, {size}x{size}"
+                rows.append(ClassRow(title, f"{4 * size * size:,}", str(printed), mdp.n_pairs, found, note))
+    return rows
+
+
+def draw_counts() -> list[tuple[str, dict[int, int]]]:
+    """How many random maps have how many classes: (size and density, C -> maps)."""
+    counts = []
+    for size, draws in ((17, DRAWS), (57, DRAWS // 10)):
+        for density in DENSITIES:
+            found: Counter[int] = Counter()
+            for seed in range(draws):
+                mdp = make("random-walls", height=size, width=size, density=density, seed=seed, kernel="appendix")
+                found[equivalence_classes(mdp).n_classes] += 1
+            counts.append((f"{size}x{size}, {100 * density:.0f} % walls", dict(sorted(found.items()))))
+    return counts

@@ -1,0 +1,247 @@
+"""The paper's report: one HTML file that needs nothing else, with every figure, table and claim."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from equirl.experiments.claims import ENOUGH_RUNS, UNSTATED, Claim, check_claims, number
+from equirl.experiments.paper import ClassRow, draw_counts, map_rows, room_rows
+from equirl.experiments.published import MAPS, REGRET
+from equirl.experiments.summary import SUMMARY_COLUMNS, Group, final_rows
+from equirl.experiments.tables import write_csv
+from equirl.files import write_aside
+
+TITLE = "Model-based reinforcement learning exploiting state-action equivalence: the experiments, run again"
+LEAD = (
+    "Every figure and table of the paper, computed anew, next to the published values. "
+    "Published values are read off the published curves: two digits at best."
+)
+GOOD, BAD = ("reproduced", "turned round"), ("not reproduced", "not turned round", "no data")
+
+
+def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path, command: str) -> Path:
+    """Write ``report.html`` and the tables as CSV into ``out``; ``figures`` are files by name, put inside the page."""
+    claims, maps, rooms, draws = check_claims(groups), map_rows(), room_rows(), draw_counts()
+    sections = [
+        ("claims", "The paper's claims, one by one", _claims_section(claims)),
+        ("regret", "Regret", _regret_section(groups, figures)),
+        ("clustering", "Quality of the estimated classes", _clustering_section(figures)),
+        ("classes", "Classes of grid-worlds (appendix F)", _classes_section(maps, rooms, draws, figures)),
+        ("reading", "What the published C-UCRL depends on", _reading_section(claims)),
+        ("again", "How to reproduce this", _again_section(command)),
+    ]
+    template = Template(_resource("report.html"))
+    page = template.substitute(
+        title=escape(TITLE),
+        css=_resource("report.css"),
+        lead=escape(LEAD),
+        facts=escape(_facts(groups, claims)),
+        banner=_banner(groups),
+        contents="".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title, _ in sections),
+        body="\n".join(
+            f'<section id="{name}"><h2>{escape(title)}</h2>{html}</section>' for name, title, html in sections
+        ),
+    )
+    _write_tables(groups, claims, [*maps, *rooms], out / "tables")
+    return write_aside(out / "report.html", page.encode())
+
+
+def _resource(name: str) -> str:
+    return files("equirl.experiments").joinpath(name).read_text(encoding="utf-8")
+
+
+def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
+    runs = sum(group.n_runs for group in groups)
+    steps = sum(group.n_runs * group.horizon for group in groups)
+    good, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, BAD))
+    stuck = sum(int(group.facts["n_unconverged"].sum()) for group in groups)
+    planning = "all plans converged" if stuck == 0 else f"{stuck} plans stopped at the cap on sweeps"
+    return (
+        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Of {good + bad} claims with a verdict {good} "
+        f"hold. equirl {version('equirl')}, NumPy {version('numpy')}, Numba {version('numba')}."
+    )
+
+
+def _banner(groups: Sequence[Group]) -> str:
+    fewest = min((group.n_runs for group in groups), default=0)
+    if fewest >= ENOUGH_RUNS:
+        return ""
+    text = (
+        f"Provisional: some results rest on {fewest} run{'s' if fewest != 1 else ''}. The margins below were stated "
+        f"for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
+    )
+    return f'<p class="banner" role="note">{escape(text)}</p>'
+
+
+def _claims_section(claims: Sequence[Claim]) -> str:
+    rows, subject = [], ""
+    for claim in claims:
+        if claim.subject != subject:
+            subject = claim.subject
+            rows.append(f'<tr class="head"><td colspan="4">{escape(subject)}</td></tr>')
+        note = f'<span class="note">{escape(claim.note)}</span>' if claim.note and claim.note != UNSTATED else ""
+        mark = " *" if claim.note == UNSTATED else ""
+        rows.append(
+            f"<tr><td>{escape(claim.statement)}{mark}{note}</td><td>{escape(claim.published)}</td>"
+            f"<td>{escape(claim.measured)}</td><td>{_tag(claim.verdict)}</td></tr>"
+        )
+    head = "<tr><th>claim</th><th>published</th><th>measured (mean ± half its 95 % interval)</th><th>verdict</th></tr>"
+    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f'{table}<p class="facts">* {escape(UNSTATED)} See <a href="#reading">below</a>.</p>'
+
+
+def _tag(verdict: str) -> str:
+    look = "good" if verdict in GOOD else "bad" if verdict in BAD else "plain"
+    return f'<span class="tag {look}">{escape(verdict)}</span>'
+
+
+def _regret_section(groups: Sequence[Group], figures: Mapping[str, Path]) -> str:
+    html = (
+        "<p>Regret R(T) = T g* &minus; &sum; r<sub>t</sub>, with the rewards received. UCRL2-L knows nothing of "
+        "classes; C-UCRL(C,σ) is told classes and profiles, C-UCRL(C) the classes only, C-UCRL nothing: it estimates "
+        "both. Open squares are the published values at T. Worlds are numbered as in the paper&rsquo;s appendix E.</p>"
+    )
+    for figure in REGRET:
+        own = [group for group in groups if group.part == figure.part]
+        walls = " Walls are states that nobody reaches, as in the published figure." if figure.part == "grid" else ""
+        html += f"<h3>{escape(figure.title)}</h3>"
+        if not own:
+            html += "<p>No run of this figure is done.</p>"
+            continue
+        gain = f"Optimal gain g* = {own[0].gain:.6f}, T = {figure.horizon:,}.{walls}"
+        left = _image(figures, f"regret-{figure.part}", gain)
+        right = _image(figures, f"regret-{figure.part}-loglog", "The same with both axes logarithmic.")
+        html += f'<div class="pair">{left}{right}</div>{_regret_table(own, figure.part)}'
+    return html
+
+
+def _regret_table(groups: Sequence[Group], part: str) -> str:
+    row = next(figure for figure in REGRET if figure.part == part)
+    published = {"ucrl2-l": row.ucrl2l, "c-ucrl-published": row.c_ucrl, "c-ucrl-c-sigma": row.known_all}
+    rows = []
+    for group, values in zip(groups, final_rows(groups), strict=True):
+        _, _, learner, runs, _, mean, low, high, *quantiles = values
+        known = published.get(group.learner_name)
+        interval = f"{number(low)} to {number(high)}" if runs > 1 else ""
+        cells = [number(known) if known else "", number(mean), interval, *map(number, quantiles[1:4]), str(runs)]
+        rows.append([learner, *cells])
+    header = ["at T", "published", "mean", "95 % interval", "lower quartile", "median", "upper quartile", "runs"]
+    return _table(header, rows)
+
+
+def _clustering_section(figures: Mapping[str, Path]) -> str:
+    text = (
+        "<p>C-UCRL with the published program&rsquo;s choices, up to T = 10<sup>6</sup>, against the true classes of "
+        "laws and rewards. The ratio counts the pairs outside the largest true part of their class; the bias is how "
+        "far they move the pooled law. The bias is shown as the paper defines it, a sum over pairs, and divided by the "
+        "number of pairs M; the claims say which of the two is on the scale of the published figure.</p>"
+    )
+    images = [
+        _image(figures, "clustering-ratio", "Mis-clustering ratio."),
+        _image(figures, "clustering-bias-by-pair", "Mis-clustering bias divided by M."),
+        _image(figures, "clustering-bias", "Mis-clustering bias as defined."),
+    ]
+    return f'{text}<div class="pair">{"".join(images)}</div>'
+
+
+def _classes_section(
+    maps: Sequence[ClassRow],
+    rooms: Sequence[ClassRow],
+    draws: Sequence[tuple[str, Mapping[int, int]]],
+    figures: Mapping[str, Path],
+) -> str:
+    header = ["map", "SA printed", "SA", "C printed", "C", "verdict"]
+    html = "<p>Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of laws and rewards, from the definitions.</p>"
+    html += _table(header, [_class_cells(row) for row in maps], tags=True)
+    html += (
+        "<h3>Maps with random walls</h3><p>The paper&rsquo;s two larger maps are not given. "
+        "How many random maps have how many classes:</p>"
+    )
+    html += _table(
+        ["maps", "classes"], [[size, ", ".join(f"C = {c}: {n}" for c, n in found.items())] for size, found in draws]
+    )
+    html += (
+        "<h3>Rooms of growing size</h3><p>The appendix&rsquo;s second table counts walls as states in SA and prints "
+        "C = 3 for four rooms and C = 4 for two. These counts do not follow from the definitions; those below do. "
+        "What the table is meant to show stands: C does not grow with the map.</p>"
+    )
+    html += _table(header, [_class_cells(row) for row in rooms], tags=True)
+    html += "".join(
+        _image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
+        for k, row in enumerate(MAPS, start=1)
+    )
+    return html
+
+
+def _class_cells(row: ClassRow) -> list[str]:
+    title = f"{row.title} ({row.note})" if row.note else row.title
+    return [title, row.printed_pairs, f"{row.n_pairs:,}", row.printed_classes, str(row.n_classes), row.verdict]
+
+
+def _reading_section(claims: Sequence[Claim]) -> str:
+    turned = [claim.subject for claim in claims if claim.verdict == "turned round"]
+    kept = [claim.subject for claim in claims if claim.verdict == "not turned round"]
+    outcome = "With nothing known in advance it has "
+    outcome += f"less regret than UCRL2-L in {' and in '.join(turned)}, where the paper reports more" if turned else ""
+    outcome += "; it has " if turned and kept else ""
+    outcome += f"no less regret than UCRL2-L in {' and in '.join(kept)}" if kept else ""
+    return (
+        "<p>UCRL2-L and C-UCRL(C,σ) follow from the paper. The curve of C-UCRL does not: the program behind it made "
+        "choices that the text leaves open. It pooled rewards with the laws, asked for balance among the conditions of "
+        "a neighbour, ordered successors that were never seen by their state number (highest first), took the first of "
+        "tied actions, which in its rivers is the good one, and ended episodes by the class rule alone. "
+        "<code>c-ucrl-published</code> makes the same choices. Two of them depend on how states and actions happen to "
+        "be numbered: renumbering the river changes its regret several-fold.</p>"
+        "<p><code>c-ucrl</code>, the default here, keeps only as many positions of a profile as a pair has seen "
+        "successors, breaks ties at random, keeps each pair&rsquo;s own mean reward, and ends episodes by pair or "
+        f"class. Its law does not depend on any numbering. {escape(outcome) + '.' if turned or kept else ''}</p>"
+    )
+
+
+def _again_section(command: str) -> str:
+    return (
+        f"<pre>{escape(command)}</pre><p>Runs that are done are not computed again. A run depends on its world, "
+        "learner, horizon and seed alone: the number of processes, the order and interruptions change nothing. "
+        "Figures are in <code>figures/</code> (PDF, SVG, PNG), tables in <code>tables/</code> (CSV), one file per run "
+        "in <code>runs/</code>.</p>"
+    )
+
+
+def _image(figures: Mapping[str, Path], name: str, caption: str) -> str:
+    path = figures.get(name)
+    if path is None:
+        return ""
+    kind = "svg+xml" if path.suffix == ".svg" else "png"
+    data = base64.b64encode(path.read_bytes()).decode()
+    image = f'<img alt="{escape(caption)}" src="data:image/{kind};base64,{data}">'
+    return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], tags: bool = False) -> str:
+    """A table whose first column is text and the others numbers; with ``tags`` the last column is a verdict."""
+    n_plain = len(header) - 1 if tags else len(header)
+    head = "".join(f"<th{_align(k)}>{escape(name)}</th>" for k, name in enumerate(header))
+    body = ""
+    for row in rows:
+        cells = "".join(f"<td{_align(k)}>{escape(cell)}</td>" for k, cell in enumerate(row[:n_plain]))
+        body += f"<tr>{cells}{f'<td{_align(1)}>{_tag(row[-1])}</td>' if tags else ''}</tr>"
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _align(column: int) -> str:
+    return ' class="num"' if column else ""
+
+
+def _write_tables(groups: Sequence[Group], claims: Sequence[Claim], classes: Sequence[ClassRow], folder: Path) -> None:
+    rows = [(c.subject, c.statement, c.published, c.measured, c.verdict, c.note) for c in claims]
+    write_csv(folder / "claims.csv", ("subject", "claim", "published", "measured", "verdict", "note"), rows)
+    write_csv(folder / "regret.csv", SUMMARY_COLUMNS, final_rows(groups))
+    header = ("map", "note", "sa_printed", "sa", "c_printed", "c")
+    found = [(r.title, r.note, r.printed_pairs, r.n_pairs, r.printed_classes, r.n_classes) for r in classes]
+    write_csv(folder / "classes.csv", header, found)

@@ -1,0 +1,65 @@
+"""A small study for the tests of experiments, and runs that misbehave on purpose."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from equirl.experiments.expanding import PlannedRun, expand
+from equirl.experiments.runs import RunResult, RunSpec, execute
+from equirl.experiments.study import parse_study
+
+SMALL = """
+name = "small"
+seed = 3
+runs = 2
+horizon = 300
+checkpoints = 4
+worlds = ["riverswim:n_states=5"]
+learners = ["ucrl2-l", "random"]
+"""
+
+
+def planned(text: str = SMALL) -> list[PlannedRun]:
+    return expand(parse_study(text))
+
+
+def specs(text: str = SMALL) -> list[RunSpec]:
+    return [run.spec for run in planned(text)]
+
+
+def with_lines(**changes: str) -> str:
+    """SMALL with some keys given other values (as TOML), or new ones."""
+    lines = [line for line in SMALL.strip().splitlines() if line.split(" ")[0] not in changes]
+    return "\n".join([*lines, *(f"{key} = {value}" for key, value in changes.items())])
+
+
+def raising(spec: RunSpec) -> RunResult:
+    """The learner named random always fails."""
+    if spec.learner == "random":
+        raise RuntimeError("no luck today")
+    return execute(spec)
+
+
+def dying_once(spec: RunSpec) -> RunResult:
+    """The first worker that gets replicate 1 of ucrl2-l is killed as if from outside."""
+    mark = Path(os.environ["EQUIRL_TEST_MARK"])
+    if spec.learner == "ucrl2-l" and spec.replicate == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(spec)
+
+
+def dying(spec: RunSpec) -> RunResult:
+    """Every worker that gets replicate 1 of ucrl2-l is killed."""
+    if spec.learner == "ucrl2-l" and spec.replicate == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(spec)
+
+
+def interrupted(spec: RunSpec) -> RunResult:
+    """Ctrl-C arrives at replicate 1."""
+    if spec.replicate == 1:
+        raise KeyboardInterrupt
+    return execute(spec)
