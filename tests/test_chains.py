@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets
 
 from equirl import chains
 from equirl.chains import block, chain_kind, closed_classes, decided, end_components, reachable, whole
 from equirl.envs import make
 from equirl.mdp import TabularMDP
 from equirl.policies import policy_kind
+from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets
 
 seeds = st.integers(0, 10**6)
 ABSORBING = [(0, 0, {1: 1.0}, 0.0), (0, 1, {2: 1.0}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.0)]

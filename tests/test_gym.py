@@ -124,7 +124,7 @@ def test_an_unknown_render_mode_is_an_error():
 
 
 def test_parameters_beside_an_mdp_are_an_error():
-    with pytest.raises(TypeError, match="n_states.* go with the name of a world"):
+    with pytest.raises(TypeError, match=r"n_states.* go with the name of a world"):
         TabularEnv(UNEVEN, n_states=3)
 
 
@@ -208,7 +208,7 @@ def test_the_taxi_restarts_in_its_300_initial_states(rainy):
     assert mdp.reward_map == (30.0, -10.0)
     assert np.count_nonzero(mdp.initial) == 300
     assert len(mdp.law(16, 5)) == 300
-    assert mdp.mean_reward(16, 5) == 1.0
+    assert mdp.mean_reward(16, 5) == pytest.approx(1.0, abs=1e-15)
 
 
 def test_an_end_that_is_also_entered_without_ending_cannot_absorb():
@@ -236,7 +236,7 @@ def test_the_table_of_an_equirl_environment_is_its_mdp():
 def test_an_initial_law_that_the_environment_does_not_tell_can_be_given():
     toy = Toy(two_states())
     toy.initial_state_distrib = None
-    with pytest.raises(ValueError, match="Toy does not tell its initial law .* initial="):
+    with pytest.raises(ValueError, match=r"Toy does not tell its initial law .* initial="):
         from_gymnasium(toy)
     assert from_gymnasium(toy, initial=1).initial.tolist() == [0.0, 1.0]
 
@@ -250,7 +250,7 @@ def without_last(table):
     [
         (lambda: gymnasium.make("Blackjack-v1"), "BlackjackEnv has no transition table"),
         (lambda: gymnasium.make("CartPole-v1"), "CartPoleEnv has no transition table"),
-        (lambda: Toy(np.zeros((2, 2, 2)), truth={}), "Toy has no transition table.* from_arrays"),
+        (lambda: Toy(np.zeros((2, 2, 2)), truth={}), r"Toy has no transition table.*from_arrays"),
         (lambda: gymnasium.make("Taxi-v4", fickle_passenger=True), "hides state .* fickle_passenger=False"),
         (lambda: Toy(without_last(two_states())), "the table has 2 states but no state 1"),
         (lambda: Toy({0: {0: [(1.0, 0, 0)]}, 1: {0: []}}), r"P\[0\]\[0\] holds \(1.0, 0, 0\), not"),
@@ -290,7 +290,7 @@ def test_the_tables_of_gymnasium_agree_with_rollouts(name):
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        (two_states(p=0.4), r"next state 1 of \(s=0, a=0\): probability 0.5 in the table, frequency 0.4"),
+        (two_states(p=0.4), r"next state 1 of \(s=0, a=0\): probability 0.5 in the table, frequency 0.(39|40)"),
         (two_states(reward=0.9), r"no outcome of \(s=0, a=0\) with next state 1, reward 0.9"),
         (two_states(ends=True), r"no outcome of \(s=1, a=0\) .* terminated=True"),
     ],

@@ -138,9 +138,9 @@ def test_a_study_without_a_name_takes_its_files(tmp_path):
     [
         (
             with_lines(horizn="1"),
-            r"line 9: unknown key 'horizn'; did you mean 'horizon'\? \(horizon: the number of steps",
+            r"line 8: unknown key 'horizn'; did you mean 'horizon'\? \(horizon: the number of steps",
         ),
-        (with_lines(runs="0"), r"line 8: runs must be at least 1, not 0 \(runs: the number of independent runs"),
+        (with_lines(runs="0"), r"line 7: runs must be at least 1, not 0 \(runs: the number of independent runs"),
         (with_lines(horizon='"long"'), r"horizon cannot be 'long'.*the number of steps"),
         (with_lines(worlds="[]"), r"worlds is empty"),
         (with_lines(learners="[{ settings = {} }]"), r"line \d: the key 'learner' is missing"),

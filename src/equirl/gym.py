@@ -170,8 +170,11 @@ def from_gymnasium(
 def _from_table(table: Table, initial: np.ndarray, reward_law: str, name: str) -> TabularMDP:
     reward, reward_map = _mapped(table)
     rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob)
-    means = np.bincount(table.pair, weights=table.prob * reward, minlength=table.pairs.n_pairs)
-    means = np.clip(means, 0.0, 1.0)  # rows sum to 1 within 1e-8 only
+    total, paid = (
+        np.bincount(table.pair, weights=weights, minlength=table.pairs.n_pairs)
+        for weights in (table.prob, table.prob * reward)
+    )
+    means = np.clip(paid / total, 0.0, 1.0)
     return TabularMDP(table.pairs, rows, means, initial, reward_law, reward_map=reward_map, name=name)
 
 

@@ -222,10 +222,9 @@ def _value_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: in
 
 
 def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
-    """Howard's policy iteration from the greedy policy of ``u``, until the bracket of a bias is narrow enough.
+    """Howard's policy iteration from the greedy policy of ``u`` (changed in place) until no action improves.
 
-    A policy whose chain is out of reach of double precision is left by value iteration. Ends short of the accuracy
-    when no action improves, or a policy comes back: rounding hides the rest.
+    A policy whose chain is out of reach of double precision is left by value iteration. The best bracket is returned.
     """
     laws, seen = part.matrix(), set()
     answer = _value_iteration(part, u, accuracy, done + 1, done)
@@ -237,15 +236,16 @@ def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: i
             if answer.accuracy <= accuracy:
                 break
             new = _value_iteration(part, u, accuracy, min(max_sweeps, n_sweeps + ESCAPE_SWEEPS), n_sweeps)
-            pair[:], stuck = new.pair, False
+            pair[:], improved = new.pair, True
         else:
             seen.add(pair.tobytes())
             u[:] = bias
             new = _value_iteration(part, u, accuracy, n_sweeps + 1, n_sweeps)._replace(method="policy")
-            stuck = not improve(*part[2:], gain, bias, GAIN_TIE, 4 * _rounding(bias), pair)
+            error = np.abs(part.reward[pair] + laws[pair] @ bias - bias - gain).max()
+            improved = improve(*part[2:], gain, bias, GAIN_TIE, 4 * (error + _rounding(bias)), pair)
         n_sweeps = new.n_sweeps
         answer = (new if new.accuracy <= answer.accuracy else answer)._replace(n_sweeps=n_sweeps)
-        if stuck or (new.method == "policy" and answer.accuracy <= accuracy):
+        if not improved:
             break
     return answer
 

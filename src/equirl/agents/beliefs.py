@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.agents.settings import Settings
-from equirl.clustering import merge_pairs
+from equirl.clustering import make_rules, merge_pairs
+from equirl.compiling import kernel
 from equirl.confidence import (
     ConfidenceSet,
     hoeffding_radius,
@@ -47,18 +48,31 @@ def form_groups(
     M = len(seen.visits)
     if settings.structure == "none":
         return Grouping(np.arange(M), M)
-    balanced = settings.structure == "classes" and settings.pooling == "balanced"
-    if settings.structure == "estimated" or balanced:
-        pooled_rewards = settings.structure == "estimated" and settings.rewards == "per_class"
-        label, n_classes = merge_pairs(
-            seen.visits, seen.ptr, seen.count, n_states,
-            delta=settings.delta, balance=settings.balance, radius=settings.radius, merge_rule=settings.merge_rule,
-            r_sum=seen.r_sum if pooled_rewards else None, priority=priority,
-            known=told.classes.label if balanced and told.classes is not None else None,
-        )  # fmt: skip
-        return Grouping(label, n_classes)
-    assert told.classes is not None
-    return Grouping(told.classes.label, told.classes.n_classes)
+    if not settings.clusters:
+        assert told.classes is not None
+        return Grouping(told.classes.label, told.classes.n_classes)
+    known = told.classes.label if told.classes is not None else None
+    rules = make_rules(
+        M, n_states, delta=settings.delta, balance=settings.balance, radius=settings.radius,
+        merge_rule=settings.merge_rule, means=settings.rewards == "per_class", known=known is not None,
+    )  # fmt: skip
+    if priority is None:
+        priority = np.arange(M)
+    leader, _ = merge_pairs(seen.visits, seen.ptr, seen.count, rules, priority, seen.r_sum, known)
+    label = np.empty(M, np.int64)
+    return Grouping(label, number_labels(leader, np.full(M, -1), label))
+
+
+@kernel
+def number_labels(leader: np.ndarray, number: np.ndarray, out: np.ndarray) -> int:
+    """Labels 0, 1, ... in order of first appearance; ``number`` starts at -1. Returns how many there are."""
+    n = 0
+    for k in range(len(leader)):
+        if number[leader[k]] < 0:
+            number[leader[k]] = n
+            n += 1
+        out[k] = number[leader[k]]
+    return n
 
 
 def estimate_models(
@@ -98,11 +112,10 @@ def _radii(
         return law, jaksch_mean_radius(seen.visits, M, t, log_delta)
 
     by_class = settings.structure == "classes" and settings.pooling == "class"
-    estimated = settings.structure == "estimated" or (settings.structure == "classes" and not by_class)
     theory = settings.structure == "estimated" and settings.radius == "theory"
     if settings.structure == "none" or theory:
         shares = M
-    elif estimated:
+    elif settings.clusters:
         shares = 3 * M
     else:
         shares = C
@@ -113,5 +126,5 @@ def _radii(
     else:
         law = weissman_radius(estimates.samples, S, log_level)
     if settings.rewards != "per_class":
-        log_level = math.log(settings.delta) - math.log(3 * M if estimated else M)
+        log_level = math.log(settings.delta) - math.log(3 * M if settings.clusters else M)
     return law, hoeffding_radius(estimates.r_samples, log_level)

@@ -83,7 +83,8 @@ class OptimisticLearner:
     def _start_episode(self) -> Episode:
         settings, S = self.settings, self.pairs.n_states
         seen = self.counts.snapshot()
-        priority = self.priority_rng.permutation(self.pairs.n_pairs) if self._draws_priority() else None
+        draws = settings.clusters and settings.priority == "random"
+        priority = self.priority_rng.permutation(self.pairs.n_pairs) if draws else None
         groups = form_groups(settings, self.told, seen, S, priority)
         estimates, models = estimate_models(settings, self.told, self.pairs, seen, groups, self.t)
 
@@ -105,12 +106,6 @@ class OptimisticLearner:
         self.episode_starts.append(self.t)
         self.episode = Episode(self.t, seen, groups, estimates, models, plan, pair_left, class_left)
         return self.episode
-
-    def _draws_priority(self) -> bool:
-        clusters = self.settings.structure == "estimated" or (
-            self.settings.structure == "classes" and self.settings.pooling == "balanced"
-        )
-        return clusters and self.settings.priority == "random"
 
     # --- learning
 

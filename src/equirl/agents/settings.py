@@ -52,6 +52,11 @@ class Settings:
         if isinstance(self.max_sweeps, bool) or not isinstance(self.max_sweeps, int) or self.max_sweeps < 1:
             raise ValueError(f"max_sweeps must be an integer, at least 1, not {self.max_sweeps!r}")
 
+    @property
+    def clusters(self) -> bool:
+        """Whether ApproxEquivalence forms the groups that are pooled."""
+        return self.structure == "estimated" or (self.structure == "classes" and self.pooling == "balanced")
+
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain values."""
         return asdict(self)

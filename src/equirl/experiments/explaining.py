@@ -18,12 +18,14 @@ def explain(error: ValidationError, text: str, place: str, model: type[BaseModel
     """One line per mistake of a study whose ``text`` does not fit ``model``."""
     messages: dict[tuple[str | int, ...], str] = {}
     for detail in error.errors():
-        path, inside = _walk(detail["loc"], model)
+        path, inside = _walk(detail["loc"], model, detail["type"] == "extra_forbidden")
         messages.setdefault(path, _message(detail, path, inside))
     return "\n".join(f"{_place(path, text, place)}: {message}" for path, message in messages.items())
 
 
-def _walk(loc: Sequence[str | int], model: type[BaseModel]) -> tuple[tuple[str | int, ...], type[BaseModel]]:
+def _walk(
+    loc: Sequence[str | int], model: type[BaseModel], unknown: bool
+) -> tuple[tuple[str | int, ...], type[BaseModel]]:
     """The keys and positions of a place in a study (without the names of alternatives), and the model it lies in."""
     path: list[str | int] = []
     inside = model
@@ -35,7 +37,7 @@ def _walk(loc: Sequence[str | int], model: type[BaseModel]) -> tuple[tuple[str |
             deeper = _model_in(inside.model_fields[step].annotation)
             if deeper is not None and k + 1 < len(loc):
                 inside = deeper
-        elif k + 1 == len(loc):
+        elif unknown and k + 1 == len(loc):
             path.append(step)
     return tuple(path), inside
 
