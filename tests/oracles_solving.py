@@ -97,3 +97,14 @@ def hitting_times(mdp: TabularMDP, target: int, sweeps: int = 20_000) -> np.ndar
         times = np.minimum.reduceat(1 + laws @ times, mdp.pairs.ptr[:-1])
         times[target] = 0.0
     return times
+
+
+def two_ends(gain_1: float = 1.0, gain_2: float = 0.0, **extras) -> TabularMDP:
+    """A start that leads to one of two absorbing states."""
+    first = [(0, 0, {1: 1.0}, 0.0), (0, 1, {2: 1.0}, 0.0)]
+    return TabularMDP.from_pairs([*first, (1, 0, {1: 1.0}, gain_1), (2, 0, {2: 1.0}, gain_2)], 3, **extras)
+
+
+def cycle(n: int) -> TabularMDP:
+    """A deterministic cycle that pays once a round: periodic, gain 1 / n."""
+    return TabularMDP.from_pairs([(s, 0, {(s + 1) % n: 1.0}, float(s == 0)) for s in range(n)], n)

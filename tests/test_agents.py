@@ -8,6 +8,7 @@ from equirl.agents.saving import load_agent
 from equirl.envs import make
 from equirl.files import DamagedFile
 from equirl.partition import Partition
+from equirl.policies import policy_gain
 from equirl.similarity import profiles
 from equirl.simulation import simulate
 from equirl.solving import solve
@@ -251,7 +252,7 @@ def test_before_its_first_decision_a_learner_has_no_thoughts():
 def test_without_optimism_a_trained_learner_plays_well():
     agent = simulate(WORLD, "c-ucrl", 60_000, seed=0).agent
     greedy = agent.greedy_policy()
-    assert greedy.tolist() == solve(WORLD).policy.tolist()
+    assert policy_gain(WORLD, greedy) > 0.999 * solve(WORLD).gain
     low, high = agent.gain_bounds()
     assert low <= solve(WORLD).gain <= high
     assert high - low < 1

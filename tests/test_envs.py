@@ -169,6 +169,16 @@ def test_worlds_load_from_saved_files_and_from_maps(tmp_path):
     assert load_world(str(tmp_path / "maze.txt")) == make("grid", map="#####/#S.G#/#####")
 
 
+def test_keywords_replace_the_parameters_in_the_text():
+    assert load_world("riverswim:n_states=6,forward=0.3", n_states=9).name == "riverswim:n_states=9,forward=0.3"
+
+
+def test_a_saved_file_takes_no_parameters(tmp_path):
+    make("riverswim").save(tmp_path / "river.npz")
+    with pytest.raises(TypeError, match=r"takes no parameters \(n_states\)"):
+        load_world(str(tmp_path / "river.npz"), n_states=3)
+
+
 # Rivers
 
 

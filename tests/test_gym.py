@@ -309,3 +309,10 @@ def test_a_wrapper_that_changes_rewards_is_noticed():
     wrapped = gymnasium.wrappers.TransformReward(Toy(two_states()), lambda reward: reward - 1)
     with pytest.raises(ValueError, match="lists no outcome"):
         from_gymnasium(wrapped, check=True)
+
+
+def test_a_wrapper_that_changes_observations_is_noticed():
+    space = spaces.Box(0, 1, (1,))
+    wrapped = gymnasium.wrappers.TransformObservation(Toy(two_states()), lambda s: np.array([s / 2]), space)
+    with pytest.raises(ValueError, match="which is no state of its table"):
+        from_gymnasium(wrapped, check=True)

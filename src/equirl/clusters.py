@@ -37,35 +37,38 @@ class Rules(NamedTuple):
     granted: bool  # known classes stand in for the tests
 
 
-PAIR = [
+CLUSTER_FIELDS = [
+    ("alive", np.int64),  # not merged in this sweep
+    ("fresh", np.int64),  # formed in the sweep before
+    ("settled", np.int64),  # found no neighbour in the sweep before
+    ("leaf", np.int64),  # where the index keeps it
+    ("ratio", float),  # visits per pair
+    ("radius", float),  # eps_c
+    ("row", np.int64),  # the pooled profile lies at row:row + length of count and profile
+    ("length", np.int64),
+    ("priority", np.int64),  # of the leader
+    ("known", np.int64),  # label of the known class
+    ("mean", float),
+    ("r_radius", float),
+    ("n", np.int64),  # visits
+    ("excess", float),  # f_c
+    ("r_excess", float),
+    ("weight", float),  # sum over members of N beta_N (theory radii)
+    ("r_sum", float),
+    ("r_weight", float),
+    ("size", np.int64),  # pairs
+    ("last", np.int64),  # the last member
+    ("tight", np.int64),  # whether the excesses are attained, not bounds
+]
+PAIR_FIELDS = [
+    ("after", np.int64),  # the next member of its cluster, -1 at the end
     ("start", np.int64),  # the profile of the pair lies at own_profile[start:start + own_length]
     ("own_length", np.int64),
     ("own_radius", float),  # e_j
     ("own_mean", float),
     ("own_r_radius", float),
-    ("priority", np.int64),
-    ("after", np.int64),  # the next member of its cluster, -1 at the end
 ]
-GROUP = [
-    ("n", np.int64),  # visits
-    ("size", np.int64),  # pairs
-    ("last", np.int64),  # the last member
-    ("row", np.int64),  # the pooled profile lies at row:row + length of count and profile
-    ("length", np.int64),
-    ("weight", float),  # sum over members of N beta_N (theory radii)
-    ("radius", float),  # eps_c
-    ("excess", float),  # f_c
-    ("r_sum", float),  # the rest: the same for means
-    ("mean", float),
-    ("r_weight", float),
-    ("r_radius", float),
-    ("r_excess", float),
-    ("tight", np.int64),  # whether the excesses are attained, not bounds
-    ("fresh", np.int64),  # whether it was formed in the sweep before
-    ("settled", np.int64),  # whether it found no neighbour in the sweep before
-    ("place", np.int64),  # its row in the index
-]
-CLUSTER = np.dtype((np.record, PAIR + GROUP))  # a pair, and the cluster that it leads
+CLUSTER = np.dtype((np.record, CLUSTER_FIELDS + PAIR_FIELDS))  # a pair, and the cluster it leads
 
 
 class Clusters(NamedTuple):
@@ -92,34 +95,46 @@ def mean_radius(n: int, weight: float, rules: Rules) -> float:
 
 @kernel
 def singletons(
-    visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray, rules: Rules
-) -> Clusters:
-    """Every pair alone; of those without samples only the visits are told."""
-    at, count = np.zeros(len(visits), CLUSTER), np.empty_like(counts)
+    visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray,
+    known: np.ndarray, rules: Rules,
+) -> Clusters:  # fmt: skip
+    """Every pair alone; those without samples are left blank."""
+    at, count = np.zeros(len(visits), CLUSTER), np.empty(len(counts), np.int64)
     profile, own_profile = np.empty(len(counts)), np.empty(len(counts))
     longest = 0
     for j in range(len(visits)):
         a, n = at[j], visits[j]
-        a.n, a.size, a.priority, a.after, a.last, a.tight, a.fresh = n, 1, priority[j], -1, j, 1, 1
+        a.after = -1
         if n == 0:
             continue
-        a.start = a.row = start[j]
-        a.own_length = a.length = start[j + 1] - start[j]
-        longest = max(longest, a.length)
+        a.start, a.own_length = start[j], start[j + 1] - start[j]
+        longest = max(longest, a.own_length)
         for i in range(start[j], start[j + 1]):
             count[i] = counts[i]
             profile[i] = own_profile[i] = counts[i] / n
+        a.n, a.size, a.last, a.tight, a.priority, a.row, a.length = n, 1, j, 1, priority[j], a.start, a.own_length
+        if rules.granted:
+            a.known = known[j]
+        if rules.means:
+            a.r_sum = r_sum[j]
         if rules.theory:
             a.weight = n * weissman(n, rules.log_n_events, rules.log_level)
             a.r_weight = n * hoeffding(n, rules.log_level)
-        a.own_radius = a.radius = law_radius(n, a.weight, rules)
-        a.excess = -a.radius
-        if rules.means:
-            a.r_sum = r_sum[j]
-            a.own_mean = a.mean = a.r_sum / n
-            a.own_r_radius = a.r_radius = mean_radius(n, a.r_weight, rules)
-            a.r_excess = -a.r_radius
+        _renew(a, rules)
+        a.own_radius, a.own_mean, a.own_r_radius = a.radius, a.mean, a.r_radius
+        a.excess, a.r_excess = -a.radius, -a.r_radius
     return Clusters(at, own_profile, count, profile, np.empty(longest))
+
+
+@kernel
+def _renew(a: np.record, rules: Rules) -> None:
+    """What follows from the sums over a cluster that was just formed."""
+    a.ratio = a.n / a.size
+    a.radius = law_radius(a.n, a.weight, rules)
+    if rules.means:
+        a.mean = a.r_sum / a.n
+        a.r_radius = mean_radius(a.n, a.r_weight, rules)
+    a.fresh, a.settled = 1, 0
 
 
 @kernel
@@ -272,14 +287,11 @@ def join(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> int:
     a.r_excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.mean - b.mean))
     a.n += b.n
     a.size += b.size
-    a.tight, a.fresh, a.settled = 0, 1, 0
     a.weight += b.weight
-    a.radius = law_radius(a.n, a.weight, rules)
-    if rules.means:
-        a.r_sum += b.r_sum
-        a.r_weight += b.r_weight
-        a.mean = a.r_sum / a.n
-        a.r_radius = mean_radius(a.n, a.r_weight, rules)
+    a.r_sum += b.r_sum
+    a.r_weight += b.r_weight
+    a.tight = 0
+    _renew(a, rules)
     _pool(c, a, b)
     c.at[a.last].after = other
     a.last = b.last

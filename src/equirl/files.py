@@ -50,7 +50,8 @@ def save_npz(
             raise TypeError(f"array {name!r} holds Python objects, which only a pickle could keep")
     header = json.dumps({"kind": kind, "version": version, "meta": dict(meta)})
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, header=np.array(header), **arrays)
+    contents: dict[str, Any] = {"header": np.array(header), **arrays}
+    np.savez_compressed(buffer, **contents)
     return write_aside(path, buffer.getvalue())
 
 

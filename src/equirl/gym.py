@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from equirl.building import rows_from_triplets
-from equirl.envs import WORLDS, load_world, make
+from equirl.envs import WORLDS, load_world
 from equirl.mdp import TabularMDP, initial_law
 from equirl.naming import unknown_name
 from equirl.tables import Table, absorbed, compare_with_rollouts, read_table, restarted
@@ -40,7 +40,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     def __init__(self, mdp: TabularMDP | str, render_mode: str | None = None, **params: Any) -> None:
         if isinstance(mdp, str):
-            mdp = make(mdp, **params) if params else load_world(mdp)
+            mdp = load_world(mdp, **params)
         elif params:
             raise TypeError(f"parameters ({', '.join(params)}) go with the name of a world, not with an MDP")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:

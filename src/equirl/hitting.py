@@ -51,8 +51,7 @@ def _longest_time(
     moving[target] = 0.0
     total = np.inf
     while True:
-        system = sparse.eye_array(part.n_states, format="csr") - sparse.diags_array(moving) @ laws[pair]
-        lu = factor(system)
+        lu = factor(laws[pair], moving)
         times = lu.solve(moving) if lu else np.full(1, np.inf)
         if not (times.min() >= 0 and times.max() <= LONGEST_TIME):
             raise IllConditioned(

@@ -147,8 +147,7 @@ def renew(chain: sparse.csr_array, tries: int = 3) -> Renewal:
         reference = _largest_by_class(weight, label)
         free = np.ones(len(label))
         free[reference] = 0.0
-        system = sparse.eye_array(len(label), format="csr") - sparse.diags_array(free) @ chain
-        lu = factor(system)
+        lu = factor(chain, free)
         if lu is None:
             break
         times = lu.solve(free)  # to the reference; their maximum is the norm of the inverse of A
@@ -165,10 +164,13 @@ def renew(chain: sparse.csr_array, tries: int = 3) -> Renewal:
     )
 
 
-def factor(system: sparse.csr_array) -> Any:
-    """The sparse LU of I - P with some rows replaced; None where it is singular to working precision."""
+def factor(chain: sparse.csr_array, free: np.ndarray) -> Any:
+    """The sparse LU of I - diag(free) P; None where it is singular to working precision."""
+    scaled = chain.data * np.repeat(free, np.diff(chain.indptr))
+    moves = sparse.csr_array((scaled, chain.indices, chain.indptr), shape=chain.shape)
+    system = (sparse.csr_array(sparse.identity(len(free))) - moves).tocsc()
     try:
-        return splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        return splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
     except RuntimeError:
         return None
 

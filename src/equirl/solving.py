@@ -195,13 +195,18 @@ def _solve_block(part: Block, accuracy: float, method: str, max_sweeps: int) -> 
     if method == "policy":
         return _policy_iteration(part, u, accuracy, max_sweeps)
     answer = _value_iteration(part, u, accuracy, min(FIRST_SWEEPS, max_sweeps))
-    met, work = answer.accuracy <= accuracy, _factor_work(part)
-    if answer.n_sweeps < max_sweeps and work <= (POLISH_WORK if met else FACTOR_WORK):
-        better = _policy_iteration(part, u, accuracy, min(max_sweeps, answer.n_sweeps + FIRST_SWEEPS), answer.n_sweeps)
-        if better.accuracy <= accuracy:
-            return better
-        answer = answer._replace(n_sweeps=better.n_sweeps)
-    return answer if met else _value_iteration(part, u, accuracy, max_sweeps, answer.n_sweeps)
+    allowed = POLISH_WORK if answer.accuracy <= accuracy else FACTOR_WORK
+    if answer.n_sweeps < max_sweeps and _factor_work(part) <= allowed:
+        last = min(max_sweeps, answer.n_sweeps + FIRST_SWEEPS)
+        answer = _better(answer, _policy_iteration(part, u, accuracy, last, answer.n_sweeps))
+    if answer.accuracy > accuracy and answer.n_sweeps < max_sweeps:
+        answer = _better(answer, _value_iteration(part, u, accuracy, max_sweeps, answer.n_sweeps))
+    return answer
+
+
+def _better(old: _Answer, new: _Answer) -> _Answer:
+    """The more accurate of two answers, the second found after the first."""
+    return new if new.accuracy <= old.accuracy else old._replace(n_sweeps=new.n_sweeps)
 
 
 def _factor_work(part: Block) -> float:
@@ -217,7 +222,7 @@ def _factor_work(part: Block) -> float:
 def _value_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
     """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of ``max_sweeps`` some were ``done``."""
     best = np.zeros(len(u), np.int64)
-    n, low, high = relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, max(1, max_sweeps - done))
+    n, low, high = relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, max_sweeps - done)
     return _Answer(low, high, u.copy(), best, done + n, "value")
 
 
@@ -244,7 +249,7 @@ def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: i
             error = np.abs(part.reward[pair] + laws[pair] @ bias - bias - gain).max()
             improved = improve(*part[2:], gain, bias, GAIN_TIE, 4 * (error + _rounding(bias)), pair)
         n_sweeps = new.n_sweeps
-        answer = (new if new.accuracy <= answer.accuracy else answer)._replace(n_sweeps=n_sweeps)
+        answer = _better(answer, new)
         if not improved:
             break
     return answer

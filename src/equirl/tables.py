@@ -16,6 +16,9 @@ from equirl.pairs import Pairs
 ROLLOUT_STEPS = 20_000
 ROLLOUT_LEVEL = 1e-6  # a true table fails the comparison with at most this probability
 
+Outcome = tuple[int, int, bool]  # pair, next state, terminated
+OutcomeLaws = dict[Outcome, tuple[float, set[float]]]  # probability and possible rewards
+
 
 class Table(NamedTuple):
     """The entries of a table."""
@@ -132,26 +135,8 @@ def compare_with_rollouts(env: Any, table: Table, initial: np.ndarray, seed: int
     An outcome the table does not list is refused at once; frequencies are refused when Hoeffding's bound puts them
     out of reach at level 1e-6 over all comparisons together.
     """
-    rng = np.random.default_rng(seed)
     expected = _outcome_laws(table)
-    seen: Counter[tuple[int, int, bool]] = Counter()
-    starts: Counter[int] = Counter()
-    state, over = 0, True
-    for step in range(ROLLOUT_STEPS):
-        if over:
-            state = operator.index(env.reset(seed=seed if step == 0 else None)[0])
-            starts[state] += 1
-        pair = int(rng.integers(table.pairs.ptr[state], table.pairs.ptr[state + 1]))
-        after, reward, ends, truncated, _ = env.step(int(table.pairs.action[pair]))
-        outcome = pair, operator.index(after), bool(ends)
-        _, rewards = expected.get(outcome, (0.0, ()))
-        if not any(abs(reward - paid) <= 1e-9 for paid in rewards):
-            raise ValueError(
-                f"the table lists no outcome of ({table.pairs.describe(pair)}) with next state {after}, reward "
-                f"{reward} and terminated={ends}, but the environment gave it"
-            )
-        seen[outcome] += 1
-        state, over = outcome[1], ends or truncated
+    seen, starts = _rollouts(env, table, expected, seed)
     visits = Counter[int]()
     for (pair, _, _), n in seen.items():
         visits[pair] += n
@@ -163,9 +148,39 @@ def compare_with_rollouts(env: Any, table: Table, initial: np.ndarray, seed: int
     _compare(cells)
 
 
-def _outcome_laws(table: Table) -> dict[tuple[int, int, bool], tuple[float, set[float]]]:
+def _rollouts(env: Any, table: Table, expected: OutcomeLaws, seed: int) -> tuple[Counter[Outcome], Counter[int]]:
+    """How often each outcome, and each initial state, came up in random play."""
+    rng = np.random.default_rng(seed)
+    seen, starts = Counter[Outcome](), Counter[int]()
+    state, over = 0, True
+    for step in range(ROLLOUT_STEPS):
+        if over:
+            state = _state(env.reset(seed=seed if step == 0 else None)[0], table)
+            starts[state] += 1
+        pair = int(rng.integers(table.pairs.ptr[state], table.pairs.ptr[state + 1]))
+        after, reward, ends, truncated, _ = env.step(int(table.pairs.action[pair]))
+        outcome = pair, _state(after, table), bool(ends)
+        _, rewards = expected.get(outcome, (0.0, ()))
+        if not any(abs(reward - paid) <= 1e-9 for paid in rewards):
+            raise ValueError(
+                f"the table lists no outcome of ({table.pairs.describe(pair)}) with next state {after}, reward "
+                f"{reward} and terminated={ends}, but the environment gave it"
+            )
+        seen[outcome] += 1
+        state, over = outcome[1], ends or truncated
+    return seen, starts
+
+
+def _state(observation: Any, table: Table) -> int:
+    try:
+        return table.pairs.state_number(observation)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the environment shows {observation!r}, which is no state of its table: {error}") from None
+
+
+def _outcome_laws(table: Table) -> OutcomeLaws:
     """Probability and possible rewards of each outcome (pair, next state, terminated)."""
-    laws: dict[tuple[int, int, bool], tuple[float, set[float]]] = {}
+    laws: OutcomeLaws = {}
     for pair, prob, succ, reward, ends in zip(*(column.tolist() for column in table[1:]), strict=True):
         if prob > 0:
             total, rewards = laws.get((pair, succ, ends), (0.0, set()))

@@ -190,7 +190,7 @@ class OptimisticLearner:
             self.settings, self.told, seen, self.pairs.n_states, None
         )  # fmt: skip
         estimates, models = estimate_models(self.settings, self.told, self.pairs, seen, groups, self.t)
-        return self.pairs.action[greedy_pairs(self.pairs, estimates, models, 1 / math.sqrt(self.t))]
+        return self.pairs.action[greedy_pairs(self.pairs, estimates, models)]
 
     def gain_bounds(self) -> tuple[float, float]:
         """Certified bounds on the gain of the policy being played, on the event that the truth is plausible."""
@@ -211,7 +211,7 @@ class OptimisticLearner:
         return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
 
 
-def greedy_pairs(pairs: Pairs, estimates: Estimates, models: ConfidenceSet, accuracy: float) -> np.ndarray:
+def greedy_pairs(pairs: Pairs, estimates: Estimates, models: ConfidenceSet, accuracy: float = 1e-6) -> np.ndarray:
     """(S,) the best pair in each state of the estimated MDP itself: no radii, half the time staying (aperiodic)."""
     M = pairs.n_pairs
     known = estimates.samples > 0

@@ -123,18 +123,22 @@ def parse_world(text: str) -> tuple[str, dict[str, Any]]:
     return name, params
 
 
-def load_world(text: str) -> TabularMDP:
+def load_world(text: str, **params: Any) -> TabularMDP:
     """An MDP from a world's text, a file saved by ``TabularMDP.save`` (.npz) or a file that holds a grid map (.txt).
+
+    Keywords add to, or replace, the parameters in the text.
 
     >>> load_world("riverswim:n_states=6").n_states
     6
     """
     if text.endswith(".npz"):
+        if params:
+            raise TypeError(f"{text} is a saved MDP and takes no parameters ({', '.join(params)})")
         return TabularMDP.load(text)
     if text.endswith(".txt"):
-        return replace(grid(Path(text).read_text()), name=Path(text).stem)
-    name, params = parse_world(text)
-    return make(name, **params)
+        return replace(make("grid", map=Path(text).read_text(), **params), name=Path(text).stem)
+    name, given = parse_world(text)
+    return make(name, **{**given, **params})
 
 
 def _from_text(text: str) -> Any:

@@ -39,12 +39,20 @@ class Pace:
         self.n_runs, self.work = len(specs), sum(spec.cost for spec in specs)
         self.n_done, self.n_failed, self.worked = 0, 0, 0
         self.started = time.monotonic()
+        self._told: set[tuple[str, str]] = set()
 
     def add(self, spec: RunSpec, failed: bool) -> None:
         """Count a finished run."""
         self.n_done += 1
         self.n_failed += failed
         self.worked += spec.cost
+
+    def news_of(self, outcome: RunResult | RunFailure | None) -> str | None:
+        """What to say of a run: something for the first failure of its kind, nothing else."""
+        if not isinstance(outcome, RunFailure) or (kind := (outcome.spec.learner, outcome.error)) in self._told:
+            return None
+        self._told.add(kind)
+        return f"a run of {outcome.spec.learner} in {outcome.spec.world} failed: {outcome.error}"
 
     @property
     def rate(self) -> float:
@@ -81,8 +89,8 @@ class LogLines:
     def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
         """Count a run, and say so now and then."""
         self.pace.add(spec, isinstance(outcome, RunFailure))
-        if isinstance(outcome, RunFailure):
-            self.note(f"a run of {spec.learner} in {spec.world} failed: {outcome.error}")
+        if (news := self.pace.news_of(outcome)) is not None:
+            self.note(news)
         silent, work = time.monotonic() - self.last_time, self.pace.worked - self.last_work
         due = silent >= LOG_SECONDS or (silent >= LOG_PAUSE and work >= LOG_SHARE * self.pace.work)
         if due or self.pace.n_done == self.pace.n_runs:
@@ -117,8 +125,8 @@ class LiveDisplay:
         label = self.label[spec.key]
         self.pace.add(spec, isinstance(outcome, RunFailure))
         self.done[label] += 1
-        if isinstance(outcome, RunFailure):
-            self.note(f"a run of {label} in {spec.world} failed: {outcome.error}")
+        if (news := self.pace.news_of(outcome)) is not None:
+            self.note(news)
         self.progress.update(self.bars[label], advance=1, news=f"{self.done[label]}/{self.totals[label]}")
         self.progress.update(self.overall, completed=self.pace.worked, news=str(self.pace))
 

@@ -56,6 +56,13 @@ class Report:
     n_elsewhere: int  # done meanwhile by another process
     failures: list[RunFailure]
 
+    def failures_alike(self) -> dict[tuple[str, str], list[RunFailure]]:
+        """The failures by learner and error."""
+        alike: dict[tuple[str, str], list[RunFailure]] = {}
+        for failure in self.failures:
+            alike.setdefault((failure.spec.learner, failure.error), []).append(failure)
+        return alike
+
 
 def attempt(run: Execute, spec: RunSpec) -> RunResult | RunFailure:
     """Compute a run; whatever it raises becomes part of the answer, so one run cannot stop the others."""

@@ -84,6 +84,8 @@ def house_style() -> Iterator[None]:
 
 
 def save_all(figure: Figure, stem: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Save a figure under ``stem`` in each format."""
+    """Save a figure under ``stem`` in each format; its parts are placed once, for all of them."""
     with house_style():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         return [save_figure(figure, f"{os.fspath(stem)}.{kind}") for kind in formats]

@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+
+from equirl.agents import make_agent
+from equirl.envs import make
+from equirl.experiments.many import simulate_many
+from equirl.simulation import World, checkpoint_times, simulate, walk
+from equirl.solving import solve
+from equirl.theory import n_episodes_bound
+
+RIVER = make("riverswim", n_states=6)
+
+
+def same_trace(one, other):
+    for curve in ("t", "regret", "pseudo_regret", "reward", "n_classes", "episode_starts"):
+        np.testing.assert_array_equal(getattr(one, curve), getattr(other, curve))
+
+
+def test_a_run_is_a_function_of_its_seed():
+    same_trace(simulate(RIVER, "c-ucrl", 2000, seed=3), simulate(RIVER, "c-ucrl", 2000, seed=3))
+    other = simulate(RIVER, "c-ucrl", 2000, seed=4)
+    assert not np.array_equal(simulate(RIVER, "c-ucrl", 2000, seed=3).reward, other.reward)
+
+
+def test_a_longer_run_begins_as_the_shorter_one():
+    short = simulate(RIVER, "c-ucrl", 1000, seed=3, checkpoints=10)
+    long = simulate(RIVER, "c-ucrl", 5000, seed=3, checkpoints=50)
+    np.testing.assert_array_equal(short.reward, long.reward[:10])
+    np.testing.assert_array_equal(short.regret, long.regret[:10])
+
+
+def test_how_often_a_run_is_looked_at_changes_nothing(monkeypatch):
+    fine = simulate(RIVER, "ucrl2-l", 3000, seed=3, checkpoints=3000)
+    coarse = simulate(RIVER, "ucrl2-l", 3000, seed=3, checkpoints=3)
+    np.testing.assert_array_equal(fine.regret[[999, 1999, 2999]], coarse.regret)
+
+
+def test_regret_counts_received_rewards_and_pseudo_regret_means():
+    world = make("riverswim", n_states=6, reward_law="bernoulli")
+    trace = simulate(world, "ucrl2-l", 5000, seed=0, checkpoints=np.arange(1, 5001))
+    gain = solve(world).gain
+    np.testing.assert_allclose(trace.regret, trace.t * gain - trace.reward)
+    assert set(np.diff(trace.reward)) <= {0.0, 1.0}
+    steps = np.diff(trace.pseudo_regret)
+    assert {round(gain - x, 9) for x in steps} <= {0.0, 0.005, 1.0}
+
+
+@pytest.mark.parametrize("law", ["deterministic", "bernoulli", "beta"])
+def test_rewards_have_the_means_and_spread_of_their_law(law):
+    world = World(make("two-kinds-river", n_states=4, reward_law=law), np.random.SeedSequence(0))
+    pair = int(np.flatnonzero(world.mdp.r_mean == 0.1)[0])
+    paid = world.pay(np.full(40_000, pair))
+    spread = {"deterministic": 0.0, "bernoulli": 0.09, "beta": 0.09 / (world.mdp.concentration + 1)}[law]
+    assert paid.mean() == pytest.approx(0.1, abs=4 * np.sqrt(spread / 40_000) + 1e-12)
+    assert paid.var() == pytest.approx(spread, rel=0.1)
+    assert paid.min() >= 0
+    assert paid.max() <= 1
+
+
+def test_moves_follow_the_law_of_the_pair():
+    world = make("riverswim", n_states=6)
+    trace = simulate(world, "random", 60_000, seed=1)
+    seen = trace.agent.counts.snapshot()
+    k = world.pairs.index(2, 0)
+    share = dict(zip(seen.succ[seen.ptr[k] : seen.ptr[k + 1]], seen.count[seen.ptr[k] : seen.ptr[k + 1]], strict=True))
+    n = seen.visits[k]
+    for x, p in world.law(2, 0).items():
+        assert share[x] / n == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / n))
+
+
+def test_the_initial_state_follows_the_initial_law():
+    law = np.array([0.2, 0.0, 0.5, 0.3])
+    P = np.tile(np.eye(4)[:, None], (1, 1, 1))
+    from equirl.mdp import TabularMDP
+
+    mdp = TabularMDP.from_arrays(P, np.zeros((4, 1)), initial=law)
+    starts = [World(mdp, np.random.SeedSequence(seed)).state for seed in range(2000)]
+    np.testing.assert_allclose(np.bincount(starts, minlength=4) / 2000, law, atol=0.05)
+
+
+def test_the_optimal_baseline_has_no_regret_beyond_chance_and_random_has_much():
+    optimal, random = (simulate(RIVER, name, 20_000, seed=0).regret[-1] for name in ("optimal", "random"))
+    assert abs(optimal) < 500
+    assert random > 10_000
+
+
+def test_a_given_learner_is_copied_never_changed():
+    agent = make_agent("ucrl2-l", 6, 2, seed=5)
+    first, second = simulate(RIVER, agent, 500, seed=1), simulate(RIVER, agent, 500, seed=1)
+    assert agent.t == 1
+    same_trace(first, second)
+
+
+def test_a_run_can_be_continued_from_its_learner():
+    agent = simulate(RIVER, "ucrl2-l", 500, seed=1).agent
+    assert simulate(RIVER, agent, 500, seed=2).agent.t == 1001
+
+
+def test_learners_share_the_world_where_asked():
+    runs = [simulate(RIVER, "random", 400, seed=s, world_seed=9, checkpoints=400).reward for s in (1, 1, 2)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    first, second = (
+        World(make("riverswim", n_states=6), np.random.SeedSequence(9)).draws(100) for _ in range(2)
+    )  # fmt: skip
+    np.testing.assert_array_equal(first, second)
+
+
+def test_the_callback_hears_every_episode():
+    heard = []
+    trace = simulate(RIVER, "ucrl2-l", 2000, seed=0, callback=lambda agent: heard.append(agent.episode_starts[-1]))
+    assert heard == trace.episode_starts.tolist()
+
+
+def test_clustering_is_measured_on_request():
+    trace = simulate(RIVER, "c-ucrl", 3000, seed=0, measure_clustering=True, checkpoints=20)
+    assert trace.misclustering_ratio.shape == trace.misclustering_bias.shape == (20,)
+    assert (trace.misclustering_ratio >= 0).all()
+    assert (trace.misclustering_ratio <= 1).all()
+    assert simulate(RIVER, "c-ucrl", 100, seed=0).misclustering_ratio is None
+    with pytest.raises(ValueError, match="forms no classes"):
+        simulate(RIVER, "random", 100, measure_clustering=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_episodes_stay_below_the_count_of_lemma_4(seed):
+    world = make("ergodic-riverswim", n_states=12)
+    trace = simulate(world, "c-ucrl-c-sigma", 20_000, seed=seed)
+    for n, start in enumerate(trace.episode_starts, start=1):
+        if start >= 6:
+            assert n <= n_episodes_bound(6, start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit"),
+    [
+        ({"horizon": 0}, "horizon"),
+        ({"horizon": -5}, "horizon"),
+        ({"horizon": 10.5}, "horizon"),
+        ({"horizon": 10, "checkpoints": 0}, "checkpoints"),
+        ({"horizon": 10, "checkpoints": "often"}, "often"),
+        ({"horizon": 10, "checkpoints": [1, 5]}, "end at the horizon"),
+        ({"horizon": 10, "checkpoints": [5, 5, 10]}, "increase"),
+        ({"horizon": 10, "delta": 2.0}, "delta"),
+        ({"horizon": 10, "agent": "ucrl"}, "ucrl2"),
+        ({"horizon": 10, "agent": 3}, "agent"),
+        ({"horizon": 10, "agent": make_agent("ucrl2-l", 5, 2)}, "other states or actions"),
+        ({"horizon": 10, "agent": make_agent("ucrl2-l", 6, 2), "delta": 0.1}, "delta"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, culprit):
+    arguments = {"agent": "ucrl2-l", **arguments}
+    with pytest.raises((ValueError, TypeError), match=culprit):
+        simulate(RIVER, **arguments)
+
+
+def test_checkpoints_are_even_or_logarithmic_and_end_at_the_horizon():
+    assert checkpoint_times(4, 10).tolist() == [2, 5, 7, 10]
+    assert checkpoint_times(200, 3).tolist() == [1, 2, 3]
+    log = checkpoint_times("log", 10**6)
+    assert log[0] == 1
+    assert log[-1] == 10**6
+    assert (np.diff(log) > 0).all()
+
+
+def test_compiled_walks_equal_their_plain_python_body():
+    def play(run):
+        agent, world = make_agent("ucrl2-l", 6, 2, seed=0), World(RIVER, np.random.SeedSequence(1))
+        episode = agent.ready(world.state)
+        path = np.zeros(64, np.int64)
+        outcome = run(
+            world.state, world.draws(64), np.empty(0), RIVER.pairs.ptr, *RIVER.rows[:2], world.cumulative,
+            episode.plan.policy, episode.pair_left, episode.groups.label, episode.class_left,
+            agent.counts.visits, *agent.counts.table, path,
+        )  # fmt: skip
+        return outcome, path.tolist(), agent.counts.snapshot().count.tolist()
+
+    assert play(walk) == play(walk.py_func)
+
+
+def test_many_runs_give_the_same_table_for_any_number_of_jobs():
+    one = simulate_many(RIVER, ["ucrl2-l", ("c-ucrl", {"balance": 2.0})], 500, seeds=range(3))
+    two = simulate_many(RIVER, ["ucrl2-l", ("c-ucrl", {"balance": 2.0})], 500, seeds=range(3), jobs=2)
+    for name, column in one.columns.items():
+        np.testing.assert_array_equal(column, two[name])
+    assert list(one.final()) == ["ucrl2-l", "c-ucrl balance=2.0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit"),
+    [
+        ({"learners": []}, "learners is empty"),
+        ({"learners": "ucrl2-l"}, "must be a list"),
+        ({"seeds": []}, "seeds is empty"),
+        ({"jobs": 0}, "jobs"),
+        ({"learners": ["ucrl2-l", "ucrl2-l"]}, "listed twice"),
+        ({"learners": [("c-ucrl", {"balance": 0})]}, "balance"),
+    ],
+)
+def test_a_bad_comparison_is_named(arguments, culprit):
+    with pytest.raises((ValueError, TypeError), match=culprit):
+        simulate_many(RIVER, **{"learners": ["ucrl2-l"], "horizon": 10, **arguments})
