@@ -195,7 +195,7 @@ def test_compiled_planning_equals_its_plain_python_body():
     for run in (iterate, iterate.py_func):
         u, other, q = np.zeros(4), np.empty(4), np.empty(8)
         rows, moved = working_rows(models), models.p_radius / 2
-        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, 1e-4, 1000, u, other, q)
+        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), 1e-4, 1000, u, other, q)
         results.append((*outcome, *u, *other, *q))
     assert results[0] == pytest.approx(results[1], abs=1e-12)
 
@@ -203,6 +203,11 @@ def test_compiled_planning_equals_its_plain_python_body():
 def test_u_does_not_drift_however_long_planning_takes():
     mdp, _, models = random_models(np.random.default_rng(6), 4, 2, scale=0.1)
     u, other, q = np.zeros(4), np.empty(4), np.empty(8)
-    n, *_ = iterate(mdp.pairs.ptr, *working_rows(models), models.p_radius / 2, models.r_upper, -1.0, 3000, u, other, q)
+    rows, moved = working_rows(models), models.p_radius / 2
+    n, *_ = iterate(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), -1.0, 3000, u, other, q)
     assert n == 3000
     assert np.abs(u).max() < 100
+
+
+def fixed(models):
+    return models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, np.arange(4)

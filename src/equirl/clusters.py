@@ -9,8 +9,8 @@ c, c' (union u) are PAC neighbours when
     (iii)  ||q_j - q_u||  <= e_j + eps_u       for every j in u
 
 and, where means are compared, the same holds of the means. Members are seldom touched: with the *excess*
-``f_c >= max_{j in c} ||q_j - q_c|| - e_j`` the triangle inequality grants (ii) when ``f_c + f_c' + ||q_c - q_c'|| <= 0``
-and (iii) when ``f_c + ||q_c - q_u|| <= eps_u``, where ``||q_c - q_u|| = ||q_c - q_c'|| n(c') / n(u)``.
+``f_c >= max_{j in c} ||q_j - q_c|| - e_j`` the triangle inequality grants (ii) when
+``f_c + f_c' + ||q_c - q_c'|| <= 0`` and (iii) when ``f_c + ||q_c - q_u|| <= eps_u``, where ``||q_c - q_u|| = ||q_c - q_c'|| n(c') / n(u)``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.compiling import kernel
+from equirl.compiling import inlined, kernel
 from equirl.confidence import hoeffding, weissman
 
 SLACK = 1e-9  # a bound decides only when rounding cannot matter; members decide the rest
@@ -93,18 +93,17 @@ def mean_radius(n: int, weight: float, rules: Rules) -> float:
     return weight / n if rules.theory else hoeffding(n, rules.log_level)
 
 
-@kernel
+@inlined
 def singletons(
     visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray,
     known: np.ndarray, rules: Rules,
 ) -> Clusters:  # fmt: skip
     """Every pair alone; those without samples are left blank."""
-    at, count = np.zeros(len(visits), CLUSTER), np.empty(len(counts), np.int64)
+    at, count = np.empty(len(visits), CLUSTER), np.empty(len(counts), np.int64)
     profile, own_profile = np.empty(len(counts)), np.empty(len(counts))
     longest = 0
     for j in range(len(visits)):
         a, n = at[j], visits[j]
-        a.after = -1
         if n == 0:
             continue
         a.start, a.own_length = start[j], start[j + 1] - start[j]
@@ -112,28 +111,25 @@ def singletons(
         for i in range(start[j], start[j + 1]):
             count[i] = counts[i]
             profile[i] = own_profile[i] = counts[i] / n
-        a.n, a.size, a.last, a.tight, a.priority, a.row, a.length = n, 1, j, 1, priority[j], a.start, a.own_length
-        if rules.granted:
-            a.known = known[j]
-        if rules.means:
-            a.r_sum = r_sum[j]
-        if rules.theory:
-            a.weight = n * weissman(n, rules.log_n_events, rules.log_level)
-            a.r_weight = n * hoeffding(n, rules.log_level)
+        a.n, a.size, a.after, a.last, a.tight, a.priority = n, 1, -1, j, 1, priority[j]
+        a.row, a.length = a.start, a.own_length
+        a.known = known[j] if rules.granted else 0
+        a.r_sum = r_sum[j] if rules.means else 0.0
+        a.weight = n * weissman(n, rules.log_n_events, rules.log_level) if rules.theory else 0.0
+        a.r_weight = n * hoeffding(n, rules.log_level) if rules.theory else 0.0
         _renew(a, rules)
         a.own_radius, a.own_mean, a.own_r_radius = a.radius, a.mean, a.r_radius
         a.excess, a.r_excess = -a.radius, -a.r_radius
     return Clusters(at, own_profile, count, profile, np.empty(longest))
 
 
-@kernel
+@inlined
 def _renew(a: np.record, rules: Rules) -> None:
     """What follows from the sums over a cluster that was just formed."""
     a.ratio = a.n / a.size
     a.radius = law_radius(a.n, a.weight, rules)
-    if rules.means:
-        a.mean = a.r_sum / a.n
-        a.r_radius = mean_radius(a.n, a.r_weight, rules)
+    a.mean = a.r_sum / a.n
+    a.r_radius = mean_radius(a.n, a.r_weight, rules) if rules.means else 0.0
     a.fresh, a.settled = 1, 0
 
 
@@ -150,7 +146,7 @@ def distance(x: np.ndarray, i: int, m: int, y: np.ndarray, k: int, n: int) -> fl
     return total
 
 
-@kernel
+@inlined
 def balanced(one: float, other: float, balance: float) -> bool:
     """1/alpha <= one / other <= alpha for the visits per pair of two clusters, the same read from either side."""
     return max(one, other) <= balance * min(one, other)
@@ -171,7 +167,7 @@ def members_agree(c: Clusters, one: int, other: int, dist: float, rules: Rules) 
     return (every_two or _every_two(c, one, other, rules)) and (with_union or _with_union(c, one, other, rules))
 
 
-@kernel
+@inlined
 def _surely_every_two(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
     """Whether the excesses alone grant test (ii)."""
     if a.excess + b.excess + dist > -SLACK:
@@ -179,7 +175,7 @@ def _surely_every_two(a: np.record, b: np.record, dist: float, rules: Rules) -> 
     return not rules.means or a.r_excess + b.r_excess + abs(a.mean - b.mean) <= -SLACK
 
 
-@kernel
+@inlined
 def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
     """Whether the excesses alone grant test (iii)."""
     n = a.n + b.n
@@ -191,7 +187,7 @@ def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) ->
     return excess <= mean_radius(n, a.r_weight + b.r_weight, rules) - SLACK
 
 
-@kernel
+@inlined
 def excess_of_union(one: float, other: float, n_one: int, n_other: int, dist: float) -> float:
     """A bound on the excess of two clusters together, from their own and the distance of their centres."""
     n = n_one + n_other
@@ -214,7 +210,7 @@ def tighten(c: Clusters, leader: int, rules: Rules) -> None:
         j = b.after
 
 
-@kernel
+@inlined
 def _to_centre(c: Clusters, pair: np.record, cluster: np.record) -> float:
     return distance(c.own_profile, pair.start, pair.own_length, c.profile, cluster.row, cluster.length)
 
@@ -240,7 +236,7 @@ def _every_two(c: Clusters, one: int, other: int, rules: Rules) -> bool:
     return True
 
 
-@kernel
+@inlined
 def _two_agree(c: Clusters, a: np.record, b: np.record, rules: Rules) -> bool:
     if (
         distance(c.own_profile, a.start, a.own_length, c.own_profile, b.start, b.own_length)
@@ -298,7 +294,7 @@ def join(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> int:
     return one
 
 
-@kernel
+@inlined
 def _pool(c: Clusters, a: np.record, b: np.record) -> None:
     """The pooled profile of the union, in the place of the longer one of the two."""
     if a.length < b.length:

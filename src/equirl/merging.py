@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.clusters import Clusters, Rules, balanced, distance, join, members_agree, singletons
-from equirl.compiling import kernel
+from equirl.compiling import inlined, kernel
 from equirl.proximity import LEADING, PRIORITY, Tree, clear_ground, plant, remove, set_bound
 
 
@@ -55,7 +55,7 @@ def merge(
     return Merged(_labels(c, leaders, n_leaders), log, d_hat, n_merges, n_sweeps)
 
 
-@kernel
+@inlined
 def _sort(leaders: np.ndarray, n_leaders: int, c: Clusters) -> None:
     """Sort clusters by decreasing visits, then priority (Shell's sort: short, and fast on what is nearly sorted)."""
     gap = 1
@@ -75,7 +75,7 @@ def _sort(leaders: np.ndarray, n_leaders: int, c: Clusters) -> None:
         gap //= 3
 
 
-@kernel
+@inlined
 def _sweep(
     c: Clusters, tree: Tree, leaders: np.ndarray, n_leaders: int, log: np.ndarray, d_hat: np.ndarray, n_merges: int,
     sweep: int, rules: Rules,
@@ -135,7 +135,7 @@ def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, floa
     return best, least, dist
 
 
-@kernel
+@inlined
 def _try_partner(c: Clusters, one: int, other: int, least: float, first: float, rules: Rules) -> tuple[float, float]:
     """d_hat and L1 distance of two clusters; inf where they cannot merge or a partner at least as good is known."""
     a, b = c.at[one], c.at[other]
@@ -154,7 +154,7 @@ def _try_partner(c: Clusters, one: int, other: int, least: float, first: float, 
     return d_hat, dist
 
 
-@kernel
+@inlined
 def _gather(c: Clusters, leaders: np.ndarray, n_leaders: int, log: np.ndarray, before: int, after: int) -> int:
     """Write down the leaders of the next partition, those just formed last; returns their number."""
     count = 0
@@ -170,7 +170,7 @@ def _gather(c: Clusters, leaders: np.ndarray, n_leaders: int, log: np.ndarray, b
     return count
 
 
-@kernel
+@inlined
 def _labels(c: Clusters, leaders: np.ndarray, n_leaders: int) -> np.ndarray:
     label = np.empty(len(c.at), np.int64)
     for j in range(len(label)):

@@ -34,7 +34,8 @@ class Plan(NamedTuple):
 @kernel
 def iterate(
     pair_ptr: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, moved: np.ndarray, reward: np.ndarray,
-    accuracy: float, max_sweeps: int, u: np.ndarray, other: np.ndarray, q: np.ndarray,
+    fixed_ptr: np.ndarray, fixed_succ: np.ndarray, fixed_prob: np.ndarray, spare_ptr: np.ndarray, spare: np.ndarray,
+    by_u: np.ndarray, accuracy: float, max_sweeps: int, u: np.ndarray, other: np.ndarray, q: np.ndarray,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sweep until the span of u' - u is at most ``accuracy``, or ``max_sweeps``; u and q hold the last sweep's.
 
@@ -43,6 +44,9 @@ def iterate(
     u_max, u_min = u.max(), u.min()
     n = 0
     while True:
+        if len(spare) > 0:
+            sort_by_u(u, by_u)
+            place_spare(fixed_ptr, fixed_succ, fixed_prob, spare_ptr, spare, by_u, ptr, succ, prob)
         low, high, next_min, next_max = sweep(
             pair_ptr[:-1], pair_ptr[1:], ptr, succ, prob, moved, reward, u, u_max, u_min, q, other
         )
@@ -91,18 +95,14 @@ def extended_value_iteration(
     S = len(pair_ptr) - 1
     u = np.zeros(S) if start is None else start - start.min()
     other, q, rows, moved = np.empty(S), np.empty(pair_ptr[-1]), working_rows(models), 0.5 * models.p_radius
-    by_u = np.arange(S)
-    at_once = 1 if len(models.spare) else max(1, SWEEPS_AT_ONCE // (len(rows.succ) + len(q)))
+    fixed = models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, np.arange(S)
+    at_once = max(1, SWEEPS_AT_ONCE // (len(rows.succ) + len(q)))
     n_sweeps, low, high = 0, -np.inf, np.inf
     while n_sweeps < max_sweeps and not high - low <= accuracy:
         if n_sweeps:
             u[:] = other - other.min()
-        if len(models.spare):
-            sort_by_u(u, by_u)
-            place_spare(models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, by_u, *rows)
-        n, low, high = iterate(
-            pair_ptr, *rows, moved, models.r_upper, accuracy, min(at_once, max_sweeps - n_sweeps), u, other, q
-        )
+        cap = min(at_once, max_sweeps - n_sweeps)
+        n, low, high = iterate(pair_ptr, *rows, moved, models.r_upper, *fixed, accuracy, cap, u, other, q)
         n_sweeps += n
     policy = np.empty(S, np.int64)
     tolerance = 1e-12 * (1 + np.abs(u).max())

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.clusters import Clusters, Rules
-from equirl.compiling import kernel
+from equirl.compiling import inlined, kernel
 
 LEAF = 16  # a node with more clusters is split
 LEADING = 6  # positions of a profile that are indexed
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
     stack: np.ndarray  # (128,) nodes still to visit
 
 
-@kernel
+@inlined
 def clear_ground(n_pairs: int, depth: int) -> Tree:
     """Room for a tree of up to ``n_pairs`` clusters."""
     nodes, D = 4 * n_pairs // LEAF + 2, depth + N_FEATURES
@@ -82,7 +82,7 @@ def plant(tree: Tree, c: Clusters, leaders: np.ndarray, n_leaders: int, rules: R
             n_nodes += 2
 
 
-@kernel
+@inlined
 def _describe(tree: Tree, c: Clusters, leader: int) -> None:
     a, x, K = c.at[leader], tree.feature, tree.depth
     for p in range(K):
@@ -96,7 +96,7 @@ def _describe(tree: Tree, c: Clusters, leader: int) -> None:
     a.alive = 1
 
 
-@kernel
+@inlined
 def _enclose(tree: Tree, c: Clusters, number: int) -> None:
     node, low, high, x = tree.node[number], tree.low, tree.high, tree.feature
     node.n_alive, node.n_fresh = node.stop - node.first, 0
@@ -111,7 +111,7 @@ def _enclose(tree: Tree, c: Clusters, number: int) -> None:
             high[number, p] = max(high[number, p], x[leader, p])
 
 
-@kernel
+@inlined
 def _widest(tree: Tree, number: int, rules: Rules) -> int:
     """The feature to split by: the known class first, the priority only among equals."""
     low, high, K = tree.low[number], tree.high[number], tree.depth
@@ -127,7 +127,7 @@ def _widest(tree: Tree, number: int, rules: Rules) -> int:
     return best
 
 
-@kernel
+@inlined
 def _halve(tree: Tree, first: int, stop: int, middle: int, column: int) -> None:
     """Reorder ``order[first:stop]`` so that no value before ``middle`` exceeds one after it (Hoare's selection)."""
     order, x = tree.order, tree.feature

@@ -19,6 +19,7 @@ from equirl.experiments.store import Store
 Execute = Callable[[RunSpec], RunResult]
 Job = Future  # of a RunResult or a RunFailure
 WARM_HORIZON = 64
+LONGEST_ERROR = 200  # characters; the traceback has the rest
 PATIENCE = 3  # times a run may lose its worker before it is recorded as failed
 
 
@@ -69,8 +70,8 @@ def attempt(run: Execute, spec: RunSpec) -> RunResult | RunFailure:
     try:
         return run(spec)
     except Exception as error:
-        summary = f"{type(error).__name__}: {error}"
-        return RunFailure(spec, summary, traceback.format_exc())
+        first_line = f"{type(error).__name__}: {error}".splitlines()[0][:LONGEST_ERROR]
+        return RunFailure(spec, first_line, traceback.format_exc())
 
 
 def shard_of(specs: Iterable[RunSpec], shard: int, n_shards: int) -> list[RunSpec]:

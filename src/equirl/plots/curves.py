@@ -87,8 +87,9 @@ def draw_curve(
         axes.fill_between(t, curve.quantile(0.25), curve.quantile(0.75), color=style.color, alpha=0.15, linewidth=0)
     if not np.isfinite(half).all():
         return
+    floor = 0.1 * mean if log else -np.inf  # a logarithmic axis has no place for what is below zero
     if spread == "band":
-        axes.fill_between(t, mean - half, mean + half, color=style.color, alpha=0.18, linewidth=0)
+        axes.fill_between(t, np.maximum(mean - half, floor), mean + half, color=style.color, alpha=0.18, linewidth=0)
     elif spread == "bars":
         axes.errorbar(t[marks], mean[marks], half[marks], fmt="none", ecolor=style.color, elinewidth=1.0, capsize=2.5)
 

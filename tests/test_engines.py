@@ -1,0 +1,293 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import pytest
+from studies_kit import SMALL, dying, dying_once, interrupted, planned, specs, with_lines
+
+from equirl.experiments.conducting import conduct, parse_shard
+from equirl.experiments.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
+from equirl.experiments.progress import LiveDisplay, LogLines
+from equirl.experiments.running import Silent, compute, shard_of
+from equirl.experiments.runs import RunFailure, execute
+from equirl.experiments.store import Store
+from equirl.experiments.tables import export
+
+LONGER = with_lines(horizon="200_000", runs="4", worlds='["riverswim:n_states=8"]')
+
+
+def table(store, text=SMALL):
+    return export(planned(text), store, store.folder / "table.csv")[0].read_bytes()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("expected"))
+    conduct(planned(), store, LocalEngine(1), quiet=True)
+    return table(store)
+
+
+def equirl(*words, **options):
+    words = [sys.executable, "-c", "from equirl.cli import app; app()", *map(str, words)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def finished(*words):
+    process = equirl(*words)
+    process.output, _ = process.communicate(timeout=120)
+    return process
+
+
+def wait_until(holds, seconds=60):
+    limit = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < limit, "waited too long"
+        time.sleep(0.02)
+
+
+def test_two_processes_give_the_same_table_as_one(tmp_path, expected):
+    conduct(planned(), Store(tmp_path), LocalEngine(2), quiet=True)
+    assert table(Store(tmp_path)) == expected
+
+
+def test_workers_have_one_thread_and_the_parent_keeps_its_own(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    with LocalEngine(2).open() as pool:
+        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_two_shards_together_are_the_whole_study(tmp_path, expected):
+    store = Store(tmp_path)
+    for shard in (1, 2):
+        conduct(planned(), store, LocalEngine(1), shard=(shard, 2), quiet=True)
+        assert len(store.status(specs()).done) == 2 * shard
+    assert table(store) == expected
+
+
+@pytest.mark.parametrize("n_shards", [1, 3, 5])
+def test_shards_are_disjoint_and_complete(n_shards):
+    keys = [spec.key for i in range(n_shards) for spec in shard_of(specs(), i + 1, n_shards)]
+    assert sorted(keys) == sorted(spec.key for spec in specs())
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b"])
+def test_a_shard_that_is_none_is_refused(text):
+    with pytest.raises(ValueError, match=r"written i/n with i from 1 to n"):
+        parse_shard(text)
+
+
+def test_the_longest_runs_start_first(tmp_path):
+    order = []
+
+    def run(spec):
+        order.append(spec.horizon)
+        return execute(spec)
+
+    mixed = [spec for horizon in ("100", "300", "200") for spec in specs(with_lines(horizon=horizon))]
+    compute(mixed, Store(tmp_path), LocalEngine(1), run=run)
+    assert order == sorted(order, reverse=True)
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_not_computed_again(tmp_path):
+    store, other = Store(tmp_path), specs()[3]
+
+    def run(spec):
+        if not store.path(other).exists():
+            store.write(execute(other))
+        return execute(spec)
+
+    report = compute([spec for spec in specs() if spec != other] + [other], store, LocalEngine(1), run=run)
+    assert report.n_computed + report.n_elsewhere == 4
+    assert len(store.status(specs()).done) == 4
+
+
+def test_a_worker_killed_once_costs_only_time(tmp_path, monkeypatch, expected):
+    monkeypatch.setenv("EQUIRL_TEST_MARK", str(tmp_path / "mark"))
+    ending = conduct(planned(), Store(tmp_path), LocalEngine(2), quiet=True, run=dying_once)
+    assert (tmp_path / "mark").exists()
+    assert ending.complete
+    assert table(Store(tmp_path)) == expected
+
+
+def test_a_run_that_kills_every_worker_fails_alone(tmp_path):
+    store = Store(tmp_path)
+    ending = conduct(planned(), store, LocalEngine(2), quiet=True, run=dying)
+    assert [(failure.spec.learner, failure.spec.replicate) for failure in ending.report.failures] == [("ucrl2-l", 1)]
+    assert "perhaps it needs more memory" in ending.report.failures[0].error
+    assert len(store.status(specs()).done) == 3
+
+
+def test_an_interruption_keeps_what_is_finished(tmp_path, expected):
+    store = Store(tmp_path)
+    first = sorted(planned(), key=lambda run: run.spec.replicate)
+    with pytest.raises(KeyboardInterrupt):
+        for run in first:
+            compute([run.spec], store, LocalEngine(1), run=interrupted)
+    assert len(store.status(specs()).done) == 2
+    conduct(planned(), store, LocalEngine(1), quiet=True)
+    assert table(store) == expected
+
+
+def test_a_study_killed_at_any_moment_ends_with_the_same_table(tmp_path):
+    (tmp_path / "s.toml").write_text(LONGER)
+    words = ("study", tmp_path / "s.toml", "--jobs", 2, "--out", tmp_path / "killed")
+    killed, whole = Store(tmp_path / "killed"), Store(tmp_path / "whole")
+    process = equirl(*words, start_new_session=True)
+    wait_until(lambda: list(tmp_path.glob("killed/runs/*.npz")) or process.poll() is not None)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert finished(*words).returncode == 0
+    conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
+    assert table(killed, LONGER) == table(whole, LONGER)
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "from equirl.experiments.engines import LocalEngine\n"
+        "if __name__ == '__main__':\n"
+        "    with LocalEngine(2).open() as pool:\n"
+        "        print(pool.submit(os.getpid).result(), flush=True)\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    (tmp_path / "parent.py").write_text(code)
+    parent = subprocess.run([sys.executable, tmp_path / "parent.py"], stdout=subprocess.PIPE, text=True, check=False)
+    worker = int(parent.stdout)
+
+    def gone():
+        try:
+            with open(f"/proc/{worker}/stat") as stat:
+                return stat.read().split()[2] == "Z"
+        except FileNotFoundError:
+            return True
+
+    wait_until(gone, 20)
+
+
+def test_ctrl_c_ends_with_a_line_that_says_how_to_go_on(tmp_path):
+    (tmp_path / "s.toml").write_text(LONGER.replace("200_000", "3_000_000"))
+    process = equirl("study", tmp_path / "s.toml", "--jobs", 2, "--out", tmp_path / "out", start_new_session=True)
+    wait_until(lambda: (tmp_path / "out" / "runs").exists())
+    time.sleep(1.0)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "give the same command again to go on" in output
+    assert "Traceback" not in output
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Cluster:
+    """A dask scheduler and workers, each a process of its own on this machine."""
+
+    address: str
+    scheduler: subprocess.Popen
+    workers: list[subprocess.Popen]
+
+    @classmethod
+    def start(cls, folder, n_workers=2):
+        port = free_port()
+        address = f"tcp://127.0.0.1:{port}"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+        scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+        worker += ["--no-dashboard", "--host", "127.0.0.1"]
+        return cls(
+            address,
+            subprocess.Popen([*scheduler, "--no-dashboard"], **quiet),
+            [subprocess.Popen(worker, **quiet) for _ in range(n_workers)],
+        )
+
+    def stop(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    started = Cluster.start(tmp_path)
+    yield started
+    started.stop()
+
+
+def test_a_study_on_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path, cluster):
+    (tmp_path / "s.toml").write_text(LONGER)
+    out = tmp_path / "dask"
+    process = equirl("study", tmp_path / "s.toml", "--engine", "dask", "--address", cluster.address, "--out", out)
+    wait_until(lambda: list(out.glob("runs/*.npz")) or process.poll() is not None)
+    cluster.workers[0].kill()
+    output, _ = process.communicate(timeout=90)
+    assert process.returncode == 0, output
+    whole = Store(tmp_path / "whole")
+    conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
+    assert table(Store(out), LONGER) == table(whole, LONGER)
+
+
+def test_an_address_where_no_scheduler_answers_is_named():
+    engine = DaskEngine(1, f"tcp://127.0.0.1:{free_port()}", patience=1.0)
+    with pytest.raises(EngineError, match=r"no dask scheduler answers at tcp.*start one with 'dask scheduler'"):
+        engine.open().__enter__()
+
+
+@pytest.mark.parametrize(("engine", "module", "extra"), [
+    (DaskEngine(1), "distributed", "cluster"),
+    (SlurmEngine(1), "dask_jobqueue", "slurm"),
+])  # fmt: skip
+def test_an_engine_that_is_not_installed_names_the_extra(monkeypatch, engine, module, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(EngineError, match=rf"pip install 'equirl\[{extra}\]'"):
+        engine.open().__enter__()
+
+
+def test_log_lines_are_few_and_tell_a_failure_once(capsys):
+    log = LogLines(specs())
+    failure = RunFailure(specs()[2], "RuntimeError: no luck", "")
+    for spec in specs():
+        log.finished(spec, failure if spec.learner == "random" else None)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" ", 1)[1] for line in lines[:1]] == ["a run of random in riverswim failed: RuntimeError: no luck"]
+    assert lines[1].split(" ", 1)[1].startswith("4/4 runs, 2 failed")
+    assert len(lines) == 2
+
+
+def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(file=open(os.devnull, "w"))) as progress:  # noqa: SIM115
+        display = LiveDisplay(progress, planned(), specs())
+        display.begin()
+        for spec in specs()[:3]:
+            display.finished(spec, None)
+    bars = {task.description: (task.completed, task.total) for task in progress.tasks}
+    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "[bold]all runs": (900, 1200)}
+
+
+def test_a_study_from_the_command_line_reports_status_and_exports(tmp_path):
+    (tmp_path / "s.toml").write_text(SMALL)
+    out = ("--out", tmp_path / "out")
+    study = finished("study", tmp_path / "s.toml", "--jobs", 1, "--figures", "--bounds", *out)
+    assert (study.returncode, "4 runs are done" in study.output) == (0, True)
+    assert "4 done, 0 missing, 0 failed, 0 damaged" in finished("status", tmp_path / "s.toml", *out).output
+    assert "t.parquet: 16 rows" in finished("export", tmp_path / "s.toml", "-o", tmp_path / "t.parquet", *out).output
+    assert {path.suffix for path in (tmp_path / "out" / "figures").iterdir()} == {".pdf", ".svg", ".png"}
+
+
+def test_a_silent_watch_says_nothing(capsys):
+    watch = Silent()
+    watch.note("x")
+    watch.finished(specs()[0], None)
+    assert json.dumps(capsys.readouterr()) == '["", ""]'

@@ -1,0 +1,153 @@
+"""The house itself: imports point one way, names are found and documented, importing is light, caches are optional."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import equirl
+from equirl.agents import AGENTS
+from equirl.compiling import kernel
+from equirl.envs import WORLDS
+
+ROOT = Path(equirl.__file__).parent
+
+# Rooms in reading order: a module imports only from the rooms before its own.
+LADDER = (
+    "compiling", "naming", "files", "pairs", "building", "renumbering", "mdp",
+    "envs", "tables", "gym", "convert",
+    "chains", "elimination", "policies", "hitting", "sweeping", "solving",
+    "partition", "quality", "similarity", "equivalence",
+    "confidence", "counts", "pooling", "clusters", "proximity", "merging", "clustering",
+    "optimism", "planning", "agents", "simulation", "theory",
+    "experiments", "plots", "benchmarks", "cli",
+)  # fmt: skip
+# Inside a function, for a user's convenience, these may point back.
+CONVENIENCES = {("simulation", "plots")}
+HEAVY = ("numpy", "numba", "scipy", "matplotlib", "gymnasium", "pydantic", "rich", "pyarrow", "distributed")
+
+
+def modules():
+    return [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
+
+
+def dotted(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path):
+    """(module, inside a function) for every import of this package, those for type checkers left out."""
+    found = []
+
+    def visit(node, inside):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.ImportFrom):
+                names = [child.module or ""] if child.level == 0 else ["equirl"]
+            else:
+                names = [alias.name for alias in child.names] if isinstance(child, ast.Import) else []
+            found.extend((name, inside) for name in names if name.split(".")[0] == "equirl")
+            visit(child, inside or isinstance(child, ast.FunctionDef | ast.Lambda))
+
+    visit(ast.parse(path.read_text()), False)
+    return found
+
+
+def room_of(name):
+    return name.split(".")[1] if "." in name else None
+
+
+def test_every_module_stands_in_a_room_of_the_ladder():
+    assert {room_of(dotted(path)) for path in modules()} <= set(LADDER)
+
+
+@pytest.mark.parametrize("room", LADDER)
+def test_imports_point_up_the_ladder(room):
+    wrong = []
+    for path in modules():
+        if room_of(dotted(path)) != room:
+            continue
+        for name, inside in imports(path):
+            target = room_of(name)
+            if inside and (room, target) in CONVENIENCES:
+                continue
+            if target is None or LADDER.index(target) > LADDER.index(room):
+                wrong.append(f"{dotted(path)} imports {name}")
+    assert not wrong
+
+
+def test_no_module_is_in_an_import_cycle():
+    graph = {dotted(path): {name for name, inside in imports(path) if not inside} for path in modules()}
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    assert not {path.stem for path in modules()} & {"utils", "base", "common", "helpers", "misc"}
+
+
+@pytest.mark.parametrize("name", equirl.__all__)
+def test_every_public_name_is_found_and_explained(name):
+    value = getattr(equirl, name)
+    if callable(value):
+        assert value.__doc__
+        assert not value.__doc__.startswith(f"{name}(")  # the signature that dataclasses and tuples write by themselves
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'riverswin'"):
+        _ = equirl.riverswin
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert equirl.__version__ == version("equirl")
+
+
+@pytest.mark.parametrize("name", [*AGENTS, *WORLDS])
+def test_every_learner_and_world_is_described_in_one_line(name):
+    row = AGENTS[name] if name in AGENTS else WORLDS[name]
+    assert row.description
+    assert "\n" not in row.description
+
+
+def in_new_process(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    done = in_new_process(f"import sys, equirl; print(*[m for m in {HEAVY!r} if m in sys.modules])")
+    assert done.stdout.strip() == "", done.stderr
+
+
+def test_importing_the_command_loads_nothing_heavy():
+    heavy = tuple(name for name in HEAVY if name != "rich")  # Typer's own
+    done = in_new_process(f"import sys, equirl.cli; print(*[m for m in {heavy!r} if m in sys.modules])")
+    assert done.stdout.strip() == "", done.stderr
+
+
+def test_kernels_work_where_no_cache_folder_can_be_written(monkeypatch):
+    from numba.core.caching import CompileResultCacheImpl
+
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])  # numba finds no place, as in a read-only home
+
+    def thrice(x):
+        return 3 * x
+
+    import numba
+
+    with pytest.raises(RuntimeError, match="cannot cache function"):
+        numba.njit(cache=True)(thrice)
+    assert kernel(thrice)(2) == 6
+
+
+def test_kernels_keep_their_plain_body():
+    from equirl.optimism import sweep
+
+    assert sweep.py_func.__name__ == "sweep"
