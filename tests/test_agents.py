@@ -169,12 +169,12 @@ def test_a_bad_step_is_named_and_leaves_the_learner_as_it_was(step, culprit):
     agent = make_agent("c-ucrl", 3, 2, seed=0)
     agent.act(0)
     agent.observe(0, 0, 0.5, 1)
-    left = agent.episode.pair_left.copy()
+    left = agent.episode.budget.pair_left.copy()
     before = agent.counts.snapshot()
     with pytest.raises((ValueError, TypeError), match=culprit):
         agent.observe(*step)
     assert agent.t == 2
-    np.testing.assert_array_equal(agent.episode.pair_left, left)
+    np.testing.assert_array_equal(agent.episode.budget.pair_left, left)
     for mine, other in zip(before, agent.counts.snapshot(), strict=True):
         np.testing.assert_array_equal(mine, other)
 

@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from studies_kit import SMALL, dying, dying_once, interrupted, planned, specs, with_lines
 
 from equirl.experiments.conducting import conduct, parse_shard
 from equirl.experiments.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
@@ -17,6 +16,7 @@ from equirl.experiments.running import Silent, compute, shard_of
 from equirl.experiments.runs import RunFailure, execute
 from equirl.experiments.store import Store
 from equirl.experiments.tables import export
+from studies_kit import SMALL, dying, dying_once, interrupted, planned, specs, with_lines
 
 LONGER = with_lines(horizon="200_000", runs="4", worlds='["riverswim:n_states=8"]')
 
@@ -258,7 +258,9 @@ def test_log_lines_are_few_and_tell_a_failure_once(capsys):
     for spec in specs():
         log.finished(spec, failure if spec.learner == "random" else None)
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(" ", 1)[1] for line in lines[:1]] == ["a run of random in riverswim failed: RuntimeError: no luck"]
+    assert [line.split(" ", 1)[1] for line in lines[:1]] == [
+        "a run of random in riverswim failed: RuntimeError: no luck"
+    ]
     assert lines[1].split(" ", 1)[1].startswith("4/4 runs, 2 failed")
     assert len(lines) == 2
 
@@ -267,7 +269,7 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(file=open(os.devnull, "w"))) as progress:  # noqa: SIM115
+    with Progress(console=Console(file=open(os.devnull, "w"))) as progress:
         display = LiveDisplay(progress, planned(), specs())
         display.begin()
         for spec in specs()[:3]:

@@ -169,8 +169,7 @@ def test_compiled_walks_equal_their_plain_python_body():
         path = np.zeros(64, np.int64)
         outcome = run(
             world.state, world.draws(64), np.empty(0), RIVER.pairs.ptr, *RIVER.rows[:2], world.cumulative,
-            episode.plan.policy, episode.pair_left, episode.groups.label, episode.class_left,
-            agent.counts.visits, *agent.counts.table, path,
+            episode.plan.policy, episode.groups.label, *episode.budget, agent.counts.visits, *agent.counts.table, path,
         )  # fmt: skip
         return outcome, path.tolist(), agent.counts.snapshot().count.tolist()
 

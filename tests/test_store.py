@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies_kit import planned, raising, specs, with_lines
 
 from equirl import files
 from equirl.experiments.conducting import conduct, status_rows
@@ -14,6 +13,7 @@ from equirl.experiments.runs import execute
 from equirl.experiments.store import Store, StoreError
 from equirl.experiments.tables import TableError, export
 from equirl.files import DamagedFile
+from studies_kit import planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)
 

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies_kit import SMALL, planned, specs, with_lines
 
 from equirl.envs import make
 from equirl.experiments.expanding import expand, unique_specs
 from equirl.experiments.runs import derive_seed, execute
 from equirl.experiments.study import StudyError, load_study, parse_study
+from studies_kit import SMALL, planned, specs, with_lines
 
 
 def seeds(text):

@@ -178,13 +178,13 @@ def _surely_every_two(a: np.record, b: np.record, dist: float, rules: Rules) -> 
 @inlined
 def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
     """Whether the excesses alone grant test (iii)."""
-    n = a.n + b.n
-    if excess_of_union(a.excess, b.excess, a.n, b.n, dist) > law_radius(n, a.weight + b.weight, rules) - SLACK:
+    excess = excess_of_union(a.excess, b.excess, a.n, b.n, dist)
+    if excess > -SLACK and excess > law_radius(a.n + b.n, a.weight + b.weight, rules) - SLACK:
         return False
     if not rules.means:
         return True
     excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.mean - b.mean))
-    return excess <= mean_radius(n, a.r_weight + b.r_weight, rules) - SLACK
+    return excess <= -SLACK or excess <= mean_radius(a.n + b.n, a.r_weight + b.r_weight, rules) - SLACK
 
 
 @inlined

@@ -15,7 +15,7 @@ import numpy as np
 from equirl.clusters import Clusters, Rules
 from equirl.compiling import inlined, kernel
 
-LEAF = 16  # a node with more clusters is split
+LEAF = 16
 LEADING = 6  # positions of a profile that are indexed
 RADIUS, RATIO, MEAN, R_RADIUS, KNOWN, PRIORITY, N_FEATURES = 0, 1, 2, 3, 4, 5, 6  # after the positions
 

@@ -16,6 +16,7 @@ import numpy as np
 from equirl.agents import Agent, agent_for
 from equirl.agents.baselines import FixedLearner
 from equirl.agents.optimistic import OptimisticLearner
+from equirl.agents.stopping import rule_fires
 from equirl.compiling import kernel
 from equirl.counts import record_successor
 from equirl.equivalence import equivalence_classes
@@ -60,8 +61,8 @@ class Trace:
 @kernel
 def walk(
     state: int, draw: np.ndarray, coin: np.ndarray, pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray,
-    cumulative: np.ndarray, policy: np.ndarray, pair_left: np.ndarray, label: np.ndarray, class_left: np.ndarray,
-    visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray, count: np.ndarray,
+    cumulative: np.ndarray, policy: np.ndarray, label: np.ndarray, pair_left: np.ndarray, pair_more: np.ndarray,
+    class_left: np.ndarray, class_more: np.ndarray, grace: np.ndarray, visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray, count: np.ndarray,
     used: np.ndarray, path: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Play at most ``len(draw)`` steps, until the stopping rule fires; returns steps played, state and why it ended.
@@ -73,7 +74,7 @@ def walk(
             k = pair_ptr[state] + int(coin[i] * (pair_ptr[state + 1] - pair_ptr[state]))
         else:
             k = policy[state]
-        if pair_left[k] <= 0 or class_left[label[k]] <= 0:
+        if rule_fires(k, label[k], pair_left, pair_more, class_left, class_more, grace):
             return i, state, RULE_FIRED
         low, high = row_ptr[k], row_ptr[k + 1] - 1
         while low < high:
@@ -207,19 +208,18 @@ def _play(
     while learner.t <= last:
         if isinstance(learner, OptimisticLearner):
             before, episode = episode, learner.ready(world.state)
-            policy, label = episode.plan.policy, episode.groups.label
-            left = episode.pair_left, label, episode.class_left
+            policy, label, budget = episode.plan.policy, episode.groups.label, episode.budget
             if callback is not None and episode is not before:
                 callback(learner)
         else:
-            policy, left = learner.rules()
+            policy, label, budget = learner.rules()
         draw = world.draws(last - learner.t + 1)
         coin = (
             learner.coins.random(len(draw)) if isinstance(learner, FixedLearner) and learner.policy is None else no_coin
         )
         steps, world.state, why = walk(
             world.state, draw, coin, mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, world.cumulative, policy,
-            *left, learner.counts.visits, *learner.counts.table, path,
+            label, *budget, learner.counts.visits, *learner.counts.table, path,
         )  # fmt: skip
         world.use(steps)
         recorder.add(learner.t, path[:steps], world.pay(path[:steps]))

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from equirl.agents.optimistic import UNLIMITED
+from equirl.agents.stopping import UNLIMITED, Budget
 from equirl.counts import Counts
 from equirl.pairs import Pairs
 
@@ -40,11 +40,12 @@ class FixedLearner:
         self.counts.record(self.pairs.index(state, action), float(reward), self.pairs.state_number(next_state))
         self.t += 1
 
-    def rules(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """The policy and budgets a compiled walk takes: nothing ever ends the one episode."""
+    def rules(self) -> tuple[np.ndarray, np.ndarray, Budget]:
+        """The policy, labels and budgets a compiled walk takes: nothing ever ends the one episode."""
         M = self.pairs.n_pairs
         policy = np.zeros(0, np.int64) if self.policy is None else self.policy
-        return policy, (np.full(M, UNLIMITED), np.zeros(M, np.int64), np.full(1, UNLIMITED))
+        pairs, one, none = np.full(M, UNLIMITED), np.full(1, UNLIMITED), np.zeros(1, np.int64)
+        return policy, np.zeros(M, np.int64), Budget(pairs, pairs, one, one, none)
 
     @property
     def n_episodes(self) -> int:

@@ -16,14 +16,13 @@ import numpy as np
 
 from equirl.agents.beliefs import Grouping, Knowledge, estimate_models, form_groups
 from equirl.agents.settings import Settings
+from equirl.agents.stopping import Budget, make_budget, rule_fires
 from equirl.confidence import ConfidenceSet
 from equirl.counts import Counts, Snapshot
 from equirl.pairs import Pairs
 from equirl.partition import Partition
 from equirl.planning import Plan, extended_value_iteration, gain_bounds
 from equirl.pooling import Estimates
-
-UNLIMITED = np.iinfo(np.int64).max // 2
 
 
 class Episode(NamedTuple):
@@ -35,8 +34,7 @@ class Episode(NamedTuple):
     estimates: Estimates
     models: ConfidenceSet
     plan: Plan
-    pair_left: np.ndarray  # (M,) int64
-    class_left: np.ndarray  # (C,) int64
+    budget: Budget
 
 
 class OptimisticLearner:
@@ -76,7 +74,7 @@ class OptimisticLearner:
         episode = self.episode
         if episode is not None:
             pair = episode.plan.policy[state]
-            if episode.pair_left[pair] > 0 and episode.class_left[episode.groups.label[pair]] > 0:
+            if not rule_fires(pair, episode.groups.label[pair], *episode.budget):
                 return episode
         return self._start_episode()
 
@@ -95,16 +93,9 @@ class OptimisticLearner:
         )
         self.n_unconverged += not plan.converged
 
-        pair_left = np.full(self.pairs.n_pairs, UNLIMITED)
-        class_left = np.full(groups.n_classes, UNLIMITED)
-        if settings.stopping != "class":
-            pair_left = np.maximum(1, seen.visits)
-        if settings.stopping != "pair":
-            class_visits = np.zeros(groups.n_classes, np.int64)
-            np.add.at(class_visits, groups.label, seen.visits)
-            class_left = np.maximum(1, class_visits)
+        budget = make_budget(settings, seen.visits, *groups)
         self.episode_starts.append(self.t)
-        self.episode = Episode(self.t, seen, groups, estimates, models, plan, pair_left, class_left)
+        self.episode = Episode(self.t, seen, groups, estimates, models, plan, budget)
         return self.episode
 
     # --- learning
@@ -144,8 +135,8 @@ class OptimisticLearner:
         self.counts.record(pair, reward, successor)
         self.t += 1
         if self.episode is not None:
-            self.episode.pair_left[pair] -= 1
-            self.episode.class_left[self.episode.groups.label[pair]] -= 1
+            self.episode.budget.pair_left[pair] -= 1
+            self.episode.budget.class_left[self.episode.groups.label[pair]] -= 1
 
     # --- telling
 

@@ -12,6 +12,7 @@ from equirl.agents.baselines import FixedLearner
 from equirl.agents.beliefs import Grouping, Knowledge, estimate_models
 from equirl.agents.optimistic import Episode, OptimisticLearner
 from equirl.agents.settings import Settings
+from equirl.agents.stopping import Budget
 from equirl.counts import Counts, Snapshot
 from equirl.files import DamagedFile, load_npz, save_npz
 from equirl.pairs import Pairs
@@ -72,7 +73,7 @@ def _add_optimistic(agent: OptimisticLearner, arrays: dict[str, np.ndarray], met
         }  # fmt: skip
         arrays |= _prefixed("then", episode.seen) | {
             "label": episode.groups.label, "policy": plan.policy, "bias": plan.bias,
-            "pair_left": episode.pair_left, "class_left": episode.class_left,
+            **_prefixed("budget", episode.budget),
         }  # fmt: skip
 
 
@@ -120,8 +121,8 @@ def _restore_optimistic(
             arrays["policy"], told_then["gain"], arrays["bias"], told_then["n_sweeps"], told_then["span"],
             told_then["converged"],
         )  # fmt: skip
-        left = arrays["pair_left"], arrays["class_left"]
-        agent.episode = Episode(told_then["start"], seen, groups, estimates, models, plan, *left)
+        budget = Budget(*(arrays[f"budget_{name}"] for name in Budget._fields))
+        agent.episode = Episode(told_then["start"], seen, groups, estimates, models, plan, budget)
     return agent
 
 

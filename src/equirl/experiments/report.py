@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, fields
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -11,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from equirl.experiments.claims import ENOUGH_RUNS, UNSTATED, Claim, check_claims, number
-from equirl.experiments.paper import ClassRow, draw_counts, map_rows, room_rows
+from equirl.experiments.paper import MapRow, RoomRow, draw_counts, map_rows, room_rows
 from equirl.experiments.published import MAPS, REGRET
 from equirl.experiments.summary import SUMMARY_COLUMNS, Group, final_rows
 from equirl.experiments.tables import write_csv
@@ -22,7 +23,8 @@ LEAD = (
     "Every figure and table of the paper, computed anew, next to the published values. "
     "Published values are read off the published curves: two digits at best."
 )
-GOOD, BAD = ("reproduced", "turned round"), ("not reproduced", "not turned round", "no data")
+GOOD, OPEN = ("reproduced", "turned round"), ("undecided",)
+BAD = ("not reproduced", "not turned round", "no data")
 
 
 def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path, command: str) -> Path:
@@ -48,7 +50,7 @@ def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path
             f'<section id="{name}"><h2>{escape(title)}</h2>{html}</section>' for name, title, html in sections
         ),
     )
-    _write_tables(groups, claims, [*maps, *rooms], out / "tables")
+    _write_tables(groups, claims, maps, rooms, out / "tables")
     return write_aside(out / "report.html", page.encode())
 
 
@@ -59,12 +61,12 @@ def _resource(name: str) -> str:
 def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     runs = sum(group.n_runs for group in groups)
     steps = sum(group.n_runs * group.horizon for group in groups)
-    good, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, BAD))
+    good, open_, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, OPEN, BAD))
     stuck = sum(int(group.facts["n_unconverged"].sum()) for group in groups)
     planning = "all plans converged" if stuck == 0 else f"{stuck} plans stopped at the cap on sweeps"
     return (
-        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Of {good + bad} claims with a verdict {good} "
-        f"hold. equirl {version('equirl')}, NumPy {version('numpy')}, Numba {version('numba')}."
+        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Of {good + open_ + bad} claims with a "
+        f"verdict {good} hold, {open_} are undecided and {bad} do not hold. equirl {version('equirl')}, NumPy {version('numpy')}, Numba {version('numba')}."
     )
 
 
@@ -86,7 +88,7 @@ def _claims_section(claims: Sequence[Claim]) -> str:
             subject = claim.subject
             rows.append(f'<tr class="head"><td colspan="4">{escape(subject)}</td></tr>')
         note = f'<span class="note">{escape(claim.note)}</span>' if claim.note and claim.note != UNSTATED else ""
-        mark = " *" if claim.note == UNSTATED else ""
+        mark = "&nbsp;*" if claim.note == UNSTATED else ""
         rows.append(
             f"<tr><td>{escape(claim.statement)}{mark}{note}</td><td>{escape(claim.published)}</td>"
             f"<td>{escape(claim.measured)}</td><td>{_tag(claim.verdict)}</td></tr>"
@@ -144,34 +146,35 @@ def _clustering_section(figures: Mapping[str, Path]) -> str:
     )
     images = [
         _image(figures, "clustering-ratio", "Mis-clustering ratio."),
-        _image(figures, "clustering-bias-by-pair", "Mis-clustering bias divided by M."),
         _image(figures, "clustering-bias", "Mis-clustering bias as defined."),
+        _image(figures, "clustering-bias-by-pair", "Mis-clustering bias divided by M."),
     ]
     return f'{text}<div class="pair">{"".join(images)}</div>'
 
 
 def _classes_section(
-    maps: Sequence[ClassRow],
-    rooms: Sequence[ClassRow],
+    maps: Sequence[MapRow],
+    rooms: Sequence[RoomRow],
     draws: Sequence[tuple[str, Mapping[int, int]]],
     figures: Mapping[str, Path],
 ) -> str:
     header = ["map", "SA printed", "SA", "C printed", "C", "verdict"]
     html = "<p>Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of laws and rewards, from the definitions.</p>"
-    html += _table(header, [_class_cells(row) for row in maps], tags=True)
+    html += _table(header, [_map_cells(row) for row in maps], tags=True)
     html += (
-        "<h3>Maps with random walls</h3><p>The paper&rsquo;s two larger maps are not given. "
-        "How many random maps have how many classes:</p>"
+        "<p>The two larger maps of the paper are not given; maps with random walls stand in for them, chosen for "
+        "their number of pairs. How many random maps have how many classes:</p>"
     )
-    html += _table(
-        ["maps", "classes"], [[size, ", ".join(f"C = {c}: {n}" for c, n in found.items())] for size, found in draws]
-    )
+    found = [[size, ", ".join(f"{n} of them {c}" for c, n in counts.items())] for size, counts in draws]
+    html += _table(["maps with random walls", "classes"], found)
+    fewest, most = min(row.n_classes for row in rooms), max(row.n_classes_walls for row in rooms)
     html += (
         "<h3>Rooms of growing size</h3><p>The appendix&rsquo;s second table counts walls as states in SA and prints "
         "C = 3 for four rooms and C = 4 for two. These counts do not follow from the definitions; those below do. "
-        "What the table is meant to show stands: C does not grow with the map.</p>"
+        f"What the table is meant to show stands: C stays between {fewest} and {most} however large the map.</p>"
     )
-    html += _table(header, [_class_cells(row) for row in rooms], tags=True)
+    header = ["rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states"]
+    html += _table(header, [_room_cells(row) for row in rooms])
     html += "".join(
         _image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
         for k, row in enumerate(MAPS, start=1)
@@ -179,9 +182,21 @@ def _classes_section(
     return html
 
 
-def _class_cells(row: ClassRow) -> list[str]:
-    title = f"{row.title} ({row.note})" if row.note else row.title
-    return [title, row.printed_pairs, f"{row.n_pairs:,}", row.printed_classes, str(row.n_classes), row.verdict]
+def _map_cells(row: MapRow) -> list[str]:
+    title = row.title if row.given else f"{row.title} (stands in)"
+    return [title, row.printed_pairs, f"{row.n_pairs:,}", str(row.printed_classes), str(row.n_classes), row.verdict]
+
+
+def _room_cells(row: RoomRow) -> list[str]:
+    counts = (
+        row.printed_pairs,
+        row.printed_classes,
+        row.n_pairs,
+        row.n_classes,
+        row.n_pairs_walls,
+        row.n_classes_walls,
+    )
+    return [row.title, *(f"{count:,}" for count in counts)]
 
 
 def _reading_section(claims: Sequence[Claim]) -> str:
@@ -238,10 +253,11 @@ def _align(column: int) -> str:
     return ' class="num"' if column else ""
 
 
-def _write_tables(groups: Sequence[Group], claims: Sequence[Claim], classes: Sequence[ClassRow], folder: Path) -> None:
-    rows = [(c.subject, c.statement, c.published, c.measured, c.verdict, c.note) for c in claims]
-    write_csv(folder / "claims.csv", ("subject", "claim", "published", "measured", "verdict", "note"), rows)
+def _write_tables(
+    groups: Sequence[Group], claims: Sequence[Claim], maps: Sequence[MapRow], rooms: Sequence[RoomRow], folder: Path
+) -> None:
+    for name, rows in (("claims", claims), ("classes-of-maps", maps), ("classes-of-rooms", rooms)):
+        write_csv(folder / f"{name}.csv", [field.name for field in fields(rows[0])], map(astuple, rows))
     write_csv(folder / "regret.csv", SUMMARY_COLUMNS, final_rows(groups))
-    header = ("map", "note", "sa_printed", "sa", "c_printed", "c")
-    found = [(r.title, r.note, r.printed_pairs, r.n_pairs, r.printed_classes, r.n_classes) for r in classes]
-    write_csv(folder / "classes.csv", header, found)
+    for measure in ("misclustering_ratio", "misclustering_bias"):
+        write_csv(folder / f"{measure}.csv", SUMMARY_COLUMNS, final_rows(groups, measure))

@@ -1,0 +1,7 @@
+"""`equirl bench --only planning`, with the same options."""
+
+import sys
+
+from equirl.cli import app
+
+app(["bench", "--only", "planning", *sys.argv[1:]])
