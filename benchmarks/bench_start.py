@@ -1,7 +1,7 @@
-"""`equirl bench --only start,memory`, with the same options."""
+"""`equirl bench --only start,memory,scale`, with the same options."""
 
 import sys
 
 from equirl.cli import app
 
-app(["bench", "--only", "start,memory", *sys.argv[1:]])
+app(["bench", "--only", "start,memory,scale", *sys.argv[1:]])

@@ -1,28 +1,48 @@
-"""ApproxEquivalence line by line: lists, loops over all clusters and all members, nothing remembered between sweeps."""
+"""ApproxEquivalence line by line: lists, loops over all clusters and all members, nothing kept between sweeps."""
 
 from __future__ import annotations
 
 import math
-from itertools import product
+from functools import cached_property
+from itertools import product, zip_longest
 
 from equirl.confidence import hoeffding, log_events, weissman
 
 
 class Group:
-    """A set of pairs: members in merge order, counts by position, sums of rewards and of N beta_N."""
+    """A set of pairs: its members, visits and sums; ``level`` is (log events, log level, theory radii?)."""
 
-    def __init__(self, members, counts, r_sum, weight, r_weight, n):
-        self.members, self.counts, self.r_sum, self.weight, self.r_weight, self.n = (
-            members, counts, r_sum, weight, r_weight, n,
-        )  # fmt: skip
+    def __init__(self, members, n, counts, r_sum, weight, r_weight, level):
+        self.members, self.n, self.counts, self.r_sum = members, n, counts, r_sum
+        self.weight, self.r_weight, self.level = weight, r_weight, level
 
     def __or__(self, other):
-        longest = max(len(self.counts), len(other.counts))
-        one, two = (list(g.counts) + [0] * (longest - len(g.counts)) for g in (self, other))
+        counts = [a + b for a, b in zip_longest(self.counts, other.counts, fillvalue=0)]
         return Group(
-            self.members + other.members, [a + b for a, b in zip(one, two, strict=True)], self.r_sum + other.r_sum,
-            self.weight + other.weight, self.r_weight + other.r_weight, self.n + other.n,
+            self.members + other.members, self.n + other.n, counts, self.r_sum + other.r_sum,
+            self.weight + other.weight, self.r_weight + other.r_weight, self.level,
         )  # fmt: skip
+
+    @cached_property
+    def profile(self):
+        return [x / self.n for x in self.counts]
+
+    @cached_property
+    def radius(self):
+        events, log_level, theory = self.level
+        return self.weight / self.n if theory else weissman(self.n, events, log_level)
+
+    @cached_property
+    def r_radius(self):
+        _, log_level, theory = self.level
+        return self.r_weight / self.n if theory else hoeffding(self.n, log_level)
+
+
+def d_hat(u, v):
+    total = 0.0
+    for p, q in zip_longest(u.profile, v.profile, fillvalue=0.0):
+        total += abs(p - q)
+    return total - (u.radius + v.radius)
 
 
 def approx_equivalence(
@@ -32,33 +52,20 @@ def approx_equivalence(
     """Labels (the member with the smallest priority), merges [(sweep, left, right, d_hat)] and the number of sweeps."""
     M = len(visits)
     priority = list(range(M)) if priority is None else list(priority)
-    level = math.log(delta) - math.log(M if radius == "theory" else 3 * M)
-    events = log_events(n_states)
+    log_level = math.log(delta) - math.log(M if radius == "theory" else 3 * M)
+    level = log_events(n_states), log_level, radius == "theory"
 
-    def alone(j):
-        n = int(visits[j])
-        counts = [int(x) for x in profile_counts[profile_ptr[j] : profile_ptr[j + 1]]]
-        r = 0.0 if r_sum is None else float(r_sum[j])
-        return Group([j], counts, r, n * weissman(n, events, level), n * hoeffding(n, level), n)
+    def singleton(j):
+        n, counts = int(visits[j]), [int(x) for x in profile_counts[profile_ptr[j] : profile_ptr[j + 1]]]
+        reward = 0.0 if r_sum is None else float(r_sum[j])
+        return Group([j], n, counts, reward, n * weissman(n, *level[:2]), n * hoeffding(n, log_level), level)
 
-    def law_radius(u):
-        return u.weight / u.n if radius == "theory" else weissman(u.n, events, level)
-
-    def mean_radius(u):
-        return u.r_weight / u.n if radius == "theory" else hoeffding(u.n, level)
-
-    def d_hat(u, v):
-        longest, total = max(len(u.counts), len(v.counts)), 0.0
-        for j in range(longest):
-            p = u.counts[j] / u.n if j < len(u.counts) else 0.0
-            q = v.counts[j] / v.n if j < len(v.counts) else 0.0
-            total += abs(p - q)
-        return total - (law_radius(u) + law_radius(v))
+    alone = [singleton(j) for j in range(M)]
 
     def similar(u, v):
         if d_hat(u, v) > 0:
             return False
-        return r_sum is None or abs(u.r_sum / u.n - v.r_sum / v.n) <= mean_radius(u) + mean_radius(v)
+        return r_sum is None or abs(u.r_sum / u.n - v.r_sum / v.n) <= u.r_radius + v.r_radius
 
     def is_balanced(u, v):
         one, two = u.n / len(u.members), v.n / len(v.members)
@@ -69,41 +76,34 @@ def approx_equivalence(
             return False
         if known is not None:
             return known[u.members[0]] == known[v.members[0]]
-        both = u | v
         return (
             similar(u, v)
-            and all(similar(alone(j), alone(k)) for j, k in product(u.members, v.members))
-            and all(similar(alone(j), both) for j in both.members)
+            and all(similar(alone[j], alone[k]) for j, k in product(u.members, v.members))
+            and all(similar(alone[j], u | v) for j in u.members + v.members)
         )
-
-    def rank(u):
-        return min(priority[j] for j in u.members)
 
     def leader(u):
         return min(u.members, key=lambda j: priority[j])
 
-    clusters = [alone(j) for j in range(M) if visits[j] > 0]
-    merges, n_sweeps = [], 0
-    while True:
-        n_sweeps += 1
-        free = sorted(clusters, key=lambda u: (-u.n, rank(u)))
-        clusters, merged = [], False
+    def rank(u):
+        return priority[leader(u)]
+
+    clusters, merges, n_sweeps, done = [u for u in alone if u.n > 0], [], 0, False
+    while not done:
+        n_sweeps, done = n_sweeps + 1, True
+        free, formed = sorted(clusters, key=lambda u: (-u.n, rank(u))), []
         for u in list(free):
-            if u not in free:
-                continue
-            near = [v for v in free if v is not u and is_neighbour(u, v)]
+            near = [v for v in free if v is not u and is_neighbour(u, v)] if u in free else []
             if not near:
                 continue
             v = min(near, key=lambda v: (d_hat(u, v), rank(v)))
-            if not is_balanced(u, v):
-                continue
-            merges.append((n_sweeps, leader(u), leader(v), d_hat(u, v)))
-            free = [w for w in free if w is not u and w is not v]
-            clusters.append(u | v)
-            merged = True
-        clusters += free
-        if not merged:
-            break
+            if is_balanced(u, v):
+                merges.append((n_sweeps, leader(u), leader(v), d_hat(u, v)))
+                free.remove(u)
+                free.remove(v)
+                formed.append(u | v)
+                done = False
+        clusters = free + formed
     label = list(range(M))
     for u in clusters:
         for j in u.members:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 from equirl.experiments.expanding import PlannedRun, expand
 from equirl.experiments.runs import RunResult, RunSpec, execute
@@ -39,15 +38,6 @@ def raising(spec: RunSpec) -> RunResult:
     """The learner named random always fails."""
     if spec.learner == "random":
         raise RuntimeError("no luck today")
-    return execute(spec)
-
-
-def dying_once(spec: RunSpec) -> RunResult:
-    """The first worker that gets replicate 1 of ucrl2-l is killed as if from outside."""
-    mark = Path(os.environ["EQUIRL_TEST_MARK"])
-    if spec.learner == "ucrl2-l" and spec.replicate == 1 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
     return execute(spec)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirl.benchmarks import clustering, learning, planning, starting
+from equirl.benchmarks import THREADS, clustering, holding, learning, planning, starting
 from equirl.benchmarks.measuring import Measure, Skipped, in_new_process, power, side_by_side
 from equirl.benchmarks.reporting import BEGIN, END, as_json, as_markdown, put_markdown
 from equirl.benchmarks.running import SIZES, SUBJECTS, Sizes, run_benchmarks
@@ -18,12 +18,13 @@ from equirl.optimism import sweep, working_rows
 
 TINY = Sizes(
     seconds=0.01, sweep_states=40, dense_states=20, growth_states=(20, 60), horizon=300, loop_steps=30, plain_steps=5,
-    growth_horizons=(50, 500), oracle_pairs=30, growth_pairs=(30, 100), memory_side=7, memory_steps=20, starts=1,
+    growth_horizons=(50, 500), oracle_pairs=30, growth_pairs=(30, 100), large=((5, "ucrl2-l", (("delta", 0.1),)),),
+    large_horizon=20, starts=1,
 )  # fmt: skip
 FINDINGS = [Measure("planning", "a sweep", 0.25, "ms", "S = 3"), Skipped("learning", "theirs", "it is not installed")]
 
 
-@pytest.mark.parametrize("subject", ["planning", "learning", "clustering"])
+@pytest.mark.parametrize("subject", ["planning", "learning", "clustering", "scale"])
 def test_every_figure_is_finite_and_positive_but_for_powers(subject):
     measures = [found for found in run_benchmarks(TINY, [subject]) if isinstance(found, Measure)]
     assert measures
@@ -42,11 +43,11 @@ def test_starting_is_measured_cold_and_warm(monkeypatch):
 
 def test_memory_is_the_peak_of_the_process_and_not_what_is_held_at_its_end():
     code = "held = bytearray(300 * 2**20); del held"
-    assert float(in_new_process(starting.PEAK.format(code)).printed) > 300
+    assert float(in_new_process(holding.PEAK.format(code)).printed) > 300
 
 
 def test_every_memory_case_is_code_that_compiles():
-    for code in starting.memory_cases(SIZES["full"]).values():
+    for code in holding.memory_cases(SIZES["full"]).values():
         compile(code, "case", "exec")
 
 
@@ -151,6 +152,16 @@ def test_the_command_writes_both_files(tmp_path, monkeypatch):
 def test_quick_and_full_together_are_refused():
     done = CliRunner().invoke(app, ["bench", "--quick", "--full"])
     assert done.exit_code == 2
+
+
+def test_threads_are_pinned_before_numpy_is_loaded():
+    code = f"import os; os.environ.pop({THREADS[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
+    assert in_new_process(f"{code}; print(os.environ.get({THREADS[0]!r}))").printed == "1"
+
+
+def test_threads_are_left_alone_once_numpy_is_loaded():
+    code = f"import os, numpy; os.environ.pop({THREADS[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
+    assert in_new_process(f"{code}; print(os.environ.get({THREADS[0]!r}))").printed == "None"
 
 
 def test_the_subjects_named_in_the_help_are_all_there_are():

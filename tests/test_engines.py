@@ -1,4 +1,4 @@
-import json
+import io
 import os
 import signal
 import socket
@@ -6,9 +6,12 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
+from typer.testing import CliRunner
 
+from equirl.cli import app
 from equirl.experiments.conducting import conduct, parse_shard
 from equirl.experiments.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
 from equirl.experiments.progress import LiveDisplay, LogLines
@@ -16,7 +19,7 @@ from equirl.experiments.running import Silent, compute, shard_of
 from equirl.experiments.runs import RunFailure, execute
 from equirl.experiments.store import Store
 from equirl.experiments.tables import export
-from studies_kit import SMALL, dying, dying_once, interrupted, planned, specs, with_lines
+from studies_kit import SMALL, dying, interrupted, planned, raising, specs, with_lines
 
 LONGER = with_lines(horizon="200_000", runs="4", worlds='["riverswim:n_states=8"]')
 
@@ -35,12 +38,6 @@ def expected(tmp_path_factory):
 def equirl(*words, **options):
     words = [sys.executable, "-c", "from equirl.cli import app; app()", *map(str, words)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-
-
-def finished(*words):
-    process = equirl(*words)
-    process.output, _ = process.communicate(timeout=120)
-    return process
 
 
 def wait_until(holds, seconds=60):
@@ -107,28 +104,20 @@ def test_a_run_that_another_process_finished_meanwhile_is_not_computed_again(tmp
     assert len(store.status(specs()).done) == 4
 
 
-def test_a_worker_killed_once_costs_only_time(tmp_path, monkeypatch, expected):
-    monkeypatch.setenv("EQUIRL_TEST_MARK", str(tmp_path / "mark"))
-    ending = conduct(planned(), Store(tmp_path), LocalEngine(2), quiet=True, run=dying_once)
-    assert (tmp_path / "mark").exists()
-    assert ending.complete
-    assert table(Store(tmp_path)) == expected
-
-
-def test_a_run_that_kills_every_worker_fails_alone(tmp_path):
+def test_a_run_that_kills_every_worker_fails_alone_and_costs_the_others_only_time(tmp_path, expected):
     store = Store(tmp_path)
     ending = conduct(planned(), store, LocalEngine(2), quiet=True, run=dying)
     assert [(failure.spec.learner, failure.spec.replicate) for failure in ending.report.failures] == [("ucrl2-l", 1)]
     assert "perhaps it needs more memory" in ending.report.failures[0].error
-    assert len(store.status(specs()).done) == 3
+    conduct(planned(), store, LocalEngine(1), quiet=True)
+    assert table(store) == expected
 
 
 def test_an_interruption_keeps_what_is_finished(tmp_path, expected):
     store = Store(tmp_path)
-    first = sorted(planned(), key=lambda run: run.spec.replicate)
+    compute([spec for spec in specs() if spec.replicate == 0], store, LocalEngine(1), run=interrupted)
     with pytest.raises(KeyboardInterrupt):
-        for run in first:
-            compute([run.spec], store, LocalEngine(1), run=interrupted)
+        compute(specs(), store, LocalEngine(1), run=interrupted)
     assert len(store.status(specs()).done) == 2
     conduct(planned(), store, LocalEngine(1), quiet=True)
     assert table(store) == expected
@@ -142,7 +131,7 @@ def test_a_study_killed_at_any_moment_ends_with_the_same_table(tmp_path):
     wait_until(lambda: list(tmp_path.glob("killed/runs/*.npz")) or process.poll() is not None)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert finished(*words).returncode == 0
+    conduct(planned(LONGER), killed, LocalEngine(1), quiet=True)
     conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
     assert table(killed, LONGER) == table(whole, LONGER)
 
@@ -223,17 +212,24 @@ def cluster(tmp_path):
     started.stop()
 
 
-def test_a_study_on_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path, cluster):
-    (tmp_path / "s.toml").write_text(LONGER)
-    out = tmp_path / "dask"
-    process = equirl("study", tmp_path / "s.toml", "--engine", "dask", "--address", cluster.address, "--out", out)
-    wait_until(lambda: list(out.glob("runs/*.npz")) or process.poll() is not None)
-    cluster.workers[0].kill()
-    output, _ = process.communicate(timeout=90)
-    assert process.returncode == 0, output
-    whole = Store(tmp_path / "whole")
+class KillsWorker(Silent):
+    """Kills a worker when the first run comes in."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def finished(self, spec, outcome):
+        self.process.kill()
+
+
+def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path, cluster):
+    store, whole = Store(tmp_path / "dask"), Store(tmp_path / "whole")
+    engine = DaskEngine(2, cluster.address)
+    report = compute(specs(LONGER), store, engine, KillsWorker(cluster.workers[0]))
+    assert (report.n_computed, report.failures) == (8, [])
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
     conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
-    assert table(Store(out), LONGER) == table(whole, LONGER)
+    assert table(store, LONGER) == table(whole, LONGER)
 
 
 def test_an_address_where_no_scheduler_answers_is_named():
@@ -269,7 +265,7 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(file=open(os.devnull, "w"))) as progress:
+    with Progress(console=Console(file=io.StringIO())) as progress:
         display = LiveDisplay(progress, planned(), specs())
         display.begin()
         for spec in specs()[:3]:
@@ -278,18 +274,35 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
     assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "[bold]all runs": (900, 1200)}
 
 
+def cli(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
 def test_a_study_from_the_command_line_reports_status_and_exports(tmp_path):
     (tmp_path / "s.toml").write_text(SMALL)
     out = ("--out", tmp_path / "out")
-    study = finished("study", tmp_path / "s.toml", "--jobs", 1, "--figures", "--bounds", *out)
-    assert (study.returncode, "4 runs are done" in study.output) == (0, True)
-    assert "4 done, 0 missing, 0 failed, 0 damaged" in finished("status", tmp_path / "s.toml", *out).output
-    assert "t.parquet: 16 rows" in finished("export", tmp_path / "s.toml", "-o", tmp_path / "t.parquet", *out).output
+    study = cli("study", tmp_path / "s.toml", "--jobs", 1, "--figures", "--bounds", *out)
+    assert (study.exit_code, "4 runs are done" in study.output) == (0, True)
+    assert "4 done, 0 missing, 0 failed, 0 damaged" in cli("status", tmp_path / "s.toml", *out).output
+    assert "t.parquet: 16 rows" in cli("export", tmp_path / "s.toml", "-o", tmp_path / "t.parquet", *out).output
     assert {path.suffix for path in (tmp_path / "out" / "figures").iterdir()} == {".pdf", ".svg", ".png"}
 
 
-def test_a_silent_watch_says_nothing(capsys):
-    watch = Silent()
-    watch.note("x")
-    watch.finished(specs()[0], None)
-    assert json.dumps(capsys.readouterr()) == '["", ""]'
+def test_a_study_with_a_mistake_ends_with_its_message_and_code_2(tmp_path):
+    (tmp_path / "s.toml").write_text(with_lines(runs="0"))
+    result = cli("study", tmp_path / "s.toml", "--out", tmp_path / "out")
+    assert (result.exit_code, "runs must be at least 1, not 0" in result.output) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_with_failed_runs_ends_with_code_1_and_says_where_the_traceback_is(tmp_path, monkeypatch):
+    (tmp_path / "s.toml").write_text(SMALL)
+    monkeypatch.setattr("equirl.experiments.conducting.conduct", partial(conduct, run=raising))
+    result = cli("study", tmp_path / "s.toml", "--jobs", 1, "--out", tmp_path / "out")
+    assert (result.exit_code, "failed: 2 of random: RuntimeError: no luck today" in result.output) == (1, True)
+
+
+def test_a_folder_that_is_a_file_ends_with_its_message_and_code_3(tmp_path):
+    (tmp_path / "s.toml").write_text(SMALL)
+    result = cli("study", tmp_path / "s.toml", "--jobs", 1, "--out", tmp_path / "s.toml")
+    assert (result.exit_code, "a file stands where a folder should be" in result.output) == (3, True)

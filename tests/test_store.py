@@ -122,7 +122,7 @@ def test_a_full_disk_stops_the_study_and_loses_nothing(store, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fsync)
-        with pytest.raises(StoreError, match="the disk is full. Finished runs are safe"):
+        with pytest.raises(StoreError, match=r"the disk is full. Finished runs are safe"):
             conduct(planned(), store, ONE, quiet=True)
     assert len(store.status(specs()).done) == 2
     assert not list(store.folder.rglob("*.part"))

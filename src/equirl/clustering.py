@@ -85,10 +85,9 @@ def merge_pairs(
 
     Returns a label for each pair (its cluster's member of smallest priority) and the number of merges.
     """
-    merged = merge(
-        visits, profile_ptr, profile_counts, r_sum if rules.means else _NO_SUMS, priority,
-        known if rules.granted else _NO_LABELS, rules,
-    )  # fmt: skip
+    sums = _NO_SUMS if r_sum is None or not rules.means else r_sum
+    labels = _NO_LABELS if known is None or not rules.granted else known
+    merged = merge(visits, profile_ptr, profile_counts, sums, priority, labels, rules)
     return merged.label, merged.n_merges
 
 

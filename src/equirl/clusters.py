@@ -10,7 +10,8 @@ c, c' (union u) are PAC neighbours when
 
 and, where means are compared, the same holds of the means. Members are seldom touched: with the *excess*
 ``f_c >= max_{j in c} ||q_j - q_c|| - e_j`` the triangle inequality grants (ii) when
-``f_c + f_c' + ||q_c - q_c'|| <= 0`` and (iii) when ``f_c + ||q_c - q_u|| <= eps_u``, where ``||q_c - q_u|| = ||q_c - q_c'|| n(c') / n(u)``.
+``f_c + f_c' + ||q_c - q_c'|| <= 0`` and (iii) when both ``f_c + ||q_c - q_u||`` and ``f_c' + ||q_c' - q_u||`` are at
+most ``eps_u``, where ``||q_c - q_u|| = ||q_c - q_c'|| n(c') / n(u)``.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CLUSTER_FIELDS = [
     ("length", np.int64),
     ("priority", np.int64),  # of the leader
     ("known", np.int64),  # label of the known class
-    ("mean", float),
+    ("r_mean", float),
     ("r_radius", float),
     ("n", np.int64),  # visits
     ("excess", float),  # f_c
@@ -56,7 +57,7 @@ CLUSTER_FIELDS = [
     ("weight", float),  # sum over members of N beta_N (theory radii)
     ("r_sum", float),
     ("r_weight", float),
-    ("size", np.int64),  # pairs
+    ("n_pairs", np.int64),
     ("last", np.int64),  # the last member
     ("tight", np.int64),  # whether the excesses are attained, not bounds
 ]
@@ -75,10 +76,9 @@ class Clusters(NamedTuple):
     """The current clusters at the places of their leaders, with the pairs they are made of."""
 
     at: np.ndarray  # (M,) of CLUSTER
-    own_profile: np.ndarray  # (nnz,) each pair's
-    count: np.ndarray  # (nnz,) pooled counts by position
+    own_profile: np.ndarray  # (nnz + longest profile,) each pair's; the end is workspace
+    counts: np.ndarray  # (nnz,) pooled counts by position
     profile: np.ndarray  # (nnz,) the same, divided by the visits
-    union: np.ndarray  # (longest profile,) workspace
 
 
 @kernel
@@ -96,39 +96,37 @@ def mean_radius(n: int, weight: float, rules: Rules) -> float:
 @inlined
 def singletons(
     visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray,
-    known: np.ndarray, rules: Rules,
+    known: np.ndarray, longest: int, rules: Rules,
 ) -> Clusters:  # fmt: skip
     """Every pair alone; those without samples are left blank."""
     at, count = np.empty(len(visits), CLUSTER), np.empty(len(counts), np.int64)
-    profile, own_profile = np.empty(len(counts)), np.empty(len(counts))
-    longest = 0
+    profile, own_profile = np.empty(len(counts)), np.empty(len(counts) + longest)
     for j in range(len(visits)):
         a, n = at[j], visits[j]
         if n == 0:
             continue
         a.start, a.own_length = start[j], start[j + 1] - start[j]
-        longest = max(longest, a.own_length)
         for i in range(start[j], start[j + 1]):
             count[i] = counts[i]
             profile[i] = own_profile[i] = counts[i] / n
-        a.n, a.size, a.after, a.last, a.tight, a.priority = n, 1, -1, j, 1, priority[j]
+        a.n, a.n_pairs, a.after, a.last, a.tight, a.priority = n, 1, -1, j, 1, priority[j]
         a.row, a.length = a.start, a.own_length
         a.known = known[j] if rules.granted else 0
         a.r_sum = r_sum[j] if rules.means else 0.0
         a.weight = n * weissman(n, rules.log_n_events, rules.log_level) if rules.theory else 0.0
         a.r_weight = n * hoeffding(n, rules.log_level) if rules.theory else 0.0
         _renew(a, rules)
-        a.own_radius, a.own_mean, a.own_r_radius = a.radius, a.mean, a.r_radius
+        a.own_radius, a.own_mean, a.own_r_radius = a.radius, a.r_mean, a.r_radius
         a.excess, a.r_excess = -a.radius, -a.r_radius
-    return Clusters(at, own_profile, count, profile, np.empty(longest))
+    return Clusters(at, own_profile, count, profile)
 
 
 @inlined
 def _renew(a: np.record, rules: Rules) -> None:
     """What follows from the sums over a cluster that was just formed."""
-    a.ratio = a.n / a.size
+    a.ratio = a.n / a.n_pairs
     a.radius = law_radius(a.n, a.weight, rules)
-    a.mean = a.r_sum / a.n
+    a.r_mean = a.r_sum / a.n
     a.r_radius = mean_radius(a.n, a.r_weight, rules) if rules.means else 0.0
     a.fresh, a.settled = 1, 0
 
@@ -152,38 +150,27 @@ def balanced(one: float, other: float, balance: float) -> bool:
     return max(one, other) <= balance * min(one, other)
 
 
-@kernel
-def members_agree(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> bool:
-    """Tests (ii) and (iii) for two clusters at L1 distance ``dist`` that pass test (i)."""
-    a, b = c.at[one], c.at[other]
-    for attempt in range(2):
-        every_two = _surely_every_two(a, b, dist, rules)
-        with_union = _surely_with_union(a, b, dist, rules)
-        if every_two and with_union:
-            return True
-        if attempt == 0:
-            tighten(c, one, rules)
-            tighten(c, other, rules)
-    return (every_two or _every_two(c, one, other, rules)) and (with_union or _with_union(c, one, other, rules))
+@inlined
+def surely_agree(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
+    """Whether the excesses alone grant tests (ii) and (iii) to two clusters at L1 distance ``dist``."""
+    return _surely_every_two(a, b, dist, rules) and _surely_with_union(a, b, dist, rules)
 
 
 @inlined
 def _surely_every_two(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
-    """Whether the excesses alone grant test (ii)."""
     if a.excess + b.excess + dist > -SLACK:
         return False
-    return not rules.means or a.r_excess + b.r_excess + abs(a.mean - b.mean) <= -SLACK
+    return not rules.means or a.r_excess + b.r_excess + abs(a.r_mean - b.r_mean) <= -SLACK
 
 
 @inlined
 def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
-    """Whether the excesses alone grant test (iii)."""
     excess = excess_of_union(a.excess, b.excess, a.n, b.n, dist)
     if excess > -SLACK and excess > law_radius(a.n + b.n, a.weight + b.weight, rules) - SLACK:
         return False
     if not rules.means:
         return True
-    excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.mean - b.mean))
+    excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.r_mean - b.r_mean))
     return excess <= -SLACK or excess <= mean_radius(a.n + b.n, a.r_weight + b.r_weight, rules) - SLACK
 
 
@@ -192,6 +179,17 @@ def excess_of_union(one: float, other: float, n_one: int, n_other: int, dist: fl
     """A bound on the excess of two clusters together, from their own and the distance of their centres."""
     n = n_one + n_other
     return max(one + dist * n_other / n, other + dist * n_one / n)
+
+
+@kernel
+def members_agree(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> bool:
+    """Tests (ii) and (iii) for two clusters at L1 distance ``dist`` that pass test (i), down to the members."""
+    tighten(c, one, rules)
+    tighten(c, other, rules)
+    a, b = c.at[one], c.at[other]
+    if not _surely_every_two(a, b, dist, rules) and not _every_two(c, one, other, rules):
+        return False
+    return _surely_with_union(a, b, dist, rules) or _with_union(c, one, other, rules)
 
 
 @kernel
@@ -206,7 +204,7 @@ def tighten(c: Clusters, leader: int, rules: Rules) -> None:
         b = c.at[j]
         a.excess = max(a.excess, _to_centre(c, b, a) - b.own_radius)
         if rules.means:
-            a.r_excess = max(a.r_excess, abs(b.own_mean - a.mean) - b.own_r_radius)
+            a.r_excess = max(a.r_excess, abs(b.own_mean - a.r_mean) - b.own_r_radius)
         j = b.after
 
 
@@ -218,7 +216,7 @@ def _to_centre(c: Clusters, pair: np.record, cluster: np.record) -> float:
 @kernel
 def _every_two(c: Clusters, one: int, other: int, rules: Rules) -> bool:
     """Test (ii), by members of the smaller cluster; the larger is entered only where its excess does not decide."""
-    if c.at[one].size > c.at[other].size:
+    if c.at[one].n_pairs > c.at[other].n_pairs:
         one, other = other, one
     b = c.at[other]
     j = one
@@ -226,7 +224,7 @@ def _every_two(c: Clusters, one: int, other: int, rules: Rules) -> bool:
         a = c.at[j]
         sure = _to_centre(c, a, b) - a.own_radius + b.excess <= -SLACK
         if sure and rules.means:
-            sure = abs(a.own_mean - b.mean) - a.own_r_radius + b.r_excess <= -SLACK
+            sure = abs(a.own_mean - b.r_mean) - a.own_r_radius + b.r_excess <= -SLACK
         k = -1 if sure else other
         while k >= 0:
             if not _two_agree(c, a, c.at[k], rules):
@@ -250,20 +248,20 @@ def _two_agree(c: Clusters, a: np.record, b: np.record, rules: Rules) -> bool:
 def _with_union(c: Clusters, one: int, other: int, rules: Rules) -> bool:
     """Test (iii), member by member."""
     a, b = c.at[one], c.at[other]
-    n, length = a.n + b.n, max(a.length, b.length)
+    n, length, union = a.n + b.n, max(a.length, b.length), len(c.counts)
     for p in range(length):
         pooled = 0
         if p < a.length:
-            pooled += c.count[a.row + p]
+            pooled += c.counts[a.row + p]
         if p < b.length:
-            pooled += c.count[b.row + p]
-        c.union[p] = pooled / n
+            pooled += c.counts[b.row + p]
+        c.own_profile[union + p] = pooled / n
     radius, r_radius = law_radius(n, a.weight + b.weight, rules), mean_radius(n, a.r_weight + b.r_weight, rules)
     mean = (a.r_sum + b.r_sum) / n
     j, rest = one, other
     while j >= 0:
         m = c.at[j]
-        if distance(c.own_profile, m.start, m.own_length, c.union, 0, length) > m.own_radius + radius:
+        if distance(c.own_profile, m.start, m.own_length, c.own_profile, union, length) > m.own_radius + radius:
             return False
         if rules.means and abs(m.own_mean - mean) > m.own_r_radius + r_radius:
             return False
@@ -280,9 +278,9 @@ def join(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> int:
         one, other = other, one
     a, b = c.at[one], c.at[other]
     a.excess = excess_of_union(a.excess, b.excess, a.n, b.n, dist)
-    a.r_excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.mean - b.mean))
+    a.r_excess = excess_of_union(a.r_excess, b.r_excess, a.n, b.n, abs(a.r_mean - b.r_mean))
     a.n += b.n
-    a.size += b.size
+    a.n_pairs += b.n_pairs
     a.weight += b.weight
     a.r_sum += b.r_sum
     a.r_weight += b.r_weight
@@ -301,6 +299,6 @@ def _pool(c: Clusters, a: np.record, b: np.record) -> None:
         a.row, b.row = b.row, a.row
         a.length, b.length = b.length, a.length
     for p in range(b.length):
-        c.count[a.row + p] += c.count[b.row + p]
+        c.counts[a.row + p] += c.counts[b.row + p]
     for i in range(a.row, a.row + a.length):
-        c.profile[i] = c.count[i] / a.n
+        c.profile[i] = c.counts[i] / a.n

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.clusters import Clusters, Rules, balanced, distance, join, members_agree, singletons
+from equirl.clusters import Clusters, Rules, balanced, distance, join, members_agree, singletons, surely_agree
 from equirl.compiling import inlined, kernel
 from equirl.proximity import LEADING, PRIORITY, Tree, clear_ground, plant, remove, set_bound
 
@@ -35,13 +35,14 @@ def merge(
     ``priority`` holds M different numbers. Takes O(stored counts) memory.
     """
     M = len(visits)
-    c = singletons(visits, start, counts, r_sum, priority, known, rules)
-    leaders, n_leaders = np.empty(M, np.int64), 0
+    leaders, n_leaders, longest = np.empty(M, np.int64), 0, 0
     for j in range(M):
         if visits[j] > 0:
             leaders[n_leaders] = j
             n_leaders += 1
-    tree = clear_ground(M, min(LEADING, len(c.union)))
+            longest = max(longest, start[j + 1] - start[j])
+    c = singletons(visits, start, counts, r_sum, priority, known, longest, rules)
+    tree = clear_ground(M, min(LEADING, longest))
     log, d_hat = np.empty((M, 3), np.int64), np.empty(M)
     n_merges, n_sweeps, done = 0, 0, False
     while not done:
@@ -87,8 +88,8 @@ def _sweep(
         if not a.alive:
             continue
         partner, least, dist = _near(c, tree, leader, rules)
-        if partner < 0:
-            a.settled = 1
+        a.settled = 1 if partner == leader else 0
+        if partner == leader:
             continue
         b = c.at[partner]
         if rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
@@ -103,55 +104,59 @@ def _sweep(
 
 @kernel
 def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, float, float]:
-    """Near(c) by branch and bound: the partner (-1: none), d_hat, L1 distance."""
-    a, rank = c.at[leader], tree.depth + PRIORITY
-    best, least, dist, first = -1, np.inf if rules.granted else 0.0, 0.0, np.inf
+    """Near(c) by branch and bound: the partner (itself: none), d_hat, L1 distance."""
+    a, nodes, low, rank = c.at[leader], tree.node, tree.low, tree.depth + PRIORITY
+    best, least, dist, first = leader, np.inf if rules.granted else 0.0, 0.0, np.inf
     stack, top = tree.stack, 1
-    stack[0], tree.node[0].bound = 0, -np.inf
+    stack[0], nodes[0].bound = 0, -np.inf
     while top > 0:
         top -= 1
         number = stack[top]
-        node = tree.node[number]
-        if node.bound > least or (node.bound == least and tree.low[number, rank] > first):
+        node = nodes[number]
+        if node.bound > least or (node.bound == least and low[number, rank] > first):
             continue
         if node.left == 0:
-            for i in range(node.first, node.stop):
-                k = tree.order[i]
-                d_hat, total = _try_partner(c, leader, k, least, first, rules)
-                if d_hat < np.inf:
-                    best, least, dist, first = k, d_hat, total, float(c.at[k].priority)
+            best, least, dist, first = _scan(
+                c, tree.order, node.first, node.stop, leader, best, least, dist, first, rules
+            )
             continue
         near, far = node.left, node.left + 1
-        set_bound(tree, near, leader, a, rules)
-        set_bound(tree, far, leader, a, rules)
-        one, other = tree.node[near].bound, tree.node[far].bound
-        if other < one or (other == one and tree.low[far, rank] < tree.low[near, rank]):
+        set_bound(tree, near, a, leader, rules)
+        set_bound(tree, far, a, leader, rules)
+        one, other = nodes[near].bound, nodes[far].bound
+        if other < one or (other == one and low[far, rank] < low[near, rank]):
             near, far = far, near
         for child in (far, near):
-            bound = tree.node[child].bound
-            if bound <= least and bound < np.inf:
+            if nodes[child].bound <= least and nodes[child].bound < np.inf:
                 stack[top] = child
                 top += 1
     return best, least, dist
 
 
-@inlined
-def _try_partner(c: Clusters, one: int, other: int, least: float, first: float, rules: Rules) -> tuple[float, float]:
-    """d_hat and L1 distance of two clusters; inf where they cannot merge or a partner at least as good is known."""
-    a, b = c.at[one], c.at[other]
-    if one == other or not b.alive or (a.settled and not b.fresh) or a.known != b.known:
-        return np.inf, 0.0
-    if not rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
-        return np.inf, 0.0
-    dist = distance(c.profile, a.row, a.length, c.profile, b.row, b.length)
-    d_hat = dist - (a.radius + b.radius)
-    if d_hat > least or (d_hat == least and b.priority > first):
-        return np.inf, 0.0
-    if not rules.granted and (
-        abs(a.mean - b.mean) > a.r_radius + b.r_radius or not members_agree(c, one, other, dist, rules)
-    ):
-        return np.inf, 0.0
-    return d_hat, dist
+@kernel
+def _scan(
+    c: Clusters, order: np.ndarray, start: int, stop: int, leader: int, best: int, least: float, dist: float,
+    first: float, rules: Rules,
+) -> tuple[int, float, float, float]:  # fmt: skip
+    """The clusters of a leaf, one by one: is there a PAC neighbour nearer than the best so far?"""
+    at, profile = c.at, c.profile
+    a = at[leader]
+    for i in range(start, stop):
+        k = order[i]
+        b = at[k]
+        if k == leader or not b.alive or (a.settled and not b.fresh) or a.known != b.known:
+            continue
+        if not rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
+            continue
+        total = distance(profile, a.row, a.length, profile, b.row, b.length)
+        d_hat = total - (a.radius + b.radius)
+        if d_hat > least or (d_hat == least and b.priority > first):
+            continue
+        if not rules.granted and abs(a.r_mean - b.r_mean) > a.r_radius + b.r_radius:
+            continue
+        if rules.granted or surely_agree(a, b, total, rules) or members_agree(c, leader, k, total, rules):
+            best, least, dist, first = k, d_hat, total, float(b.priority)
+    return best, least, dist, first
 
 
 @inlined

@@ -15,7 +15,7 @@ import numpy as np
 from equirl.clusters import Clusters, Rules
 from equirl.compiling import inlined, kernel
 
-LEAF = 16
+LEAF = 32
 LEADING = 6  # positions of a profile that are indexed
 RADIUS, RATIO, MEAN, R_RADIUS, KNOWN, PRIORITY, N_FEATURES = 0, 1, 2, 3, 4, 5, 6  # after the positions
 
@@ -89,7 +89,7 @@ def _describe(tree: Tree, c: Clusters, leader: int) -> None:
         x[leader, p] = c.profile[a.row + p] if p < a.length else 0.0
     x[leader, K + RADIUS] = a.radius
     x[leader, K + RATIO] = a.ratio
-    x[leader, K + MEAN] = a.mean
+    x[leader, K + MEAN] = a.r_mean
     x[leader, K + R_RADIUS] = a.r_radius
     x[leader, K + KNOWN] = a.known
     x[leader, K + PRIORITY] = a.priority
@@ -165,19 +165,18 @@ def remove(tree: Tree, a: np.record) -> None:
 
 
 @kernel
-def set_bound(tree: Tree, number: int, leader: int, a: np.record, rules: Rules) -> None:
+def set_bound(tree: Tree, number: int, a: np.record, leader: int, rules: Rules) -> None:
     """Bound d_hat between a cluster and those of a node from below; inf where none of them can be its partner."""
     node, x, low, high, K = tree.node[number], tree.feature, tree.low, tree.high, tree.depth
     node.bound = np.inf
     if node.n_alive == 0 or (a.settled and node.n_fresh == 0):
         return
-    if not rules.nearest and (
-        low[number, K + RATIO] > rules.balance * a.ratio or a.ratio > rules.balance * high[number, K + RATIO]
-    ):
+    least, most = low[number, K + RATIO], high[number, K + RATIO]
+    if not rules.nearest and (least > rules.balance * a.ratio or a.ratio > rules.balance * most):
         return
     if a.known < low[number, K + KNOWN] or a.known > high[number, K + KNOWN]:
         return
-    gap = max(low[number, K + MEAN] - a.mean, a.mean - high[number, K + MEAN])
+    gap = max(low[number, K + MEAN] - a.r_mean, a.r_mean - high[number, K + MEAN])
     if gap > a.r_radius + high[number, K + R_RADIUS]:
         return
     total = 0.0

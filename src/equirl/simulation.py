@@ -16,7 +16,7 @@ import numpy as np
 from equirl.agents import Agent, agent_for
 from equirl.agents.baselines import FixedLearner
 from equirl.agents.optimistic import OptimisticLearner
-from equirl.agents.stopping import rule_fires
+from equirl.agents.stopping import rule_fires, spend
 from equirl.compiling import kernel
 from equirl.counts import record_successor
 from equirl.equivalence import equivalence_classes
@@ -86,8 +86,7 @@ def walk(
         if not record_successor(k, succ[low], start, size, room, seen, count, used):
             return i, state, NO_SLOT
         visits[k] += 1
-        pair_left[k] -= 1
-        class_left[label[k]] -= 1
+        spend(k, label[k], pair_left, pair_more, class_left, class_more, grace)
         path[i] = k
         state = succ[low]
     return len(draw), state, PLAYED

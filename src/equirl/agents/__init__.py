@@ -21,7 +21,7 @@ from equirl.pooling import tie_groups
 
 Agent = OptimisticLearner | FixedLearner
 
-_PLANNING = ("delta", "action_ties", "patience", "warm_start", "max_sweeps")
+_PLANNING = ("delta", "action_ties", "effort", "warm_start", "max_sweeps")
 _CLUSTERING = ("balance", "ties", "merge_rule", "priority", "stopping")
 
 

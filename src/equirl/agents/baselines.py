@@ -44,7 +44,7 @@ class FixedLearner:
         """The policy, labels and budgets a compiled walk takes: nothing ever ends the one episode."""
         M = self.pairs.n_pairs
         policy = np.zeros(0, np.int64) if self.policy is None else self.policy
-        pairs, one, none = np.full(M, UNLIMITED), np.full(1, UNLIMITED), np.zeros(1, np.int64)
+        pairs, one, none = np.full(M, UNLIMITED), np.full(1, UNLIMITED), np.zeros(2, np.int64)
         return policy, np.zeros(M, np.int64), Budget(pairs, pairs, one, one, none)
 
     @property

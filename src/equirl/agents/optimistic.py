@@ -16,13 +16,15 @@ import numpy as np
 
 from equirl.agents.beliefs import Grouping, Knowledge, estimate_models, form_groups
 from equirl.agents.settings import Settings
-from equirl.agents.stopping import Budget, make_budget, rule_fires
+from equirl.agents.stopping import Budget, make_budget, rule_fires, spend
 from equirl.confidence import ConfidenceSet
 from equirl.counts import Counts, Snapshot
 from equirl.pairs import Pairs
 from equirl.partition import Partition
 from equirl.planning import Plan, extended_value_iteration, gain_bounds
 from equirl.pooling import Estimates
+
+CLUSTERING_WORK = 1000  # look-ups that ApproxEquivalence is counted for, per observed successor
 
 
 class Episode(NamedTuple):
@@ -93,7 +95,8 @@ class OptimisticLearner:
         )
         self.n_unconverged += not plan.converged
 
-        budget = make_budget(settings, seen.visits, *groups)
+        work = plan.n_sweeps * len(models.succ) + (CLUSTERING_WORK * len(seen.succ) if settings.clusters else 0)
+        budget = make_budget(settings, work, seen.visits, *groups)
         self.episode_starts.append(self.t)
         self.episode = Episode(self.t, seen, groups, estimates, models, plan, budget)
         return self.episode
@@ -135,8 +138,7 @@ class OptimisticLearner:
         self.counts.record(pair, reward, successor)
         self.t += 1
         if self.episode is not None:
-            self.episode.budget.pair_left[pair] -= 1
-            self.episode.budget.class_left[self.episode.groups.label[pair]] -= 1
+            spend(pair, self.episode.groups.label[pair], *self.episode.budget)
 
     # --- telling
 

@@ -38,7 +38,7 @@ class Settings:
     pooling: str = "balanced"
     stopping: str = "pair"
     priority: str = "random"
-    patience: float = 0.0  # share of visited pairs whose doubling is awaited before planning anew; 0: the first ends it
+    effort: float = math.inf  # look-ups of planning allowed per step; inf: plan whenever the doubling rule fires
     warm_start: bool = False
     max_sweeps: int = 10**5
 
@@ -48,7 +48,7 @@ class Settings:
                 raise ValueError(unknown_name(f"value of {key}", getattr(self, key), choices))
         _check_number("delta", self.delta, 0 < _real(self.delta) < 1, "strictly between 0 and 1")
         _check_number("balance", self.balance, _real(self.balance) > 1, "greater than 1 (inf switches the test off)")
-        _check_number("patience", self.patience, 0 <= _real(self.patience) < 1, "at least 0 and less than 1")
+        _check_number("effort", self.effort, _real(self.effort) > 0, "positive (inf plans whenever the rule fires)")
         if not isinstance(self.warm_start, bool):
             raise TypeError(f"warm_start must be True or False, not {self.warm_start!r}")
         if isinstance(self.max_sweeps, bool) or not isinstance(self.max_sweeps, int) or self.max_sweeps < 1:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SUBJECT = "learning"
 WORLD, N_STATES = "ergodic-riverswim", 25
+PLACE = f"Ergodic RiverSwim, S = {N_STATES}"
 LEARNERS = ("ucrl2", "ucrl2-l", "c-ucrl-c-sigma", "c-ucrl-c", "c-ucrl")
 UNCOMPILED = ("ucrl2-l", "c-ucrl-c-sigma")
 GROWING = "c-ucrl"  # the learner whose growth with T is shown
@@ -36,9 +37,13 @@ def measure_learning(sizes: Sizes) -> Iterator[Finding]:
             "short": partial(simulate, mdp, name, short, gain=gain),
             "loop": partial(step_by_step, mdp, name, short),
         }, sizes.seconds)  # fmt: skip
-        yield Measure(SUBJECT, f"{name}, whole run", long / times["long"] / 1e6, "million/s", f"T = {long}")
+        yield Measure(
+            SUBJECT, f"{name}, whole run", long / times["long"] / 1e6, "million steps/s", f"{PLACE}, T = {long}"
+        )
         ratio = times["loop"] / times["short"]
-        yield Measure(SUBJECT, f"{name}: loop of act and observe against simulate", ratio, "times", f"T = {short}")
+        yield Measure(
+            SUBJECT, f"{name}: loop of act and observe against simulate", ratio, "times", f"{PLACE}, T = {short}"
+        )
     yield from _against_uncompiled(mdp, gain, sizes)
     yield from _against_statisticalrl(mdp, gain, sizes)
     yield _growth(mdp, gain, sizes)

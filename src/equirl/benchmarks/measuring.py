@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 MOST_ROUNDS = 1000
 
 
@@ -25,7 +24,7 @@ class Measure(NamedTuple):
     subject: str
     name: str
     value: float
-    unit: str  # "times", "ms", "s", "MiB", "million/s", "power"
+    unit: str  # "times", "ms", "s", "MiB", "million steps/s", "power"
     note: str = ""
 
 
@@ -38,12 +37,6 @@ class Skipped(NamedTuple):
 
 
 Finding = Measure | Skipped
-
-
-def pin_threads() -> None:
-    """One thread for every numerical library that is loaded after this call."""
-    for name in THREADS:
-        os.environ.setdefault(name, "1")
 
 
 def side_by_side(cases: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from equirl.benchmarks.clustering import measure_clustering
+from equirl.benchmarks.holding import measure_memory, measure_scale
 from equirl.benchmarks.learning import measure_learning
 from equirl.benchmarks.measuring import Finding
 from equirl.benchmarks.planning import measure_planning
-from equirl.benchmarks.starting import measure_memory, measure_starting
+from equirl.benchmarks.starting import measure_starting
 from equirl.naming import unknown_name
+
+Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings
 
 
 @dataclass(frozen=True)
@@ -27,19 +31,22 @@ class Sizes:
     growth_horizons: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     oracle_pairs: int = 200
     growth_pairs: tuple[int, ...] = (1_000, 2_000, 4_000, 10_000)
-    memory_side: int = 50
-    memory_steps: int = 100_000
+    large: tuple[Large, ...] = ((20, "c-ucrl-c-sigma", ()), (20, "c-ucrl", ()), (20, "ucrl2-l", ()))
+    large_horizon: int = 100_000
     starts: int = 5
 
 
 SIZES = {
     "quick": Sizes(
         seconds=0.3, growth_states=(1_000, 10_000), horizon=100_000, loop_steps=5_000, plain_steps=200,
-        growth_horizons=(10_000, 100_000), oracle_pairs=100, growth_pairs=(1_000, 2_000), memory_side=20,
-        memory_steps=10_000, starts=2,
+        growth_horizons=(10_000, 100_000), oracle_pairs=100, growth_pairs=(1_000, 2_000),
+        large=((11, "c-ucrl", ()),), large_horizon=20_000, starts=2,
     ),
     "standard": Sizes(),
-    "full": Sizes(growth_pairs=(1_000, 4_000, 10_000, 40_000), memory_side=100),
+    "full": Sizes(
+        growth_pairs=(1_000, 4_000, 10_000, 40_000), large=(*Sizes.large, (100, "c-ucrl-c-sigma", ())),
+        large_horizon=1_000_000,
+    ),
 }  # fmt: skip
 
 SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
@@ -48,6 +55,7 @@ SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "clustering": measure_clustering,
     "start": measure_starting,
     "memory": measure_memory,
+    "scale": measure_scale,
 }
 
 

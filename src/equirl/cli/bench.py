@@ -15,9 +15,11 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: about a minute.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Up to 40,000 pairs and a 100x100 grid.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Up to 40,000 pairs, a 100x100 grid and a million steps.")
+    ] = False,
     only: Annotated[
-        str | None, typer.Option(help="Some subjects: planning, learning, clustering, start, memory; by commas.")
+        str | None, typer.Option(help="Some subjects: planning, learning, clustering, start, memory, scale; by commas.")
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
     markdown: Annotated[
@@ -27,9 +29,10 @@ def bench(
     """Measure speed, growth, memory and start-up as ratios on this machine."""
     if quick and full:
         raise ValueError("--quick and --full exclude each other")
-    from equirl.benchmarks.measuring import Skipped, pin_threads
+    from equirl.benchmarks import pin_threads
 
     pin_threads()
+    from equirl.benchmarks.measuring import Skipped
     from equirl.benchmarks.reporting import as_json, as_markdown, put_markdown, show
     from equirl.benchmarks.running import SIZES, SUBJECTS, run_benchmarks
     from equirl.cli.printing import console

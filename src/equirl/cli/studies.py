@@ -183,9 +183,9 @@ def _conduct(
         raise typer.Exit(STOPPED) from None
     n_ready = len(ending.before.done) + ending.report.n_computed + ending.report.n_elsewhere
     typer.echo(f"{n_ready} runs are done, {ending.report.n_computed} of them now; results in {store.folder}")
-    for (learner, error), alike in ending.report.failures_alike().items():
+    for (learner, reason), alike in ending.report.failures_alike().items():
         place = store.failure_path(alike[0].spec)
-        typer.echo(f"failed: {len(alike)} of {learner}: {error} (traceback: {place})", err=True)
+        typer.echo(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
     if ending.report.failures:
         typer.echo(f"{len(ending.report.failures)} runs failed; the same command tries them again", err=True)
     return ending.complete

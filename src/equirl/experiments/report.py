@@ -64,9 +64,10 @@ def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     good, open_, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, OPEN, BAD))
     stuck = sum(int(group.facts["n_unconverged"].sum()) for group in groups)
     planning = "all plans converged" if stuck == 0 else f"{stuck} plans stopped at the cap on sweeps"
+    versions = ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
     return (
-        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Of {good + open_ + bad} claims with a "
-        f"verdict {good} hold, {open_} are undecided and {bad} do not hold. equirl {version('equirl')}, NumPy {version('numpy')}, Numba {version('numba')}."
+        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Of {good + open_ + bad} claims with a verdict "
+        f"{good} hold, {open_} are undecided and {bad} do not hold. Computed with {versions}."
     )
 
 

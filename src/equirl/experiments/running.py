@@ -20,7 +20,7 @@ Execute = Callable[[RunSpec], RunResult]
 Job = Future  # of a RunResult or a RunFailure
 WARM_HORIZON = 64
 LONGEST_ERROR = 200  # characters; the traceback has the rest
-PATIENCE = 3  # times a run may lose its worker before it is recorded as failed
+PATIENCE = 2  # times a run may lose its worker before it is recorded as failed
 
 
 class Watch(Protocol):

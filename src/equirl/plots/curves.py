@@ -28,8 +28,8 @@ MEASURES = {
     "misclustering_bias": "mis-clustering bias",
 }
 DEFINITIONS = {
-    "regret": "regret $R(T) = T g^* - \\sum_{t \\leq T} r_t$, received rewards",
-    "pseudo_regret": "pseudo-regret $T g^* - \\sum_{t \\leq T} \\mu(s_t, a_t)$, true mean rewards",
+    "regret": "regret $R(T) = T g^* - (r_1 + ... + r_T)$, rewards as received",
+    "pseudo_regret": "pseudo-regret $T g^*$ - sum of $\\mu(s_t, a_t)$, true mean rewards",
 }
 
 
@@ -43,14 +43,14 @@ def plot_curves(
     labels: Sequence[str] | None = None,
     bounds: Mapping[str, Bound] | None = None,
     points: Mapping[str, float] | None = None,
-    size: tuple[float, float] = (6.4, 4.2),
+    size: tuple[float, float] = (5.6, 4.2),
 ) -> Figure:
     """A figure of one measure for several learners; its foot states the runs, the spread and the measure's meaning.
 
     ``spread``: a ``"band"`` or the paper's error ``"bars"`` of the 95 % confidence interval of the mean, the middle
     half of the runs (``"quantiles"``), or ``"none"``. ``log``: both axes logarithmic. ``labels``: names of the curves
     in place of the learners'. ``bounds``: further curves by name, such as a theorem's bound, as functions of time.
-    ``points``: published values at the horizon by learner, drawn as open squares.
+    ``points``: published values at the horizon by the name of a curve, drawn as open squares.
     """
     groups = [group for group in groups if measure in group.curves]
     if not groups:
@@ -63,8 +63,9 @@ def plot_curves(
         for k, (group, style, name) in enumerate(zip(groups, styles, names, strict=True)):
             draw_curve(axes, group.curves[measure], style, name, spread, k / len(groups), log)
         _draw_bounds(axes, bounds or {}, groups)
-        _draw_points(axes, points or {}, groups, styles)
+        _draw_points(axes, points or {}, groups, names, styles)
         _finish(axes, title, MEASURES.get(measure, measure), log)
+        figure.legend(loc="outside upper left", ncols=min(3, len(axes.get_legend_handles_labels()[1])))
         figure.supxlabel(foot(groups, measure, spread), fontsize=7.5, color="#555555")
     return figure
 
@@ -101,7 +102,7 @@ def foot(groups: Sequence[Group], measure: str, spread: Spread) -> str:
     words = {"band": "band", "bars": "bars"}.get(spread, "")
     interval = f", {words}: 95 % confidence interval of the mean" if words and min(counts) > 1 else ""
     middle = ", band: middle half of the runs" if spread == "quantiles" else ""
-    meaning = f"; {DEFINITIONS[measure]}" if measure in DEFINITIONS else ""
+    meaning = f"\n{DEFINITIONS[measure]}" if measure in DEFINITIONS else ""
     return f"mean of {runs} run{'s' if max(counts) > 1 else ''}{interval}{middle}{meaning}"
 
 
@@ -122,11 +123,17 @@ def _draw_bounds(axes: Axes, bounds: Mapping[str, Bound], groups: Sequence[Group
         axes.plot(t, bound(t), color="#777777", linestyle=(0, (1, 1 + k)), linewidth=1.1, label=name)
 
 
-def _draw_points(axes: Axes, points: Mapping[str, float], groups: Sequence[Group], styles: Sequence[LineStyle]) -> None:
+def _draw_points(
+    axes: Axes,
+    points: Mapping[str, float],
+    groups: Sequence[Group],
+    names: Sequence[str],
+    styles: Sequence[LineStyle],
+) -> None:
     look: dict[str, Any] = {"marker": "s", "markersize": 9, "markerfacecolor": "none", "linestyle": "none"}
-    for group, style in zip(groups, styles, strict=True):
-        if group.learner in points:
-            axes.plot(group.horizon, points[group.learner], color=style.color, clip_on=False, **look)
+    for group, name, style in zip(groups, names, styles, strict=True):
+        if name in points:
+            axes.plot(group.horizon, points[name], color=style.color, clip_on=False, **look)
     if points:
         axes.plot([], [], color="#555555", label="published value at T", **look)
 
@@ -142,4 +149,3 @@ def _finish(axes: Axes, title: str, ylabel: str, log: bool) -> None:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axes.ticklabel_format(axis="both", style="sci", scilimits=(-3, 4), useMathText=True)
-    axes.legend(loc="upper left")

@@ -8,7 +8,16 @@ from pathlib import Path
 
 from equirl.envs import load_world
 from equirl.equivalence import equivalence_classes
-from equirl.experiments.published import CLUSTERING, KNOWN_ALL, MAPS, PUBLISHED, REGRET, UCRL2L, PublishedFigure
+from equirl.experiments.published import (
+    CLUSTERING,
+    KNOWN_ALL,
+    MAPS,
+    PUBLISHED,
+    REGRET,
+    UCRL2L,
+    PublishedClasses,
+    PublishedFigure,
+)
 from equirl.experiments.summary import Curve, Group
 from equirl.plots.curves import plot_curves
 from equirl.plots.maps import draw_classes
@@ -43,12 +52,18 @@ def _draw_clustering(groups: Sequence[Group], folder: Path) -> dict[str, Path]:
     """The two clustering figures; the bias as defined and divided by the number of pairs."""
     sizes = {world.part: world.n_states for world in CLUSTERING}
     labels = [f"{sizes[group.part]} states" for group in groups]
+    ratios = {f"{world.n_states} states": world.ratio_last for world in CLUSTERING}
+    biases = {f"{world.n_states} states": world.bias_last for world in CLUSTERING}
     scaled = [_scaled(group, 2 * sizes[group.part]) for group in groups]
     figures = {
-        "clustering-ratio": plot_curves(groups, "misclustering_ratio", title="Mis-clustering ratio", labels=labels),
-        "clustering-bias": plot_curves(groups, "misclustering_bias", title="Mis-clustering bias", labels=labels),
+        "clustering-ratio": plot_curves(
+            groups, "misclustering_ratio", title="Mis-clustering ratio", labels=labels, points=ratios
+        ),
+        "clustering-bias": plot_curves(
+            groups, "misclustering_bias", title="Mis-clustering bias", labels=labels, points=biases
+        ),
         "clustering-bias-by-pair": plot_curves(
-            scaled, "misclustering_bias", title="Mis-clustering bias / number of pairs", labels=labels
+            scaled, "misclustering_bias", title="Mis-clustering bias / number of pairs", labels=labels, points=biases
         ),
     }
     return {name: _svg(save_all(figure, folder / name)) for name, figure in figures.items()}
@@ -59,10 +74,10 @@ def _scaled(group: Group, n_pairs: int) -> Group:
     return replace(group, curves={**group.curves, "misclustering_bias": Curve(bias.t, bias.runs / n_pairs)})
 
 
-def draw_maps(folder: Path) -> dict[str, Path]:
+def draw_maps(folder: Path, maps: Sequence[PublishedClasses] = MAPS) -> dict[str, Path]:
     """The maps of appendix F with one colour per class."""
     shown = {}
-    for k, row in enumerate(MAPS, start=1):
+    for k, row in enumerate(maps, start=1):
         mdp = load_world(row.world)
         name = f"classes-{k}"
         files = save_all(draw_classes(mdp, equivalence_classes(mdp), row.title), folder / name)

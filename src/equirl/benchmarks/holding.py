@@ -1,0 +1,48 @@
+"""Memory and large problems: the peak of a process, all of Python and its libraries included, and the time it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from equirl.benchmarks.measuring import Finding, Measure, in_new_process
+
+if TYPE_CHECKING:
+    from equirl.benchmarks.running import Sizes
+
+SUBJECT, LARGE = "memory", "scale"
+PEAK = "from equirl.benchmarks.measuring import peak_mebibytes; {}; print(peak_mebibytes())"
+
+
+def measure_memory(sizes: Sizes) -> Iterator[Finding]:
+    """The most memory that planning and clustering hold, beside that of a process that only imports."""
+    for name, code in memory_cases(sizes).items():
+        peak = float(in_new_process(PEAK.format(code)).printed)
+        yield Measure(SUBJECT, name, peak, "MiB", "peak of the whole process")
+
+
+def memory_cases(sizes: Sizes) -> dict[str, str]:
+    """What is measured: name -> code."""
+    return {
+        "importing everything": "import equirl.simulation",
+        f"planning, S = {sizes.sweep_states}, A = 4, 5 successors": (
+            f"from equirl.benchmarks.planning import *; settled_sweep(random_mdp({sizes.sweep_states}))()"
+        ),
+        f"clustering, M about {sizes.growth_pairs[-1]}": (
+            f"from equirl.benchmarks.clustering import *; cluster(count_in_grid({sizes.growth_pairs[-1]}))"
+        ),
+    }
+
+
+def measure_scale(sizes: Sizes) -> Iterator[Finding]:
+    """Whole runs on large grids: seconds and memory."""
+    for side, learner, settings in sizes.large:
+        code = (
+            f"import equirl as eq; eq.simulate(eq.make('four-room', height={side}, width={side}), {learner!r}, "
+            f"{sizes.large_horizon}, gain=0.0, **{dict(settings)!r})"
+        )
+        ended = in_new_process(PEAK.format(code))
+        chosen = "".join(f", {key}={value}" for key, value in settings)
+        note = f"{side}x{side} four-room grid, T = {sizes.large_horizon}{chosen}, a process of its own"
+        yield Measure(LARGE, learner, ended.seconds, "s", note)
+        yield Measure(LARGE, f"{learner}, peak", float(ended.printed), "MiB", note)
