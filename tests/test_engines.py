@@ -5,6 +5,8 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -230,6 +232,26 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
     assert table(store, LONGER) == table(whole, LONGER)
+
+
+class Vanishing(Executor):
+    """A scheduler that goes away: every job it was given is cancelled."""
+
+    window, warms_here = 4, False
+
+    @contextmanager
+    def open(self):
+        yield self
+
+    def submit(self, *_):
+        job = Future()
+        job.cancel()
+        return job
+
+
+def test_a_scheduler_that_goes_away_is_named_with_what_to_do(tmp_path):
+    with pytest.raises(EngineError, match=r"the scheduler went away. Finished runs are safe"):
+        compute(specs(), Store(tmp_path), Vanishing())
 
 
 def test_an_address_where_no_scheduler_answers_is_named():

@@ -86,7 +86,7 @@ def merge_pairs(
     Returns a label for each pair (its cluster's member of smallest priority) and the number of merges.
     """
     sums = _NO_SUMS if r_sum is None or not rules.means else r_sum
-    labels = _NO_LABELS if known is None or not rules.granted else known
+    labels = _NO_LABELS if known is None or not rules.granted else known.copy()  # a read-only one compiles anew
     merged = merge(visits, profile_ptr, profile_counts, sums, priority, labels, rules)
     return merged.label, merged.n_merges
 

@@ -61,9 +61,9 @@ class Trace:
 @kernel
 def walk(
     state: int, draw: np.ndarray, coin: np.ndarray, pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray,
-    cumulative: np.ndarray, policy: np.ndarray, label: np.ndarray, pair_left: np.ndarray, pair_more: np.ndarray,
-    class_left: np.ndarray, class_more: np.ndarray, grace: np.ndarray, visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray, count: np.ndarray,
-    used: np.ndarray, path: np.ndarray,
+    cumulative: np.ndarray, policy: np.ndarray, label: np.ndarray, pair_left: np.ndarray, class_left: np.ndarray,
+    grace: np.ndarray, visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray,
+    count: np.ndarray, used: np.ndarray, path: np.ndarray,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Play at most ``len(draw)`` steps, until the stopping rule fires; returns steps played, state and why it ended.
 
@@ -74,7 +74,7 @@ def walk(
             k = pair_ptr[state] + int(coin[i] * (pair_ptr[state + 1] - pair_ptr[state]))
         else:
             k = policy[state]
-        if rule_fires(k, label[k], pair_left, pair_more, class_left, class_more, grace):
+        if rule_fires(k, label[k], pair_left, class_left, grace):
             return i, state, RULE_FIRED
         low, high = row_ptr[k], row_ptr[k + 1] - 1
         while low < high:
@@ -86,7 +86,7 @@ def walk(
         if not record_successor(k, succ[low], start, size, room, seen, count, used):
             return i, state, NO_SLOT
         visits[k] += 1
-        spend(k, label[k], pair_left, pair_more, class_left, class_more, grace)
+        spend(k, label[k], pair_left, class_left, grace)
         path[i] = k
         state = succ[low]
     return len(draw), state, PLAYED

@@ -44,8 +44,8 @@ class FixedLearner:
         """The policy, labels and budgets a compiled walk takes: nothing ever ends the one episode."""
         M = self.pairs.n_pairs
         policy = np.zeros(0, np.int64) if self.policy is None else self.policy
-        pairs, one, none = np.full(M, UNLIMITED), np.full(1, UNLIMITED), np.zeros(2, np.int64)
-        return policy, np.zeros(M, np.int64), Budget(pairs, pairs, one, one, none)
+        budget = Budget(np.full(M, UNLIMITED), np.full(1, UNLIMITED), np.zeros(2, np.int64))
+        return policy, np.zeros(M, np.int64), budget
 
     @property
     def n_episodes(self) -> int:

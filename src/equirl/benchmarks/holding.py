@@ -43,6 +43,7 @@ def measure_scale(sizes: Sizes) -> Iterator[Finding]:
         )
         ended = in_new_process(PEAK.format(code))
         chosen = "".join(f", {key}={value}" for key, value in settings)
-        note = f"{side}x{side} four-room grid, T = {sizes.large_horizon}{chosen}, a process of its own"
+        where = f"{side}x{side} four-room grid, T = {sizes.large_horizon}"
+        note = f"{where}{chosen}, from start to end of a process, optimal gain given"
         yield Measure(LARGE, learner, ended.seconds, "s", note)
         yield Measure(LARGE, f"{learner}, peak", float(ended.printed), "MiB", note)

@@ -24,7 +24,9 @@ class EngineName(StrEnum):
     slurm = "slurm"
 
 
-StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study, a TOML file.", show_default=False)]
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The study, a TOML file; or paper, the shipped one.", show_default=False)
+]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the results. [default: results/NAME]")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes. [default: the cores there are]")]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="Where runs are computed.")]
@@ -83,7 +85,9 @@ def status(file: StudyFile, out: Out = None) -> None:
 
     planned, store = _open(file, out)
     state = store.status(unique_specs(planned))
-    table = Table("part", "world", "learner", title=f"{file.name}: results in {store.folder}")
+    table = Table(title=f"{file.name}: results in {store.folder}")
+    for name in ("part", "world", "learner"):
+        table.add_column(name, overflow="fold")
     for name in ("done", "missing", "failed", "damaged"):
         table.add_column(name, justify="right")
     for row in status_rows(planned, state):
@@ -142,11 +146,12 @@ def paper(
 
 def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
     from equirl.experiments.expanding import expand
+    from equirl.experiments.paper import paper_study
     from equirl.experiments.store import Store
     from equirl.experiments.study import StudyError, load_study
 
     try:
-        loaded = load_study(file)
+        loaded = paper_study() if str(file) == "paper" and not file.exists() else load_study(file)
         planned = expand(loaded, file.parent)
     except StudyError as error:
         typer.echo(f"equirl: {error}", err=True)
@@ -203,12 +208,16 @@ def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: boo
     groups = summarise(stored(planned, store))
     rows = final_rows(groups)
     path = write_csv(store.folder / "summary.csv", SUMMARY_COLUMNS, rows)
-    table = Table("part", "world", "learner", title="regret at T: mean, half its 95 % interval, median")
+    several = len({row[0] for row in rows}) > 1
+    table = Table(title="regret at T: mean, half its 95 % interval, median")
+    for name in ("part", "world", "learner") if several else ("world", "learner"):
+        table.add_column(name, overflow="fold")
     for name in ("runs", "T", "mean", "±", "median"):
         table.add_column(name, justify="right")
     for part, world, learner, n_runs, horizon, mean, _, high, *quantiles in rows:
         values = (number(mean), number(high - mean, 2), number(quantiles[2]))
-        table.add_row(part, world, learner, str(n_runs), f"{horizon:,}", *values)
+        place = (part, world, learner) if several else (world, learner)
+        table.add_row(*place, str(n_runs), f"{horizon:,}", *values)
     Console().print(table)
     typer.echo(f"summary: {path}")
     if figures:

@@ -9,6 +9,7 @@ slurm      workers asked from Slurm through ``dask-jobqueue``
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -92,7 +93,7 @@ class DaskEngine:
             raise EngineError(
                 f"no dask scheduler answers at {self.address} ({error}); start one with 'dask scheduler'"
             ) from error
-        with client:
+        with client, _quiet_logs():
             _await_worker(client, self.patience, f"start one with 'dask worker {self.address}'")
             yield client.get_executor()
 
@@ -142,6 +143,20 @@ def _import_distributed() -> Any:
     except ImportError:
         raise EngineError("--engine dask needs dask.distributed: pip install 'equirl[cluster]'") from None
     return distributed
+
+
+@contextmanager
+def _quiet_logs() -> Iterator[None]:
+    """Inside, dask keeps the traceback of a lost scheduler to itself; our own message says what happened."""
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "utils")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _await_worker(client: Any, patience: float, remedy: str) -> None:
