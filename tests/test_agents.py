@@ -79,7 +79,7 @@ def test_a_damaged_file_is_not_a_learner(tmp_path):
     agent.save(tmp_path / "agent.npz")
     content = (tmp_path / "agent.npz").read_bytes()
     (tmp_path / "agent.npz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(DamagedFile, match="agent.npz"):
+    with pytest.raises(DamagedFile, match=r"agent\.npz"):
         load_agent(tmp_path / "agent.npz")
     WORLD.save(tmp_path / "world.npz")
     with pytest.raises(DamagedFile, match="equirl-agent"):

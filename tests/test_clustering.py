@@ -147,6 +147,12 @@ def test_the_nearest_rule_takes_no_second_choice():
     assert approx_equivalence(*counted, 3, merge_rule="balanced").partition.n_classes == 2
 
 
+def test_a_neighbour_found_unbalanced_is_met_again_in_later_sweeps():
+    rows = [[5, 3], [5, 3], [2, 2], [15, 1], [16], [12, 4], [2, 2], [8], [16], [4], [4], [4], [8], [16], [8], [2, 2]]
+    priority = [16, 8, 18, 13, 2, 15, 3, 5, 11, 9, 4, 7, 14, 1, 10, 6]
+    check_against_oracle(tell(rows), 2, delta=0.9, balance=2.0, merge_rule="nearest", priority=priority)
+
+
 def test_different_means_keep_pairs_apart_when_rewards_are_compared():
     counted = tell([[10_000]] * 2)
     assert approx_equivalence(*counted, 3, r_sum=[0.0, 5000.0]).partition.n_classes == 2

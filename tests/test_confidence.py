@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import beta, beta_mean
 
 from equirl.confidence import (
     hoeffding_radius,
@@ -14,6 +13,7 @@ from equirl.confidence import (
     share_weighted,
     weissman_radius,
 )
+from oracles import beta, beta_mean
 
 
 def test_radii_worked_out_by_hand():

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import Tally, pooled_law
 
 from equirl.counts import Counts
 from equirl.equivalence import equivalence_classes
 from equirl.mdp import TabularMDP
 from equirl.pooling import estimate, pool, pool_known, tie_groups
 from equirl.similarity import profiles
+from oracles import Tally, pooled_law
 
 STEPS = st.lists(st.tuples(st.integers(0, 5), st.floats(0, 1), st.integers(0, 6)), max_size=120)
 

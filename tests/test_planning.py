@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import inner_maximum, plain_evi
 
 from equirl.confidence import ConfidenceSet
 from equirl.mdp import TabularMDP
 from equirl.optimism import place_spare, sweep, working_rows
 from equirl.planning import choose, extended_value_iteration, gain_bounds, iterate, optimistic_law
 from equirl.solving import solve
+from oracles import inner_maximum, plain_evi
 
 NO_SPARE = np.zeros(1, np.int64), np.zeros(0)
 
@@ -160,6 +160,25 @@ def test_a_warm_start_certifies_the_same(seed):
     assert abs(warm.gain - cold.gain) <= 1e-3
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_cheap_sweeps_along_a_policy_certify_the_same(seed):
+    rng = np.random.default_rng(seed)
+    mdp, _, models = random_models(rng, 12, 3, scale=float(rng.random()))
+    plain = extended_value_iteration(mdp.pairs.ptr, models, 1e-5)
+    fast = extended_value_iteration(mdp.pairs.ptr, models, 1e-5, policy_sweeps=30)
+    assert fast.converged
+    assert abs(fast.gain - plain.gain) <= 1e-5
+    assert fast.n_sweeps <= plain.n_sweeps
+
+
+def test_cheap_sweeps_that_do_not_help_are_given_up():
+    mdp = TabularMDP.from_arrays([[[0.0, 1.0]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    models = ConfidenceSet(*mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean, *NO_SPARE)
+    plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, policy_sweeps=30, max_sweeps=500)
+    assert not plan.converged
+    assert plan.n_sweeps == 500
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_the_optimistic_law_attains_the_inner_maximum(seed):
     rng = np.random.default_rng(seed)
@@ -195,7 +214,7 @@ def test_compiled_planning_equals_its_plain_python_body():
     for run in (iterate, iterate.py_func):
         u, other, q = np.zeros(4), np.empty(4), np.empty(8)
         rows, moved = working_rows(models), models.p_radius / 2
-        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), 1e-4, 1000, u, other, q)
+        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), 1e-4, 1000, 0, u, other, q)
         results.append((*outcome, *u, *other, *q))
     assert results[0] == pytest.approx(results[1], abs=1e-12)
 
@@ -204,7 +223,7 @@ def test_u_does_not_drift_however_long_planning_takes():
     mdp, _, models = random_models(np.random.default_rng(6), 4, 2, scale=0.1)
     u, other, q = np.zeros(4), np.empty(4), np.empty(8)
     rows, moved = working_rows(models), models.p_radius / 2
-    n, *_ = iterate(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), -1.0, 3000, u, other, q)
+    n, *_ = iterate(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), -1.0, 3000, 0, u, other, q)
     assert n == 3000
     assert np.abs(u).max() < 100
 

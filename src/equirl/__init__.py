@@ -6,7 +6,8 @@
 >>> eq.equivalence_classes(mdp).n_classes
 6
 
-Public names are loaded when first used, so that importing the package is quick.
+Importing the package registers the worlds with Gymnasium; public names are loaded when first used, so that it is
+quick.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from equirl.gym import register_worlds
+
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
     "AGENTS": "agents",
     "ConfidenceSet": "confidence",
     "DamagedFile": "files",
+    "IllConditioned": "policies",
+    "NoConstantGain": "solving",
     "Pairs": "pairs",
     "Partition": "partition",
     "Plan": "planning",
     "Profiles": "similarity",
+    "TabularEnv": "gym",
     "TabularMDP": "mdp",
     "Trace": "simulation",
     "WORLDS": "envs",
@@ -34,6 +40,8 @@ _HOME = {  # public name -> the module that holds it
     "equivalence_classes": "equivalence",
     "evaluate_policy": "policies",
     "from_gymnasium": "gym",
+    "from_quantecon": "convert",
+    "from_toolbox": "convert",
     "load_agent": "agents.saving",
     "load_world": "envs",
     "make": "envs",
@@ -52,7 +60,11 @@ _HOME = {  # public name -> the module that holds it
     "simulate_many": "experiments.many",
     "solve": "solving",
     "stationary_law": "policies",
+    "to_quantecon": "convert",
+    "to_toolbox": "convert",
 }
+
+register_worlds()
 
 __all__ = [*_HOME, "__version__"]
 
@@ -75,18 +87,19 @@ if TYPE_CHECKING:
     from equirl.chains import chain_kind
     from equirl.clustering import approx_equivalence
     from equirl.confidence import ConfidenceSet
+    from equirl.convert import from_quantecon, from_toolbox, to_quantecon, to_toolbox
     from equirl.envs import WORLDS, load_world, make
     from equirl.equivalence import equivalence_classes, separation
-    from equirl.files import DamagedFile
-    from equirl.gym import from_gymnasium
-    from equirl.hitting import diameter
     from equirl.experiments.many import simulate_many
+    from equirl.files import DamagedFile
+    from equirl.gym import TabularEnv, from_gymnasium
+    from equirl.hitting import diameter
     from equirl.mdp import TabularMDP, rescale_rewards
     from equirl.pairs import Pairs
     from equirl.partition import Partition
     from equirl.planning import Plan
-    from equirl.policies import evaluate_policy, policy_gain, policy_kind, stationary_law
+    from equirl.policies import IllConditioned, evaluate_policy, policy_gain, policy_kind, stationary_law
     from equirl.quality import misclustering_bias, misclustering_ratio
     from equirl.similarity import Profiles, profile_distance, profiles, similar
     from equirl.simulation import Trace, simulate
-    from equirl.solving import solve
+    from equirl.solving import NoConstantGain, solve

@@ -53,10 +53,12 @@ class _Notice(event.Listener):  # type: ignore[misc]
         module = getattr(event.data["dispatcher"].py_func, "__module__", "")
         if not self.said and module.startswith("equirl."):
             self.said = True
-            logging.getLogger("equirl").warning("compiling inner loops; done once, then kept on disk")
+            logging.getLogger("equirl").warning(
+                "compiling inner loops; done once where a cache can be written"
+            )
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-event.register("numba:compile", _Notice())
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

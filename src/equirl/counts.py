@@ -21,7 +21,7 @@ class Table(NamedTuple):
     size: np.ndarray  # (M,) int64
     room: np.ndarray  # (M,) int64
     state: np.ndarray  # (slots,) int32
-    count: np.ndarray  # (slots,) int64, decreasing inside a pair
+    count: np.ndarray  # type: ignore[assignment]  # (slots,) int64, decreasing inside a pair
     used: np.ndarray  # (1,) int64: slots given out so far
 
 
@@ -30,7 +30,7 @@ class Snapshot(NamedTuple):
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,) int32
-    count: np.ndarray  # (nnz,) int64
+    count: np.ndarray  # type: ignore[assignment]  # (nnz,) int64
     visits: np.ndarray  # (M,) int64
     r_sum: np.ndarray  # (M,) float64
 

@@ -19,6 +19,8 @@ from equirl.optimism import place_spare, sort_by_u, sweep, working_rows
 
 SWEEPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
 
+PATIENCE = 1000  # full sweeps after which cheap ones are given up, should they not help
+
 
 class Plan(NamedTuple):
     """An optimistic policy and what is certified about it."""
@@ -35,7 +37,8 @@ class Plan(NamedTuple):
 def iterate(
     pair_ptr: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, moved: np.ndarray, reward: np.ndarray,
     fixed_ptr: np.ndarray, fixed_succ: np.ndarray, fixed_prob: np.ndarray, spare_ptr: np.ndarray, spare: np.ndarray,
-    by_u: np.ndarray, accuracy: float, max_sweeps: int, u: np.ndarray, other: np.ndarray, q: np.ndarray,
+    by_u: np.ndarray, accuracy: float, max_sweeps: int, policy_sweeps: int, u: np.ndarray, other: np.ndarray,
+    q: np.ndarray,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sweep until the span of u' - u is at most ``accuracy``, or ``max_sweeps``; u and q hold the last sweep's.
 
@@ -54,13 +57,34 @@ def iterate(
         if high - low <= accuracy or n == max_sweeps:
             return n, low, high
         u_min, u_max = next_min, next_max
-        for s in range(len(u)):
-            u[s] = other[s]
+        u[:] = other
+        if policy_sweeps > 0:
+            u_min, u_max = _follow(
+                pair_ptr, ptr, succ, prob, moved, reward, accuracy, policy_sweeps, u, u_min, u_max, other, q
+            )
+
+
+@kernel
+def _follow(
+    pair_ptr: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, moved: np.ndarray, reward: np.ndarray,
+    accuracy: float, policy_sweeps: int, u: np.ndarray, u_min: float, u_max: float, other: np.ndarray, q: np.ndarray,
+) -> tuple[float, float]:  # fmt: skip
+    """Improve u by cheap sweeps over the best pair of each state alone; returns the least and largest of u."""
+    best = np.empty(len(u), np.int64)
+    choose(pair_ptr, q, 0.0, np.zeros(len(u)), best)
+    after = best + 1
+    for _ in range(policy_sweeps):
+        low, high, next_min, next_max = sweep(best, after, ptr, succ, prob, moved, reward, u, u_max, u_min, q, other)
+        u_min, u_max = next_min, next_max
+        u[:] = other
+        if high - low <= 0.5 * accuracy:
+            break
+    return u_min, u_max
 
 
 @kernel
 def choose(pair_ptr: np.ndarray, q: np.ndarray, tolerance: float, coin: np.ndarray, out: np.ndarray) -> None:
-    """In each state, one of the pairs within ``tolerance`` of the best: the one that ``coin[s]`` in [0, 1) points at."""
+    """In each state, of the pairs within ``tolerance`` of the best the one that ``coin[s]`` in [0, 1) points at."""
     for s in range(len(pair_ptr) - 1):
         best = -np.inf
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
@@ -84,25 +108,30 @@ def extended_value_iteration(
     *,
     coin: np.ndarray | None = None,
     start: np.ndarray | None = None,
+    policy_sweeps: int = 0,
     max_sweeps: int = 10**5,
 ) -> Plan:
     """Plan optimistically in ``models``; each sweep costs O(stored successors).
 
     ``coin``: one number in [0, 1) per state to break ties between actions within 1e-12 (1 + max|u|) of the best
-    (None: the first). ``start``: a vector u to start from instead of 0. The cap on sweeps is an outcome:
-    ``converged=False`` with the span reached.
+    (None: the first). ``start``: a vector u to start from instead of 0. ``policy_sweeps``: up to so many cheap sweeps
+    along the last policy between full ones (modified policy iteration); only full ones are counted and certify. The
+    cap on sweeps is an outcome: ``converged=False`` with the span reached.
     """
     S = len(pair_ptr) - 1
     u = np.zeros(S) if start is None else start - start.min()
     other, q, rows, moved = np.empty(S), np.empty(pair_ptr[-1]), working_rows(models), 0.5 * models.p_radius
     fixed = models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, np.arange(S)
     at_once = max(1, SWEEPS_AT_ONCE // (len(rows.succ) + len(q)))
+    if policy_sweeps:
+        at_once = min(max(10, at_once // policy_sweeps), PATIENCE)
     n_sweeps, low, high = 0, -np.inf, np.inf
     while n_sweeps < max_sweeps and not high - low <= accuracy:
         if n_sweeps:
             u[:] = other - other.min()
         cap = min(at_once, max_sweeps - n_sweeps)
-        n, low, high = iterate(pair_ptr, *rows, moved, models.r_upper, *fixed, accuracy, cap, u, other, q)
+        cheap = policy_sweeps if n_sweeps < PATIENCE else 0
+        n, low, high = iterate(pair_ptr, *rows, moved, models.r_upper, *fixed, accuracy, cap, cheap, u, other, q)
         n_sweeps += n
     policy = np.empty(S, np.int64)
     tolerance = 1e-12 * (1 + np.abs(u).max())

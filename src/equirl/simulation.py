@@ -51,6 +51,12 @@ class Trace:
     def n_episodes(self) -> int:
         return len(self.episode_starts)
 
+    def plot(self, measure: str = "regret") -> Any:
+        """A Matplotlib figure of one measure of the run."""
+        from equirl.plots.comparing import draw_trace
+
+        return draw_trace(self, measure)
+
     def __repr__(self) -> str:
         return (
             f"Trace({self.agent_name}: T={self.t[-1]}, regret={self.regret[-1]:.4g}, "
@@ -70,10 +76,11 @@ def walk(
     Policy: a pair per state, or where ``coin`` has numbers, uniform among the state's pairs.
     """
     for i in range(len(draw)):
-        if len(coin) > 0:
-            k = pair_ptr[state] + int(coin[i] * (pair_ptr[state + 1] - pair_ptr[state]))
-        else:
-            k = policy[state]
+        k = (
+            policy[state]
+            if len(coin) == 0
+            else pair_ptr[state] + int(coin[i] * (pair_ptr[state + 1] - pair_ptr[state]))
+        )
         if rule_fires(k, label[k], pair_left, class_left, grace):
             return i, state, RULE_FIRED
         low, high = row_ptr[k], row_ptr[k + 1] - 1
@@ -117,7 +124,8 @@ class World:
         row = np.repeat(np.arange(mdp.n_pairs), np.diff(mdp.rows.ptr))
         before = np.concatenate([[0.0], np.cumsum(mdp.rows.prob)])
         self.cumulative = before[1:] - before[mdp.rows.ptr[row]]
-        self.state = int(min(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"), mdp.n_states - 1))
+        start = int(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"))
+        self.state = min(start, int(np.flatnonzero(mdp.initial)[-1]))
         self._draw = np.empty(0)
 
     def draws(self, limit: int) -> np.ndarray:
@@ -235,8 +243,8 @@ class _Recorder:
         self.marks, self.mark, self.total = np.append(marks, -1), 0, np.zeros(2)
         self.reward, self.mean_reward = np.zeros(len(marks)), np.zeros(len(marks))
         self.n_classes = np.zeros(len(marks), np.int64)
-        self.quality = np.zeros((2, len(marks))) if measure else None
         self.truth = _true_classes(mdp, learner) if measure else None
+        self.quality = np.zeros((2, len(marks)))
 
     def add(self, t: int, path: np.ndarray, paid: np.ndarray) -> None:
         first = self.mark
@@ -247,14 +255,11 @@ class _Recorder:
         if self.mark > first and isinstance(self.learner, OptimisticLearner):
             episode = self.learner.current
             self.n_classes[first : self.mark] = episode.groups.n_classes
-            if self.quality is not None:
-                self.quality[:, first : self.mark] = self._measure()[:, None]
-
-    def _measure(self) -> np.ndarray:
-        episode = self.learner.current  # type: ignore[union-attr]
-        part, seen = Partition.from_labels(episode.groups.label), episode.seen
-        ratio = misclustering_ratio(part, self.truth, seen.visits)
-        return np.array([ratio, misclustering_bias(part, self.truth, seen.visits, seen.ptr, seen.count)])
+            if self.truth is not None:
+                part, seen = self.learner.partition, episode.seen
+                ratio = misclustering_ratio(part, self.truth, seen.visits)
+                bias = misclustering_bias(part, self.truth, seen.visits, seen.ptr, seen.count)
+                self.quality[:, first : self.mark] = [[ratio], [bias]]
 
     def trace(self, gain: float) -> Trace:
         t, learner = self.marks[:-1], self.learner
@@ -263,8 +268,8 @@ class _Recorder:
         return Trace(
             t=t, reward=self.reward, regret=t * gain - self.reward, pseudo_regret=t * gain - self.mean_reward,
             n_classes=self.n_classes,
-            misclustering_ratio=None if self.quality is None else self.quality[0],
-            misclustering_bias=None if self.quality is None else self.quality[1],
+            misclustering_ratio=None if self.truth is None else self.quality[0],
+            misclustering_bias=None if self.truth is None else self.quality[1],
             episode_starts=np.array(learner.episode_starts, np.int64), n_unconverged=learner.n_unconverged,
             gain=gain, agent_name=learner.name, settings=learner.settings.as_dict() if learner.settings else {},
             agent=learner,

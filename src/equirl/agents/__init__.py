@@ -12,12 +12,12 @@ from equirl.agents.baselines import FixedLearner
 from equirl.agents.beliefs import Knowledge
 from equirl.agents.optimistic import OptimisticLearner
 from equirl.agents.settings import Settings
-from equirl.similarity import Profiles
 from equirl.mdp import TabularMDP
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs
 from equirl.partition import Partition
 from equirl.pooling import tie_groups
+from equirl.similarity import Profiles
 
 Agent = OptimisticLearner | FixedLearner
 

@@ -24,6 +24,7 @@ from equirl.partition import Partition
 from equirl.planning import Plan, extended_value_iteration, gain_bounds
 from equirl.pooling import Estimates
 
+POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
 CLUSTERING_WORK = 1000  # look-ups that ApproxEquivalence is counted for, per observed successor
 
 
@@ -90,9 +91,11 @@ class OptimisticLearner:
 
         coin = self.tie_rng.random(S) if settings.action_ties == "random" else None
         warm = self.episode.plan.bias if settings.warm_start and self.episode is not None else None
+        cheap = POLICY_SWEEPS if settings.warm_start else 0
         plan = extended_value_iteration(
-            self.pairs.ptr, models, 1 / math.sqrt(self.t), coin=coin, start=warm, max_sweeps=settings.max_sweeps
-        )
+            self.pairs.ptr, models, 1 / math.sqrt(self.t), coin=coin, start=warm, policy_sweeps=cheap,
+            max_sweeps=settings.max_sweeps,
+        )  # fmt: skip
         self.n_unconverged += not plan.converged
 
         work = plan.n_sweeps * len(models.succ) + (CLUSTERING_WORK * len(seen.succ) if settings.clusters else 0)

@@ -50,6 +50,10 @@ def run(
     from equirl.envs import load_world
     from equirl.experiments.many import simulate_many
 
+    if plot is not None:
+        from equirl.plots.canvas import check_format
+
+        check_format(plot)
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
@@ -65,9 +69,9 @@ def run(
         table.to_csv(csv)
         typer.echo(f"curves written to {csv}")
     if plot is not None:
-        from equirl.plots.comparing import draw_comparison
+        from equirl.plots.comparing import save_comparison
 
-        draw_comparison(table, plot, title=mdp.name or world)
+        save_comparison(table, plot, title=mdp.name or world)
         typer.echo(f"figure written to {plot}")
 
 

@@ -44,7 +44,7 @@ class TidyTable:
     def to_pandas(self) -> Any:
         """A pandas DataFrame."""
         try:
-            import pandas
+            import pandas  # type: ignore
         except ImportError:
             raise ImportError("to_pandas needs pandas: pip install pandas") from None
         return pandas.DataFrame(self.columns)
@@ -56,6 +56,12 @@ class TidyTable:
         writer.writerow(self.columns)
         writer.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
         write_aside(path, text.getvalue().encode())
+
+    def plot(self, measure: str = "regret") -> Any:
+        """A Matplotlib figure of one measure, a curve per learner."""
+        from equirl.plots.comparing import draw_comparison
+
+        return draw_comparison(self, measure)
 
     def __repr__(self) -> str:
         lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
@@ -115,11 +121,8 @@ def simulate_many(
 def _named(learners: Learners) -> dict[str, tuple[str, dict[str, Any]]]:
     if isinstance(learners, str):
         raise TypeError(f"learners must be a list; for one, write [{learners!r}]")
-    listed: list[tuple[str, str | tuple[str, Mapping[str, Any]]]]
-    if isinstance(learners, Mapping):
-        listed = list(learners.items())
-    else:
-        listed = [(_label(entry), entry) for entry in learners]
+    by_label = isinstance(learners, Mapping)
+    listed = list(learners.items()) if by_label else [(_label(entry), entry) for entry in learners]  # type: ignore
     if not listed:
         raise ValueError("learners is empty; give at least one")
     named: dict[str, tuple[str, dict[str, Any]]] = {}
