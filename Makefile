@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup paper test lint bench docs clean
+.PHONY: setup paper test lint coverage bench docs clean
 
 setup: .venv/ready
 
@@ -20,6 +20,14 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Kernels are interpreted for their own tests, so that coverage sees their lines; the rest runs compiled.
+KERNEL_TESTS = $(addprefix tests/test_,counts.py planning.py confidence.py clustering.py agents.py equivalence.py quality.py)
+
+coverage: setup
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow" $(KERNEL_TESTS)
+	$(BIN)/coverage run --append -m pytest -m "not slow"
+	$(BIN)/coverage report --skip-covered
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

@@ -154,14 +154,9 @@ def test_quick_and_full_together_are_refused():
     assert done.exit_code == 2
 
 
-def test_threads_are_pinned_before_numpy_is_loaded():
+def test_processes_of_a_benchmark_use_one_thread():
     code = f"import os; os.environ.pop({THREADS[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
     assert in_new_process(f"{code}; print(os.environ.get({THREADS[0]!r}))").printed == "1"
-
-
-def test_threads_are_left_alone_once_numpy_is_loaded():
-    code = f"import os, numpy; os.environ.pop({THREADS[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
-    assert in_new_process(f"{code}; print(os.environ.get({THREADS[0]!r}))").printed == "None"
 
 
 def test_the_subjects_named_in_the_help_are_all_there_are():

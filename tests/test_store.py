@@ -76,6 +76,20 @@ def test_a_result_under_the_name_of_another_run_is_refused(full):
         full.read(first)
 
 
+def test_a_result_from_other_defaults_is_refused(store):
+    result = execute(specs()[0])
+    store.write(replace(result, spec=replace(result.spec, all_settings={**result.spec.all_settings, "delta": 0.1})))
+    with pytest.raises(DamagedFile, match=r"was computed when delta was 0\.1 by default, not 0\.05"):
+        store.read(specs()[0])
+
+
+def test_a_result_from_before_a_setting_existed_is_kept(store):
+    result = execute(specs()[0])
+    fewer = {name: value for name, value in result.spec.all_settings.items() if name != "max_sweeps"}
+    store.write(replace(result, spec=replace(result.spec, all_settings=fewer)))
+    assert store.read(specs()[0]).facts == result.facts
+
+
 def test_curves_that_stop_early_are_refused(store):
     result = execute(specs()[0])
     cut = {name: curve[:2] for name, curve in result.curves.items()}

@@ -2,7 +2,8 @@
 
 A *kernel* is a small function over arrays and numbers. Numba compiles it on its first call and keeps the machine
 code beside the source, or in the user's cache folder; where neither can be written (a read-only install and home)
-the kernel still works and is compiled once per process. The plain Python body stays available as ``.py_func``.
+the kernel still works and is compiled once per process. The plain Python body stays available as ``.py_func``; with
+``NUMBA_DISABLE_JIT=1`` it is all there is.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ def kernel(function: F) -> F:
     (6, 6)
     """
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore
+        compiled = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no writable place for the cache
-        return numba.njit(nogil=True)(function)  # type: ignore
+        compiled = numba.njit(nogil=True)(function)
+    return _with_body(compiled, function)
 
 
 def inlined(function: F) -> F:
@@ -41,7 +43,13 @@ def inlined(function: F) -> F:
     >>> kernel(lambda x: half(x) + 1)(3)
     2.5
     """
-    return numba.njit(inline="always", nogil=True)(function)  # type: ignore
+    return _with_body(numba.njit(inline="always", nogil=True)(function), function)
+
+
+def _with_body(compiled: Any, function: F) -> F:
+    if compiled is function:  # NUMBA_DISABLE_JIT, with which coverage sees the kernels
+        compiled.py_func = function
+    return compiled
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
@@ -53,9 +61,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
         module = getattr(event.data["dispatcher"].py_func, "__module__", "")
         if not self.said and module.startswith("equirl."):
             self.said = True
-            logging.getLogger("equirl").warning(
-                "compiling inner loops; done once where a cache can be written"
-            )
+            logging.getLogger("equirl").warning("compiling inner loops; done once where a cache can be written")
 
     def on_end(self, event: Any) -> None:
         pass

@@ -7,13 +7,11 @@ at which size, and ``measuring`` for how.
 from __future__ import annotations
 
 import os
-import sys
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def pin_threads() -> None:
-    """One thread for every numerical library of this process and those it starts; they look when they are loaded."""
-    if "numpy" not in sys.modules:
-        for name in THREADS:
-            os.environ.setdefault(name, "1")
+    """One thread for every numerical library of the processes that a benchmark starts; they look when loaded."""
+    for name in THREADS:
+        os.environ.setdefault(name, "1")

@@ -28,8 +28,8 @@ class PlannedRun:
 class _World(NamedTuple):
     label: str
     world: str
-    params: dict[str, Any]  # all of them
-    changed: dict[str, Any]  # those that differ from the defaults
+    params: dict[str, Any]  # those that differ from the defaults
+    all_params: dict[str, Any]
     source: str | None
 
 
@@ -70,14 +70,15 @@ def _expand_part(study: Study, part: Part, folder: Path) -> list[PlannedRun]:
             RunSpec(
                 world=world.world,
                 params=world.params,
+                all_params=world.all_params,
                 learner=learner.learner,
                 settings=learner.settings,
                 all_settings=learner.all_settings,
                 horizon=horizon,
                 checkpoints=checkpoints,
                 replicate=k,
-                seed=derive_seed("run", study.seed, world.world, world.changed, learner.learner, learner.settings, k),
-                world_seed=derive_seed("world", study.seed, world.world, world.changed, k) if common else None,
+                seed=derive_seed("run", study.seed, world.world, world.params, learner.learner, learner.settings, k),
+                world_seed=derive_seed("world", study.seed, world.world, world.params, k) if common else None,
                 measures=measures,
                 source=world.source,
             ),
@@ -113,18 +114,18 @@ def _resolve_world(entry: WorldEntry, folder: Path) -> _World:
     try:
         name, params = parse_world(str(entry.world))
         make(name, **(params | entry.params))  # a mistake is an error here, not in every run
-        full, changed = full_params(name, params | entry.params)
+        changed, everything = params_of(name, params | entry.params)
     except (TypeError, ValueError) as error:
         raise StudyError(f"world {entry.world!r}: {error}") from None
-    return _World(entry.label or _label(name, changed), name, full, changed, None)
+    return _World(entry.label or _label(name, changed), name, changed, everything, None)
 
 
-def full_params(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """All parameters of a world, its preset written out, and those that differ from the defaults.
+def params_of(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of a world, its preset written out: those that differ from the defaults, and all of them.
 
-    >>> full_params("riverswim", {"n_states": 6, "forward": 0.4, "preset": "figures"})[1]
+    >>> params_of("riverswim", {"n_states": 6, "forward": 0.4, "preset": "figures"})[0]
     {'n_states': 6}
-    >>> full_params("riverswim", {"preset": "drawing"})[1]
+    >>> params_of("riverswim", {"preset": "drawing"})[0]
     {'forward': 0.35, 'first_forward': 0.6, 'small_reward': 0.05}
     """
     world = find_world(name)
@@ -133,7 +134,7 @@ def full_params(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], di
     usual |= world.presets[first] if first else {}
     preset = world.presets[given["preset"]] if "preset" in given else {}
     full = {key: one_spelling({**preset, **given}.get(key, value), value) for key, value in usual.items()}
-    return full, {key: value for key, value in full.items() if value != usual[key]}
+    return {key: value for key, value in full.items() if value != usual[key]}, full
 
 
 def _saved_world(entry: WorldEntry, folder: Path) -> _World:

@@ -1,8 +1,9 @@
 """One run: a world, a learner, a horizon and a seed. Everything a run computes is a function of its :class:`RunSpec`.
 
 The *key* of a run is a hash of all that changes its numbers; it names the file of its result. The *seed* is a hash of
-less: the study's seed, the world, the learner and the replicate, each without what is at its default. So a learner
-more, a longer horizon or other checkpoints leave every other seed alone, and a longer run begins as the shorter one.
+less: the study's seed, the world, the learner and the replicate. So a learner more, a longer horizon or other
+checkpoints leave every other seed alone, and a longer run begins as the shorter one. Parameters and settings at their
+defaults stand in neither; the file keeps them, so that a default that has changed since is noticed.
 """
 
 from __future__ import annotations
@@ -57,12 +58,13 @@ def derive_seed(*parts: Any) -> int:
 class RunSpec:
     """What one run is.
 
-    ``settings`` are those that differ from the learner's defaults, ``all_settings`` the rest as well; ``source`` only
-    says where a saved world lies: its content is the hash in ``params``.
+    ``params`` and ``settings`` are those that differ from their defaults, ``all_params`` and ``all_settings`` the rest
+    as well; ``source`` only says where a saved world lies: its content is the hash in ``params``.
     """
 
     world: str
     params: Mapping[str, Any]
+    all_params: Mapping[str, Any]
     learner: str
     settings: Mapping[str, Any]
     all_settings: Mapping[str, Any]
@@ -76,8 +78,13 @@ class RunSpec:
 
     def identity(self) -> dict[str, Any]:
         """All that changes the numbers, ready for JSON."""
-        items = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "source"}
+        left_out = ("all_params", "all_settings", "source")
+        items = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         return items | {"measures": list(self.measures), "result_version": RESULT_VERSION}
+
+    def everything(self) -> dict[str, Any]:
+        """All parameters and settings, those at their defaults included."""
+        return {**self.all_params, **self.all_settings}
 
     @property
     def key(self) -> str:

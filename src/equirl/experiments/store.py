@@ -74,7 +74,8 @@ class Store:
 
     def write(self, result: RunResult) -> Path:
         """Keep a finished run."""
-        meta = {"spec": result.spec.identity(), "facts": result.facts, "provenance": result.provenance}
+        meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
+        meta |= {"facts": result.facts, "provenance": result.provenance}
         with _explained(self.folder):
             path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, {"t": result.t} | result.curves, meta)
             self.failure_path(result.spec).unlink(missing_ok=True)
@@ -92,6 +93,10 @@ class Store:
         arrays, meta = load_npz(path, KIND, RESULT_VERSION)
         if canonical(meta.get("spec")) != canonical(spec.identity()):
             raise DamagedFile(f"{path} holds another run than its name says")
+        then, now = meta.get("everything", {}), json.loads(json.dumps(spec.everything()))
+        for name in then.keys() & now.keys():
+            if then[name] != now[name]:
+                raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
         t = arrays.get("t", np.zeros(0))
         curves = {name: arrays[name] for name in CURVES if name in arrays}
         whole = len(t) > 0 and t[-1] == spec.horizon and all(len(curve) == len(t) for curve in curves.values())
