@@ -146,8 +146,6 @@ def test_a_setting_the_learner_does_not_have_is_refused():
         make_agent("ucrl2-l", 3, 2, balance=2.0)
     with pytest.raises(TypeError, match="did you mean 'delta'"):
         make_agent("ucrl2-l", 3, 2, dleta=0.1)
-    with pytest.raises(ValueError, match="pools no rewards"):
-        make_agent("ucrl2-l", 3, 2, rewards="per_class")
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_known_profiles_pool_position_by_position_and_ties_share():
         counts.record(pair, 1.0, x)
     table = profiles(mdp)
     label = equivalence_classes(mdp).label
-    got = pool_known(counts.snapshot(), label, 1, table, tie_groups(table), pool_rewards=True)
+    got = pool_known(counts.snapshot(), label, 1, table, tie_groups(table, label), pool_rewards=True)
     for k in range(3):
         part = slice(got.ptr[k], got.ptr[k + 1])
         law = dict(zip(got.succ[part].tolist(), got.prob[part].tolist(), strict=True))
@@ -105,6 +105,6 @@ def test_a_successor_outside_the_known_profile_is_named():
     mdp = TabularMDP.from_pairs([(0, 0, {0: 1.0}, 0.0), (1, 0, {0: 1.0}, 0.0)], 2)
     counts = Counts(2)
     counts.record(1, 0.0, 1)
-    table = profiles(mdp)
+    table, label = profiles(mdp), np.zeros(2, int)
     with pytest.raises(ValueError, match="pair 1 was seen to reach state 1"):
-        pool_known(counts.snapshot(), np.zeros(2, int), 1, table, tie_groups(table), pool_rewards=True)
+        pool_known(counts.snapshot(), label, 1, table, tie_groups(table, label), pool_rewards=True)

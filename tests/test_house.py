@@ -25,12 +25,12 @@ LADDER = (
     "chains", "elimination", "policies", "hitting", "sweeping", "solving",
     "partition", "quality", "similarity", "equivalence",
     "confidence", "counts", "pooling", "clusters", "proximity", "merging", "clustering",
-    "optimism", "planning", "agents", "simulation", "theory",
+    "optimism", "sharing", "planning", "agents", "simulation", "theory",
     "experiments", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Inside a function, for a user's convenience, these may point back.
-CONVENIENCES = {("simulation", "plots")}
-HEAVY = ("numpy", "numba", "scipy", "matplotlib", "gymnasium", "pydantic", "rich", "pyarrow", "distributed")
+CONVENIENCES = {("simulation", "plots"), ("experiments", "plots")}
+HEAVY = ("numba", "scipy", "matplotlib", "pydantic", "rich", "pyarrow", "distributed")  # NumPy and Gymnasium are not
 
 
 def modules():

@@ -48,7 +48,7 @@ def inlined(function: F) -> F:
 
 def _with_body(compiled: Any, function: F) -> F:
     if compiled is function:  # NUMBA_DISABLE_JIT, with which coverage sees the kernels
-        compiled.py_func = function
+        compiled.py_func = function  # type: ignore[attr-defined]
     return compiled
 
 

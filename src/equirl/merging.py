@@ -48,7 +48,7 @@ def merge(
     while not done:
         n_sweeps += 1
         _sort(leaders, n_leaders, c)
-        plant(tree, c, leaders, n_leaders, rules)
+        plant(tree, c, leaders[:n_leaders], rules)
         before = n_merges
         n_merges = _sweep(c, tree, leaders, n_leaders, log, d_hat, n_merges, n_sweeps, rules)
         n_leaders = _gather(c, leaders, n_leaders, log, before, n_merges)

@@ -44,7 +44,7 @@ def iterate(
 
     Returns the number of sweeps and the least and largest of u' - u; ``other`` is u'.
     """
-    u_max, u_min = u.max(), u.min()
+    u_min, u_max = 0.0, _largest(u)
     n = 0
     while True:
         if len(spare) > 0:
@@ -57,7 +57,7 @@ def iterate(
         if high - low <= accuracy or n == max_sweeps:
             return n, low, high
         u_min, u_max = next_min, next_max
-        u[:] = other
+        _copy(other, u)
         if policy_sweeps > 0:
             u_min, u_max = _follow(
                 pair_ptr, ptr, succ, prob, moved, reward, accuracy, policy_sweeps, u, u_min, u_max, other, q
@@ -70,16 +70,31 @@ def _follow(
     accuracy: float, policy_sweeps: int, u: np.ndarray, u_min: float, u_max: float, other: np.ndarray, q: np.ndarray,
 ) -> tuple[float, float]:  # fmt: skip
     """Improve u by cheap sweeps over the best pair of each state alone; returns the least and largest of u."""
-    best = np.empty(len(u), np.int64)
+    best, after = np.empty(len(u), np.int64), np.empty(len(u), np.int64)
     choose(pair_ptr, q, 0.0, np.zeros(len(u)), best)
-    after = best + 1
+    for s in range(len(u)):
+        after[s] = best[s] + 1
     for _ in range(policy_sweeps):
         low, high, next_min, next_max = sweep(best, after, ptr, succ, prob, moved, reward, u, u_max, u_min, q, other)
         u_min, u_max = next_min, next_max
-        u[:] = other
+        _copy(other, u)
         if high - low <= 0.5 * accuracy:
             break
     return u_min, u_max
+
+
+@kernel
+def _largest(u: np.ndarray) -> float:
+    largest = -np.inf
+    for s in range(len(u)):
+        largest = max(largest, u[s])
+    return largest
+
+
+@kernel
+def _copy(source: np.ndarray, out: np.ndarray) -> None:
+    for s in range(len(out)):  # a slice assignment takes seconds to compile
+        out[s] = source[s]
 
 
 @kernel
@@ -119,6 +134,7 @@ def extended_value_iteration(
     cap on sweeps is an outcome: ``converged=False`` with the span reached.
     """
     S = len(pair_ptr) - 1
+    pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
     u = np.zeros(S) if start is None else start - start.min()
     other, q, rows, moved = np.empty(S), np.empty(pair_ptr[-1]), working_rows(models), 0.5 * models.p_radius
     fixed = models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, np.arange(S)

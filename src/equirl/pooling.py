@@ -100,11 +100,15 @@ def pool_known(
     return Estimates(profiles.ptr, profiles.succ, prob, samples, *means, *NOTHING_SPARE)
 
 
-def tie_groups(profiles: Profiles, tolerance: float = 1e-9) -> np.ndarray:
-    """For each entry of the profiles, the first position of the group of equal probabilities it belongs to."""
-    position = np.arange(len(profiles.prob)) - np.repeat(profiles.ptr[:-1], np.diff(profiles.ptr))
-    fresh = np.ones(len(position), bool)
-    fresh[1:] = (position[1:] == 0) | (profiles.prob[:-1] - profiles.prob[1:] > tolerance)
+def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+    """For each entry of the profiles, the first position of the group of equal probabilities it belongs to.
+
+    A pair alone in its class (``label``) has no ties: nothing is pooled, no order is chosen, p_hat stays as it is.
+    """
+    size = np.diff(profiles.ptr)
+    position = np.arange(len(profiles.prob)) - np.repeat(profiles.ptr[:-1], size)
+    fresh = np.repeat(np.bincount(label)[label] == 1, size)
+    fresh[1:] |= (position[1:] == 0) | (profiles.prob[:-1] - profiles.prob[1:] > tolerance)
     return position[np.maximum.accumulate(np.where(fresh, np.arange(len(position)), 0))]
 
 

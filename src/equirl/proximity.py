@@ -55,13 +55,13 @@ def clear_ground(n_pairs: int, depth: int) -> Tree:
 
 
 @kernel
-def plant(tree: Tree, c: Clusters, leaders: np.ndarray, n_leaders: int, rules: Rules) -> None:
-    """Index the clusters ``leaders[:n_leaders]``."""
-    for k in range(n_leaders):
+def plant(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> None:
+    """Index the clusters of these leaders."""
+    for k in range(len(leaders)):
         tree.order[k] = leaders[k]
         _describe(tree, c, leaders[k])
     root, stack = tree.node[0], tree.stack
-    root.first, root.stop, root.parent = 0, n_leaders, -1
+    root.first, root.stop, root.parent = 0, len(leaders), -1
     n_nodes, top, stack[0] = 1, 1, 0
     while top > 0:
         top -= 1

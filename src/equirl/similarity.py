@@ -47,7 +47,7 @@ def profiles(mdp: TabularMDP) -> Profiles:
     rows = mdp.rows
     pair = np.repeat(np.arange(mdp.n_pairs), np.diff(rows.ptr))
     order = np.lexsort((rows.succ, -rows.prob, pair))
-    return Profiles(rows.ptr, rows.succ[order], rows.prob[order])
+    return Profiles(rows.ptr.copy(), rows.succ[order], rows.prob[order])
 
 
 def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1") -> float:

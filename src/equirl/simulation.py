@@ -90,7 +90,7 @@ def walk(
                 high = middle
             else:
                 low = middle + 1
-        if not record_successor(k, succ[low], start, size, room, seen, count, used):
+        if not record_successor(k, np.int64(succ[low]), start, size, room, seen, count, used):
             return i, state, NO_SLOT
         visits[k] += 1
         spend(k, label[k], pair_left, class_left, grace)

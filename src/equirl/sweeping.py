@@ -48,7 +48,10 @@ def relax(
     while True:
         low, high = bellman(pair_ptr, row_ptr, succ, prob, reward, u, out, best)
         n += 1
-        noise = rounding * (1 + np.abs(u).max())
+        size = 0.0
+        for s in range(len(u)):
+            size = max(size, abs(u[s]))
+        noise = rounding * (1 + size)
         half = (high - low) / 2
         if half + noise <= accuracy or half <= noise or n >= max_sweeps:
             return n, low, high

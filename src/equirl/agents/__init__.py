@@ -32,7 +32,6 @@ class Recipe:
     description: str
     defaults: Mapping[str, Any] = field(default_factory=dict)
     open: tuple[str, ...] = ()
-    rewards: tuple[str, ...] = ("per_class", "per_pair", "known")
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -41,11 +40,10 @@ class Recipe:
 
 
 _ESTIMATED = {"structure": "estimated", "rewards": "per_pair", "stopping": "either"}
-_OWN_MEANS = ("per_pair", "known")
 
 AGENTS: dict[str, Recipe] = {
-    "ucrl2": Recipe("UCRL2 (Jaksch et al. 2010)", {"bounds": "jaksch"}, _PLANNING, _OWN_MEANS),
-    "ucrl2-l": Recipe("UCRL2 with Laplace bounds; knows nothing of classes", {}, _PLANNING, _OWN_MEANS),
+    "ucrl2": Recipe("UCRL2 (Jaksch et al. 2010)", {"bounds": "jaksch"}, _PLANNING),
+    "ucrl2-l": Recipe("UCRL2 with Laplace bounds; knows nothing of classes", {}, _PLANNING),
     "c-ucrl-c-sigma": Recipe(
         "C-UCRL(C,sigma): told the classes and the profiles",
         {"structure": "profiles", "rewards": "per_class", "stopping": "class"},
@@ -86,10 +84,7 @@ def make_settings(name: str, **settings: Any) -> Settings | None:
             raise TypeError(f"for {name!r}: " + unknown_name("setting", key, recipe.keys))
     if not recipe.open:
         return None
-    chosen = Settings(**{**recipe.defaults, **settings})
-    if chosen.rewards not in recipe.rewards:
-        raise ValueError(f"{name!r} pools no rewards: rewards must be one of {', '.join(recipe.rewards)}")
-    return chosen
+    return Settings(**{**recipe.defaults, **settings})
 
 
 def make_agent(
@@ -160,8 +155,9 @@ def _build(
     chosen = make_settings(name, **settings)
     if chosen is None:
         return FixedLearner(name, pairs, _seed(seed))
-    told = told._replace(tie=tie_groups(told.profiles) if told.profiles is not None else None)
     _check_told(name, chosen, told, pairs)
+    if told.profiles is not None and told.classes is not None:
+        told = told._replace(tie=tie_groups(told.profiles, told.classes.label))
     return OptimisticLearner(name, pairs, chosen, told, _seed(seed), reward_map)
 
 

@@ -50,7 +50,7 @@ def form_groups(
         return Grouping(np.arange(M), M)
     if not settings.clusters:
         assert told.classes is not None
-        return Grouping(told.classes.label, told.classes.n_classes)
+        return Grouping(told.classes.label.copy(), told.classes.n_classes)  # a read-only one compiles anew
     known = told.classes.label if told.classes is not None else None
     rules = make_rules(
         M, n_states, delta=settings.delta, balance=settings.balance, radius=settings.radius,

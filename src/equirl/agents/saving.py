@@ -99,10 +99,11 @@ def _restore_optimistic(
     arrays: dict[str, np.ndarray], meta: dict[str, Any], pairs: Pairs, unused: np.random.SeedSequence
 ) -> OptimisticLearner:
     profiles = Profiles(*(arrays[f"profile_{f}"] for f in Profiles._fields)) if "profile_ptr" in arrays else None
+    classes = Partition.from_labels(arrays["classes"]) if "classes" in arrays else None
     told = Knowledge(
-        Partition.from_labels(arrays["classes"]) if "classes" in arrays else None,
+        classes,
         profiles,
-        tie_groups(profiles) if profiles is not None else None,
+        tie_groups(profiles, classes.label) if profiles is not None and classes is not None else None,
         arrays.get("mean_rewards"),
     )
     scale, shift = meta["reward_map"]

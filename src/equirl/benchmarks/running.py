@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from equirl.benchmarks.accelerating import measure_accelerating
 from equirl.benchmarks.clustering import measure_clustering
 from equirl.benchmarks.holding import measure_memory, measure_scale
 from equirl.benchmarks.learning import measure_learning
@@ -44,13 +45,17 @@ SIZES = {
     ),
     "standard": Sizes(),
     "full": Sizes(
-        growth_pairs=(1_000, 4_000, 10_000, 40_000), large=(*Sizes.large, (100, "c-ucrl-c-sigma", ())),
+        growth_pairs=(1_000, 4_000, 10_000, 40_000), large=(
+            *Sizes.large, (20, "c-ucrl", (("effort", 1e4),)), (100, "c-ucrl-c-sigma", ()),
+            (100, "c-ucrl", (("effort", 1e4),)),
+        ),
         large_horizon=1_000_000,
     ),
 }  # fmt: skip
 
 SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "planning": measure_planning,
+    "acceleration": measure_accelerating,
     "learning": measure_learning,
     "clustering": measure_clustering,
     "start": measure_starting,

@@ -19,7 +19,8 @@ def bench(
         bool, typer.Option("--full", help="Up to 40,000 pairs, a 100x100 grid and a million steps.")
     ] = False,
     only: Annotated[
-        str | None, typer.Option(help="Some subjects: planning, learning, clustering, start, memory, scale; by commas.")
+        str | None,
+        typer.Option(help="Subjects by commas: planning, acceleration, learning, clustering, start, memory, scale."),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
     markdown: Annotated[

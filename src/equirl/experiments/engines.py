@@ -13,14 +13,16 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, ClassVar
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class EngineError(RuntimeError):
@@ -52,9 +54,8 @@ class LocalEngine:
             yield _Inline()
             return
         before = set(multiprocessing.active_children())
-        context = multiprocessing.get_context("spawn")
         with _one_thread():
-            pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_start_worker)
+            pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=_start_worker)
             try:
                 yield pool
             except BaseException:
@@ -191,6 +192,28 @@ def _one_thread() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+class _Worker(SpawnProcess):
+    """A process that does not run the user's script again, as Python otherwise would: no guard is needed there.
+
+    Workers are given functions of this package alone, so they have no need of ``__main__``.
+    """
+
+    def start(self) -> None:
+        main = sys.modules["__main__"]
+        hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
+        try:
+            main.__spec__ = None
+            main.__file__ = None
+            super().start()
+        finally:
+            del main.__file__
+            vars(main).update(hidden)
+
+
+class _Spawn(SpawnContext):
+    Process = _Worker
 
 
 def _start_worker() -> None:
