@@ -177,6 +177,15 @@ def test_a_bad_step_is_named_and_leaves_the_learner_as_it_was(step, culprit):
         np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.parametrize("reward", [math.nan, 1.5, -0.1])
+def test_a_baseline_refuses_a_bad_reward_too(reward):
+    agent = make_agent("random", 3, 2)
+    with pytest.raises(ValueError, match=str(reward)):
+        agent.observe(0, 0, reward, 1)
+    assert agent.t == 1
+    assert agent.counts.visits.sum() == 0
+
+
 def test_what_a_learner_must_be_told_is_asked_for():
     with pytest.raises(ValueError, match="must be told classes"):
         make_agent("c-ucrl-c", 3, 2)

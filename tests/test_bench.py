@@ -76,7 +76,7 @@ def test_the_dense_sweep_computes_what_ours_does():
     models, u = planning.balls(mdp), np.random.default_rng(3).random(30)
     ptr, q, out = mdp.pairs.ptr, np.empty(mdp.n_pairs), np.empty(30)
     rows = working_rows(models)
-    sweep(ptr[:-1], ptr[1:], *rows, models.p_radius / 2, models.r_upper, u, u.max(), 0.0, q, out)
+    sweep(ptr[:-1], ptr[1:], *rows, models.p_radius / 2, models.r_upper, u, u, u.max(), 0.0, q, out)
     laws = np.array([[mdp.law(s, a).get(x, 0.0) for x in range(30)] for s in range(30) for a in range(4)])
     assert planning.dense_sweep(laws, models.p_radius, models.r_upper, u) == pytest.approx(out)
 

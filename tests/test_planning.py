@@ -29,7 +29,17 @@ def one_sweep(models, u):
         place_spare(*models[:3], models.spare_ptr, models.spare, np.argsort(-u), *rows)
     q = np.empty(n)
     sweep(
-        np.arange(n), np.arange(1, n + 1), *rows, models.p_radius / 2, models.r_upper, u, u.max(), 0.0, q, np.empty(n)
+        np.arange(n),
+        np.arange(1, n + 1),
+        *rows,
+        models.p_radius / 2,
+        models.r_upper,
+        u,
+        u,
+        u.max(),
+        0.0,
+        q,
+        np.empty(n),
     )
     return q
 
@@ -177,6 +187,16 @@ def test_cheap_sweeps_that_do_not_help_are_given_up():
     plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, policy_sweeps=30, max_sweeps=500)
     assert not plan.converged
     assert plan.n_sweeps == 500
+
+
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_threads_share_the_work_and_change_no_bit(threads):
+    mdp, _, models = random_models(np.random.default_rng(threads), 17, 3, scale=0.3)
+    alone = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
+    shared = extended_value_iteration(mdp.pairs.ptr, models, 1e-6, threads=threads)
+    assert (alone.gain, alone.span, alone.n_sweeps) == (shared.gain, shared.span, shared.n_sweeps)
+    np.testing.assert_array_equal(alone.bias, shared.bias)
+    np.testing.assert_array_equal(alone.policy, shared.policy)
 
 
 @pytest.mark.parametrize("seed", range(10))

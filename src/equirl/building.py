@@ -118,6 +118,17 @@ def is_sparse(matrix: Any) -> bool:
     return hasattr(matrix, "tocoo")
 
 
+def real_array(name: str, values: Any) -> np.ndarray:
+    """The values as an array of floats, or an error that names them."""
+    try:
+        array = np.asarray(values)
+        if np.issubdtype(array.dtype, np.complexfloating):
+            raise TypeError("some are complex")
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array of numbers: {error}") from None
+
+
 def _sparse_entries(matrices: Sequence[Any]) -> tuple[int, int, Entries]:
     n_states, n_actions = matrices[0].shape[0], len(matrices)
     check_n_states(n_states)
@@ -135,7 +146,7 @@ def _sparse_entries(matrices: Sequence[Any]) -> tuple[int, int, Entries]:
 
 
 def _dense_entries(transitions: Any) -> tuple[int, int, Entries]:
-    dense = np.asarray(transitions, dtype=float)
+    dense = real_array("transitions", transitions)
     if dense.ndim != 3 or dense.shape[0] != dense.shape[2] or 0 in dense.shape:
         raise ValueError(f"transitions have shape {dense.shape}; (S, A, S) is needed, with S and A at least 1")
     n_states, n_actions, _ = dense.shape
@@ -145,7 +156,7 @@ def _dense_entries(transitions: Any) -> tuple[int, int, Entries]:
 
 
 def _mean_rewards(rewards: Any, n_states: int, n_actions: int, rows: Rows) -> np.ndarray:
-    means = np.asarray(rewards, dtype=float)
+    means = real_array("rewards", rewards)
     if means.shape == (n_states,):
         return np.repeat(means, n_actions)
     if means.shape == (n_states, n_actions):
@@ -214,4 +225,6 @@ def _action(action: Any, numbers: Mapping[str, int] | None, state: int) -> int:
         raise TypeError(f"an action is an integer or a name, not {action!r} (in state {state})") from None
     if number < 0:
         raise ValueError(f"pair (s={state}, a={number}) has a negative action id")
+    if number > np.iinfo(INDEX).max:
+        raise ValueError(f"pair (s={state}, a={number}): action ids go up to {np.iinfo(INDEX).max}")
     return number

@@ -256,7 +256,7 @@ def _every_policy_recurrent(ptr: np.ndarray, pair: np.ndarray, owner: np.ndarray
     for target in range(S):
         queue[0] = target
         inside[target] = True
-        n, met = _attract(ptr, pair, owner, good, inside, left, hit, queue, np.int64(1))
+        n, met = _attract(ptr, pair, owner, good, inside, left, hit, queue, len(queue[:1]))  # a literal compiles anew
         if n < S and not met:
             return False
         good[target] = True

@@ -32,7 +32,7 @@ class Merges(NamedTuple):
     d_hat: np.ndarray  # (merges,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clustering:
     """An estimated partition and how it came about. ``n_sweeps`` counts the last one, in which nothing merges."""
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.compiling import kernel
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.partition import Partition
 from equirl.quality import misclustering_bias, misclustering_ratio
 from equirl.similarity import (
@@ -51,6 +51,7 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float 
     >>> equivalence_classes(mdp).n_classes, equivalence_classes(mdp, rewards=False).n_classes
     (2, 1)
     """
+    check_mdp(mdp)
     if not 0 <= tolerance < math.inf:
         raise ValueError(f"tolerance must be at least 0 and finite, not {tolerance}")
     table = profiles(mdp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -21,7 +22,10 @@ def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write ``content`` to ``path`` so that a reader, or a crash, sees the old file or the new one, never a part."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:  # name the file that was asked for
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -33,6 +37,19 @@ def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
         Path(aside).unlink(missing_ok=True)
         raise
     return path
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """An error where a file surely cannot be written; ask before long work."""
+    place = Path(path).absolute().parent
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    if Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _umask() -> int:
@@ -57,11 +74,16 @@ def save_npz(
 
 def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
+    path = os.fspath(path)
     try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
-            header = json.loads(str(file["header"])) if "header" in file else None
-            arrays = {name: file[name] for name in file.files if name != "header"}
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        with open(path, "rb") as handle:
+            if handle.read(2) != b"PK":  # NumPy would take other bytes for a pickle
+                raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
+            handle.seek(0)
+            with np.load(handle, allow_pickle=False) as file:
+                header = json.loads(str(file["header"])) if "header" in file else None
+                arrays = {name: file[name] for name in file.files if name != "header"}
+    except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):
         raise
     except Exception as error:  # what a zip or npy reader raises on foreign bytes is open-ended
         raise DamagedFile(f"{path} cannot be read as an equirl file: {error}") from error
@@ -70,5 +92,8 @@ def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dic
     if header["kind"] != kind:
         raise DamagedFile(f"{path} holds {header['kind']!r}, not {kind!r}")
     if header["version"] != version:
-        raise DamagedFile(f"{path} has format version {header['version']}; this equirl reads version {version}")
+        raise DamagedFile(
+            f"{path} has format version {header['version']}; this equirl reads version {version}. "
+            "Load it with the equirl that wrote it"
+        )
     return arrays, header["meta"]

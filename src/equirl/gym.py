@@ -16,7 +16,7 @@ from gymnasium import spaces
 
 from equirl.building import rows_from_triplets
 from equirl.envs import WORLDS, load_world
-from equirl.mdp import TabularMDP, initial_law
+from equirl.mdp import TabularMDP, check_mdp, initial_law
 from equirl.naming import unknown_name
 from equirl.tables import Table, absorbed, compare_with_rollouts, read_table, restarted
 
@@ -43,6 +43,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
             mdp = load_world(mdp, **params)
         elif params:
             raise TypeError(f"parameters ({', '.join(params)}) go with the name of a world, not with an MDP")
+        check_mdp(mdp)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(unknown_name("render mode", render_mode, self.metadata["render_modes"]))
         self.mdp = mdp
@@ -154,6 +155,9 @@ def from_gymnasium(
     """
     if on_terminal not in ON_TERMINAL:
         raise ValueError(unknown_name("on_terminal", on_terminal, ON_TERMINAL))
+    if not hasattr(env, "unwrapped"):
+        remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
+        raise TypeError(f"env must be a Gymnasium environment, not {env!r}{remedy}")
     bare = env.unwrapped
     if isinstance(bare, TabularEnv) and initial is None:
         mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.building import ROW_TOLERANCE, Rows, checked_rows, read_arrays, read_pairs
+from equirl.building import ROW_TOLERANCE, Rows, checked_rows, read_arrays, read_pairs, real_array
 from equirl.files import DamagedFile, load_npz, save_npz
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs, frozen
@@ -56,6 +56,8 @@ class TabularMDP:
         object.__setattr__(self, "rows", checked_rows(self.pairs, self.rows))
         for field in ("r_mean", "initial"):
             object.__setattr__(self, field, frozen(field, getattr(self, field), float))
+        object.__setattr__(self, "concentration", *_floats("concentration", [self.concentration], 1))
+        object.__setattr__(self, "reward_map", _floats("reward_map", self.reward_map, 2))
         if self.picture is not None:
             cell = frozen("picture.cell", self.picture.cell, np.int64)
             object.__setattr__(self, "picture", Picture(tuple(self.picture.rows), cell))
@@ -228,13 +230,20 @@ class TabularMDP:
         )
 
 
+def check_mdp(mdp: Any) -> None:
+    """An error where this is no MDP; the name of a world is met with the way to make it."""
+    if not isinstance(mdp, TabularMDP):
+        remedy = f"; equirl.load_world({mdp!r}) makes one of a world's name or a file" if isinstance(mdp, str) else ""
+        raise TypeError(f"mdp must be a TabularMDP, not {mdp!r}{remedy}")
+
+
 def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
     """Map rewards affinely onto [0, 1]; returns them with (scale, shift): original = scale * mapped + shift.
 
     >>> rescale_rewards([-1.0, 0.0, 3.0])
     (array([0.  , 0.25, 1.  ]), (4.0, -1.0))
     """
-    values = np.asarray(rewards, dtype=float)
+    values = real_array("rewards", rewards)
     if values.size == 0 or not np.isfinite(values).all():
         raise ValueError("rewards must be finite numbers, at least one")
     low, high = float(values.min()), float(values.max())
@@ -249,7 +258,7 @@ def initial_law(initial: Any, pairs: Pairs) -> np.ndarray:
         law = np.zeros(n_states)
         law[pairs.state_number(initial)] = 1.0
         return law
-    law = np.array(initial, dtype=float)
+    law = real_array("initial", initial)
     if law.shape != (n_states,):
         raise ValueError(f"the initial law has shape {law.shape}, not ({n_states},)")
     return law
@@ -263,6 +272,16 @@ def _extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
             raise TypeError(unknown_name("keyword", key, known))
     names = {key: tuple(map(str, extras[key])) for key in known[:2] if extras.get(key) is not None}
     return names, {key: value for key, value in extras.items() if key not in known[:2]}
+
+
+def _floats(name: str, values: Any, n: int) -> tuple[float, ...]:
+    try:
+        floats = tuple(map(float, values))
+    except (TypeError, ValueError):
+        floats = ()
+    if len(floats) != n:
+        raise TypeError(f"{name} must be {n} number{'s' * (n > 1)}, not {values!r}")
+    return floats
 
 
 def _check(mdp: TabularMDP) -> None:
@@ -285,7 +304,7 @@ def _check(mdp: TabularMDP) -> None:
         raise ValueError(f"the initial law sums to {mdp.initial.sum():.10g}, not 1")
     if mdp.reward_law not in REWARD_LAWS:
         raise ValueError(unknown_name("reward law", mdp.reward_law, REWARD_LAWS))
-    if not isinstance(mdp.concentration, int | float) or not 0 < mdp.concentration < np.inf:
+    if not 0 < mdp.concentration < np.inf:
         raise ValueError(f"concentration must be a positive, finite number, not {mdp.concentration!r}")
     scale, shift = mdp.reward_map
     if not (0 < scale < np.inf and np.isfinite(shift)):

@@ -50,12 +50,13 @@ def sort_row(first: int, last: int, succ: np.ndarray, prob: np.ndarray, u: np.nd
 @kernel
 def sweep(
     first_pair: np.ndarray, last_pair: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray,
-    moved: np.ndarray, reward: np.ndarray, u: np.ndarray, u_max: float, shift: float, q: np.ndarray, out: np.ndarray,
+    moved: np.ndarray, reward: np.ndarray, own: np.ndarray, u: np.ndarray, u_max: float, shift: float, q: np.ndarray,
+    out: np.ndarray,
 ) -> tuple[float, float, float, float]:  # fmt: skip
     """One sweep over pairs ``first_pair[s]:last_pair[s]``: ``q[k] = r_k + max q.u``, ``out[s] = max_k q[k] - shift``.
 
-    ``moved`` is half the L1 radius of each pair. Returns the least and largest of the signed difference (without the
-    shift), and of ``out``.
+    ``moved`` is half the L1 radius of each pair, ``own[s]`` the u of the state swept (u itself where all are). Returns
+    the least and largest of the signed difference (without the shift), and of ``out``.
     """
     low, high, out_min, out_max = np.inf, -np.inf, np.inf, -np.inf
     one = np.uint64(1)
@@ -79,7 +80,7 @@ def sweep(
             value += reward[k]
             q[k] = value
             best = max(best, value)
-        low, high = min(low, best - u[s]), max(high, best - u[s])
+        low, high = min(low, best - own[s]), max(high, best - own[s])
         best -= shift
         out[s] = best
         out_min, out_max = min(out_min, best), max(out_max, best)

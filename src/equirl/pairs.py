@@ -93,9 +93,13 @@ class Pairs:
         first, last = int(self.ptr[s]), int(self.ptr[s + 1])
         k = first + int(np.searchsorted(self.action[first:last], a))
         if k == last or self.action[k] != a:
-            allowed = ", ".join(map(str, self.action[first:last]))
-            raise ValueError(f"action {action!r} is not allowed in state {state!r} (allowed: {allowed})")
+            raise ValueError(f"action {action!r} is not allowed in state {state!r} (allowed: {self.allowed(s)})")
         return k
+
+    def allowed(self, state: int) -> str:
+        """The actions of a state in words, for messages: ids, or names."""
+        ids = self.action[self.ptr[state] : self.ptr[state + 1]].tolist()
+        return ", ".join(repr(self.action_names[a]) if self.action_names else str(a) for a in ids)
 
     def describe(self, pair: int) -> str:
         """A pair in words, for messages: ``s=3, a=1``, or its names."""

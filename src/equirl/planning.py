@@ -16,6 +16,7 @@ import numpy as np
 from equirl.compiling import kernel
 from equirl.confidence import ConfidenceSet
 from equirl.optimism import place_spare, sort_by_u, sweep, working_rows
+from equirl.sharing import iterate_shared
 
 SWEEPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
 
@@ -51,7 +52,7 @@ def iterate(
             sort_by_u(u, by_u)
             place_spare(fixed_ptr, fixed_succ, fixed_prob, spare_ptr, spare, by_u, ptr, succ, prob)
         low, high, next_min, next_max = sweep(
-            pair_ptr[:-1], pair_ptr[1:], ptr, succ, prob, moved, reward, u, u_max, u_min, q, other
+            pair_ptr[:-1], pair_ptr[1:], ptr, succ, prob, moved, reward, u, u, u_max, u_min, q, other
         )
         n += 1
         if high - low <= accuracy or n == max_sweeps:
@@ -75,7 +76,7 @@ def _follow(
     for s in range(len(u)):
         after[s] = best[s] + 1
     for _ in range(policy_sweeps):
-        low, high, next_min, next_max = sweep(best, after, ptr, succ, prob, moved, reward, u, u_max, u_min, q, other)
+        low, high, next_min, next_max = sweep(best, after, ptr, succ, prob, moved, reward, u, u, u_max, u_min, q, other)
         u_min, u_max = next_min, next_max
         _copy(other, u)
         if high - low <= 0.5 * accuracy:
@@ -125,13 +126,15 @@ def extended_value_iteration(
     start: np.ndarray | None = None,
     policy_sweeps: int = 0,
     max_sweeps: int = 10**5,
+    threads: int = 1,
 ) -> Plan:
     """Plan optimistically in ``models``; each sweep costs O(stored successors).
 
     ``coin``: one number in [0, 1) per state to break ties between actions within 1e-12 (1 + max|u|) of the best
     (None: the first). ``start``: a vector u to start from instead of 0. ``policy_sweeps``: up to so many cheap sweeps
     along the last policy between full ones (modified policy iteration); only full ones are counted and certify. The
-    cap on sweeps is an outcome: ``converged=False`` with the span reached.
+    cap on sweeps is an outcome: ``converged=False`` with the span reached. ``threads``: share each sweep among so
+    many (the numbers stay the same); it then makes no cheap sweeps, and laws must have all their mass placed.
     """
     S = len(pair_ptr) - 1
     pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
@@ -147,7 +150,10 @@ def extended_value_iteration(
             u[:] = other - other.min()
         cap = min(at_once, max_sweeps - n_sweeps)
         cheap = policy_sweeps if n_sweeps < PATIENCE else 0
-        n, low, high = iterate(pair_ptr, *rows, moved, models.r_upper, *fixed, accuracy, cap, cheap, u, other, q)
+        if threads > 1 and not len(models.spare):
+            n, low, high = iterate_shared(pair_ptr, rows, moved, models.r_upper, accuracy, cap, threads, u, other, q)
+        else:
+            n, low, high = iterate(pair_ptr, *rows, moved, models.r_upper, *fixed, accuracy, cap, cheap, u, other, q)
         n_sweeps += n
     policy = np.empty(S, np.int64)
     tolerance = 1e-12 * (1 + np.abs(u).max())

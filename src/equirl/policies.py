@@ -112,17 +112,17 @@ def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[sparse.csr_array, np.nda
 def policy_weights(pairs: Pairs, policy: Any) -> np.ndarray:
     """(M,) the probability with which a policy plays each pair, given that its state is reached.
 
-    A policy is (S,) integers, the action of each state, or (M,) probabilities that sum to 1 in each state.
+    A policy is (S,) action ids or names, one for each state, or (M,) probabilities that sum to 1 in each state.
     """
-    policy = np.asarray(policy)
-    S, M = pairs.n_states, pairs.n_pairs
+    policy, S, M = np.asarray(policy), pairs.n_states, pairs.n_pairs
+    if policy.shape == (S,) and policy.dtype.kind == "U":
+        policy = np.array([pairs.action_number(name) for name in policy.tolist()])
     if policy.shape == (S,) and np.issubdtype(policy.dtype, np.integer):
         played = pairs.action == policy[pairs.state]
         missing = np.flatnonzero(np.bincount(pairs.state, weights=played, minlength=S) == 0)
         if len(missing):
             s = int(missing[0])
-            allowed = ", ".join(map(str, pairs.action[pairs.ptr[s] : pairs.ptr[s + 1]]))
-            raise ValueError(f"the policy plays action {policy[s]} in state {s}, which allows: {allowed}")
+            raise ValueError(f"the policy plays action {policy[s]} in state {s}, which allows: {pairs.allowed(s)}")
         return played.astype(float)
     if policy.shape == (M,) and np.issubdtype(policy.dtype, np.floating):
         bad = np.flatnonzero(~((policy >= 0) & np.isfinite(policy)))
@@ -134,7 +134,7 @@ def policy_weights(pairs: Pairs, policy: Any) -> np.ndarray:
             raise ValueError(f"the policy's probabilities in state {int(off[0])} sum to {total[off[0]]:.10g}, not 1")
         return policy.astype(float)
     raise ValueError(
-        f"a policy is {S} integers (an action per state) or {M} floats (a probability per pair), "
+        f"a policy is {S} integers or names (an action per state) or {M} floats (a probability per pair), "
         f"not shape {policy.shape} of {policy.dtype}"
     )
 

@@ -7,6 +7,8 @@ from its own generator, so that learners can share the world's randomness step b
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +22,17 @@ from equirl.agents.stopping import rule_fires, spend
 from equirl.compiling import kernel
 from equirl.counts import record_successor
 from equirl.equivalence import equivalence_classes
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.partition import Partition
 from equirl.quality import misclustering_bias, misclustering_ratio
+from equirl.seeding import Seed, seed_sequence
 from equirl.solving import solve
 
 BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
 RULE_FIRED, NO_SLOT, PLAYED = 0, 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """What happened in a run, at checkpoints ``t``: cumulative reward and regret, episodes, classes."""
 
@@ -90,12 +93,13 @@ def walk(
                 high = middle
             else:
                 low = middle + 1
-        if not record_successor(k, np.int64(succ[low]), start, size, room, seen, count, used):
+        x: Any = np.int64(succ[low])  # the type that Counts.record gives: compiled once
+        if not record_successor(k, x, start, size, room, seen, count, used):
             return i, state, NO_SLOT
         visits[k] += 1
         spend(k, label[k], pair_left, class_left, grace)
         path[i] = k
-        state = succ[low]
+        state = x
     return len(draw), state, PLAYED
 
 
@@ -158,12 +162,12 @@ def simulate(
     mdp: TabularMDP,
     agent: str | Agent,
     horizon: int,
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     *,
     checkpoints: int | str | np.ndarray = 200,
     measure_clustering: bool = False,
     callback: Callable[[Agent], None] | None = None,
-    world_seed: int | np.random.SeedSequence | None = None,
+    world_seed: Seed | None = None,
     gain: float | None = None,
     **settings: Any,
 ) -> Trace:
@@ -180,17 +184,21 @@ def simulate(
     (1000, 200)
     """
     marks = checkpoint_times(checkpoints, horizon)
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    world_root, agent_root = root.spawn(2)
+    check_mdp(mdp)
+    world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     if world_seed is not None:
-        world_root = (
-            world_seed if isinstance(world_seed, np.random.SeedSequence) else np.random.SeedSequence(world_seed)
-        )
+        world_root = seed_sequence("world_seed", world_seed)
     learner = _prepare(mdp, agent, agent_root, settings)
-    gain = solve(mdp).gain if gain is None else gain
+    gain = solve(mdp).gain if gain is None else _checked_gain(gain)
     recorder = _Recorder(mdp, learner, marks, measure_clustering)
     _play(World(mdp, world_root), learner, recorder, horizon, callback)
     return recorder.trace(gain)
+
+
+def _checked_gain(gain: float) -> float:
+    if not (isinstance(gain, numbers.Real) and math.isfinite(gain)):
+        raise ValueError(f"gain must be a finite number, not {gain!r}")
+    return float(gain)
 
 
 def _prepare(mdp: TabularMDP, agent: str | Agent, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Agent:

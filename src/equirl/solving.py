@@ -25,7 +25,7 @@ from scipy.sparse import csgraph
 
 from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components, reachable
 from equirl.hitting import diameter
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
 from equirl.policies import (
     IllConditioned,
@@ -90,6 +90,7 @@ def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_swe
     >>> round(answer.gain, 6), round(answer.span, 6)
     (1.0, 1.0)
     """
+    check_mdp(mdp)
     if method not in METHODS:
         raise ValueError(unknown_name("method", method, METHODS))
     if not 0 < accuracy < math.inf:

@@ -12,16 +12,18 @@ from equirl.agents.baselines import FixedLearner
 from equirl.agents.beliefs import Knowledge
 from equirl.agents.optimistic import OptimisticLearner
 from equirl.agents.settings import Settings
+from equirl.building import check_entries
 from equirl.mdp import TabularMDP
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs
 from equirl.partition import Partition
 from equirl.pooling import tie_groups
+from equirl.seeding import Seed, seed_sequence
 from equirl.similarity import Profiles
 
 Agent = OptimisticLearner | FixedLearner
 
-_PLANNING = ("delta", "action_ties", "effort", "warm_start", "max_sweeps")
+_PLANNING = ("delta", "action_ties", "effort", "warm_start", "max_sweeps", "threads")
 _CLUSTERING = ("balance", "ties", "merge_rule", "priority", "stopping")
 
 
@@ -77,6 +79,7 @@ def make_settings(name: str, **settings: Any) -> Settings | None:
     'either'
     """
     recipe = _recipe(name)
+    settings = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
     for key in settings:
         if key not in recipe.keys:
             if not recipe.keys:
@@ -91,7 +94,7 @@ def make_agent(
     name: str,
     n_states: int,
     n_actions: int | Sequence[int],
-    seed: int | np.random.SeedSequence = 0,
+    seed: Seed = 0,
     *,
     classes: Partition | Sequence[int] | None = None,
     profiles: Profiles | None = None,
@@ -102,8 +105,8 @@ def make_agent(
     """A learner to drive step by step with ``act`` and ``observe``, or to hand to ``simulate``.
 
     ``n_actions``: an integer, or one per state. ``classes``, ``profiles`` (``equirl.profiles(mdp)``) and
-    ``mean_rewards`` (one per pair) where the learner is told them. ``reward_range``: the scale of the rewards that
-    ``observe`` will be given.
+    ``mean_rewards`` (one per pair) where the learner is told them. ``reward_range``: the least and the largest reward
+    that ``observe`` may be given; ``mean_rewards`` are on the same scale.
 
     >>> agent = make_agent("ucrl2-l", n_states=3, n_actions=2, seed=0)
     >>> action = agent.act(0)
@@ -116,15 +119,23 @@ def make_agent(
     pairs = Pairs.uniform(n_states, n_actions)
     if classes is not None and not isinstance(classes, Partition):
         classes = Partition.from_labels(np.asarray(classes))
-    means = None if mean_rewards is None else np.asarray(mean_rewards, dtype=float)
-    low, high = reward_range
+    scale, shift = _reward_map(reward_range)
+    means = None if mean_rewards is None else (np.asarray(mean_rewards, dtype=float) - shift) / scale
+    return _build(name, pairs, Knowledge(classes, profiles, None, means), seed, settings, (scale, shift))
+
+
+def _reward_map(reward_range: tuple[float, float]) -> tuple[float, float]:
+    """(scale, shift) that take [0, 1] to the range."""
+    try:
+        low, high = map(float, reward_range)
+    except (TypeError, ValueError):
+        low = high = np.nan
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(f"reward_range must be (low, high) with low < high, not {reward_range!r}")
-    told = Knowledge(classes, profiles, None, means)
-    return _build(name, pairs, told, seed, settings, (float(high - low), float(low)))
+        raise ValueError(f"reward_range must be (low, high), two finite numbers with low < high, not {reward_range!r}")
+    return high - low, low
 
 
-def agent_for(mdp: TabularMDP, name: str, seed: int | np.random.SeedSequence = 0, **settings: Any) -> Agent:
+def agent_for(mdp: TabularMDP, name: str, seed: Seed = 0, **settings: Any) -> Agent:
     """A learner for ``mdp`` that is told what it is entitled to: classes, profiles or means of the MDP itself."""
     from equirl.equivalence import equivalence_classes, profiles
     from equirl.solving import solve
@@ -132,7 +143,7 @@ def agent_for(mdp: TabularMDP, name: str, seed: int | np.random.SeedSequence = 0
     _recipe(name)
     if name == "optimal":
         make_settings(name, **settings)
-        return FixedLearner(name, mdp.pairs, _seed(seed), solve(mdp).policy_pair)
+        return FixedLearner(name, mdp.pairs, seed_sequence("seed", seed), solve(mdp).policy_pair)
     chosen = make_settings(name, **settings)
     structure = chosen.structure if chosen else "none"
     told = Knowledge(
@@ -148,20 +159,23 @@ def _build(
     name: str,
     pairs: Pairs,
     told: Knowledge,
-    seed: int | np.random.SeedSequence,
+    seed: Seed,
     settings: dict[str, Any],
     reward_map: tuple[float, float],
 ) -> Agent:
     chosen = make_settings(name, **settings)
     if chosen is None:
-        return FixedLearner(name, pairs, _seed(seed))
-    _check_told(name, chosen, told, pairs)
+        if any(part is not None for part in told):
+            raise ValueError(f"{name!r} makes no use of classes, profiles or mean_rewards; leave them out")
+        return FixedLearner(name, pairs, seed_sequence("seed", seed), reward_map=reward_map)
+    check_told(name, chosen, told, pairs)
     if told.profiles is not None and told.classes is not None:
         told = told._replace(tie=tie_groups(told.profiles, told.classes.label))
-    return OptimisticLearner(name, pairs, chosen, told, _seed(seed), reward_map)
+    return OptimisticLearner(name, pairs, chosen, told, seed_sequence("seed", seed), reward_map)
 
 
-def _check_told(name: str, settings: Settings, told: Knowledge, pairs: Pairs) -> None:
+def check_told(name: str, settings: Settings, told: Knowledge, pairs: Pairs) -> None:
+    """An error where a learner is told too little, too much, or something of another problem."""
     wanted = {
         "classes": settings.structure in ("profiles", "classes"),
         "profiles": settings.structure == "profiles",
@@ -175,22 +189,29 @@ def _check_told(name: str, settings: Settings, told: Knowledge, pairs: Pairs) ->
             raise ValueError(f"{name!r} with these settings makes no use of {what}; leave it out")
     if told.classes is not None and len(told.classes.label) != pairs.n_pairs:
         raise ValueError(f"the classes label {len(told.classes.label)} pairs, the problem has {pairs.n_pairs}")
-    if told.profiles is not None and len(told.profiles.ptr) != pairs.n_pairs + 1:
-        raise ValueError(f"the profiles describe {len(told.profiles.ptr) - 1} pairs, the problem has {pairs.n_pairs}")
+    if told.profiles is not None:
+        _check_profiles(told.profiles, pairs)
     if told.mean_rewards is not None:
         means = told.mean_rewards
         if means.shape != (pairs.n_pairs,):
             raise ValueError(f"mean_rewards has shape {means.shape}, not ({pairs.n_pairs},)")
         bad = np.flatnonzero(~((means >= 0) & (means <= 1)))
         if len(bad):
-            raise ValueError(f"the mean reward of ({pairs.describe(int(bad[0]))}) is {means[bad[0]]}, outside [0, 1]")
+            raise ValueError(f"the mean reward of ({pairs.describe(int(bad[0]))}) is NaN or outside reward_range")
+
+
+def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
+    if not isinstance(profiles, Profiles):
+        raise TypeError(f"profiles must be what equirl.profiles(mdp) returns, not {profiles!r}")
+    ptr, succ, prob = profiles
+    if len(ptr) != pairs.n_pairs + 1:
+        raise ValueError(f"the profiles describe {len(ptr) - 1} pairs, the problem has {pairs.n_pairs}")
+    if ptr[0] != 0 or not ptr[-1] == len(succ) == len(prob) or (np.diff(ptr) < 1).any():
+        raise ValueError("the profiles are not whole: ptr must rise from 0 to the number of states they list")
+    check_entries(pairs, np.repeat(np.arange(pairs.n_pairs), np.diff(ptr)), succ, prob)
 
 
 def _recipe(name: str) -> Recipe:
-    if name not in AGENTS:
+    if not isinstance(name, str) or name not in AGENTS:
         raise ValueError(unknown_name("learner", name, AGENTS))
     return AGENTS[name]
-
-
-def _seed(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
-    return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)

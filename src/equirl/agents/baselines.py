@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from equirl.agents.rewards import unit_reward
 from equirl.agents.stopping import UNLIMITED, Budget
 from equirl.counts import Counts
 from equirl.pairs import Pairs
@@ -17,8 +18,15 @@ class FixedLearner:
 
     settings = None
 
-    def __init__(self, name: str, pairs: Pairs, seed: np.random.SeedSequence, policy: np.ndarray | None = None) -> None:
-        self.name, self.pairs, self.policy = name, pairs, policy
+    def __init__(
+        self,
+        name: str,
+        pairs: Pairs,
+        seed: np.random.SeedSequence,
+        policy: np.ndarray | None = None,
+        reward_map: tuple[float, float] = (1.0, 0.0),
+    ) -> None:
+        self.name, self.pairs, self.policy, self.reward_map = name, pairs, policy, reward_map
         self.coins = np.random.default_rng(seed.spawn(1)[0])
         self.counts = Counts(pairs.n_pairs)
         self.t = 1
@@ -36,8 +44,9 @@ class FixedLearner:
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
     ) -> None:
-        """Count one step; nothing else is learned."""
-        self.counts.record(self.pairs.index(state, action), float(reward), self.pairs.state_number(next_state))
+        """Count one step; nothing else is learned, and nothing changes where the input is wrong."""
+        pair, successor = self.pairs.index(state, action), self.pairs.state_number(next_state)
+        self.counts.record(pair, unit_reward(reward, self.reward_map, self.pairs, pair), successor)
         self.t += 1
 
     def rules(self) -> tuple[np.ndarray, np.ndarray, Budget]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import copy
 import math
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from equirl.agents.beliefs import Grouping, Knowledge, estimate_models, form_groups
+from equirl.agents.rewards import unit_reward
 from equirl.agents.settings import Settings
 from equirl.agents.stopping import Budget, make_budget, rule_fires, spend
 from equirl.confidence import ConfidenceSet
@@ -94,7 +95,7 @@ class OptimisticLearner:
         cheap = POLICY_SWEEPS if settings.warm_start else 0
         plan = extended_value_iteration(
             self.pairs.ptr, models, 1 / math.sqrt(self.t), coin=coin, start=warm, policy_sweeps=cheap,
-            max_sweeps=settings.max_sweeps,
+            max_sweeps=settings.max_sweeps, threads=settings.threads,
         )  # fmt: skip
         self.n_unconverged += not plan.converged
 
@@ -116,26 +117,13 @@ class OptimisticLearner:
         """
         pair = self.pairs.index(state, action)
         successor = self.pairs.state_number(next_state)
-        value = self._reward_in_unit(reward, pair)
+        value = unit_reward(reward, self.reward_map, self.pairs, pair)
         if self.pending is not None:
             raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
         if terminated:
             self.pending = pair, value
         else:
             self._learn(pair, value, successor)
-
-    def _reward_in_unit(self, reward: Any, pair: int) -> float:
-        scale, shift = self.reward_map
-        try:
-            value = (float(reward) - shift) / scale
-        except (TypeError, ValueError):
-            raise TypeError(f"the reward of ({self.pairs.describe(pair)}) is {reward!r}, not a number") from None
-        if not -1e-12 <= value <= 1 + 1e-12:  # NaN fails too
-            raise ValueError(
-                f"the reward of ({self.pairs.describe(pair)}) is {reward!r}, outside [{shift:g}, {shift + scale:g}]; "
-                "give make_agent(..., reward_range=(low, high)) for rewards on another scale"
-            )
-        return min(max(value, 0.0), 1.0)
 
     def _learn(self, pair: int, reward: float, successor: int) -> None:
         self.counts.record(pair, reward, successor)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.agents import AGENTS, Agent
+from equirl.agents import AGENTS, Agent, check_told
 from equirl.agents.baselines import FixedLearner
 from equirl.agents.beliefs import Grouping, Knowledge, estimate_models
 from equirl.agents.optimistic import Episode, OptimisticLearner
@@ -33,7 +33,7 @@ def save_agent(agent: Agent, path: str | os.PathLike[str]) -> None:
     }  # fmt: skip
     meta: dict[str, Any] = {
         "name": agent.name, "t": agent.t, "n_unconverged": agent.n_unconverged,
-        "state_names": pairs.state_names, "action_names": pairs.action_names,
+        "state_names": pairs.state_names, "action_names": pairs.action_names, "reward_map": agent.reward_map,
     }  # fmt: skip
     if isinstance(agent, FixedLearner):
         meta["coins"] = agent.coins.bit_generator.state
@@ -56,7 +56,7 @@ def load_agent(path: str | os.PathLike[str]) -> Agent:
 def _add_optimistic(agent: OptimisticLearner, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
     told = agent.told
     meta |= {
-        "settings": agent.settings.as_dict(), "reward_map": agent.reward_map, "pending": agent.pending,
+        "settings": agent.settings.as_dict(), "pending": agent.pending,
         "tie_rng": agent.tie_rng.bit_generator.state, "priority_rng": agent.priority_rng.bit_generator.state,
     }  # fmt: skip
     if told.classes is not None:
@@ -82,12 +82,14 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Agent:
     pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
     if meta["name"] not in AGENTS:
         raise ValueError(f"unknown learner {meta['name']!r}")
+    _check_arrays(arrays, pairs, meta["episode"]["n_classes"] if "episode" in meta else 0)
     unused = np.random.SeedSequence(0)
     agent: Agent
     if "settings" in meta:
         agent = _restore_optimistic(arrays, meta, pairs, unused)
     else:
-        agent = FixedLearner(meta["name"], pairs, unused, arrays.get("policy"))
+        scale, shift = meta["reward_map"]
+        agent = FixedLearner(meta["name"], pairs, unused, arrays.get("policy"), (scale, shift))
         agent.coins.bit_generator.state = meta["coins"]
     agent.counts = Counts.restore(_snapshot("now", arrays))
     agent.t, agent.n_unconverged = meta["t"], meta["n_unconverged"]
@@ -100,20 +102,17 @@ def _restore_optimistic(
 ) -> OptimisticLearner:
     profiles = Profiles(*(arrays[f"profile_{f}"] for f in Profiles._fields)) if "profile_ptr" in arrays else None
     classes = Partition.from_labels(arrays["classes"]) if "classes" in arrays else None
-    told = Knowledge(
-        classes,
-        profiles,
-        tie_groups(profiles, classes.label) if profiles is not None and classes is not None else None,
-        arrays.get("mean_rewards"),
-    )
+    settings, told = Settings(**meta["settings"]), Knowledge(classes, profiles, None, arrays.get("mean_rewards"))
+    check_told(meta["name"], settings, told, pairs)
+    if profiles is not None and classes is not None:
+        told = told._replace(tie=tie_groups(profiles, classes.label))
     scale, shift = meta["reward_map"]
-    settings = Settings(**meta["settings"])
     agent = OptimisticLearner(meta["name"], pairs, settings, told, unused, (scale, shift))
     agent.tie_rng.bit_generator.state = meta["tie_rng"]
     agent.priority_rng.bit_generator.state = meta["priority_rng"]
     if meta["pending"] is not None:
         pair, reward = meta["pending"]
-        agent.pending = pair, reward
+        agent.pending = range(pairs.n_pairs)[pair], reward
     if "episode" in meta:
         told_then, seen = meta["episode"], _snapshot("then", arrays)
         groups = Grouping(arrays["label"], told_then["n_classes"])
@@ -133,3 +132,33 @@ def _prefixed(prefix: str, values: Any) -> dict[str, np.ndarray]:
 
 def _snapshot(prefix: str, arrays: dict[str, np.ndarray]) -> Snapshot:
     return Snapshot(*(arrays[f"{prefix}_{name}"] for name in Snapshot._fields))
+
+
+def _check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, n_classes: int) -> None:
+    """Refuse arrays that do not fit together: compiled loops trust what they are given."""
+    S, M = pairs.n_states, pairs.n_pairs
+    _check_range(arrays, "policy", S, np.int64, pairs.ptr[:-1], pairs.ptr[1:] - 1)
+    _check_range(arrays, "bias", S, np.float64, 0, np.inf)
+    _check_range(arrays, "label", M, np.int64, 0, n_classes - 1)
+    for name, length in (("pair_left", M), ("class_left", n_classes), ("grace", 2)):
+        _check_range(arrays, f"budget_{name}", length, np.int64, -np.inf, np.inf)
+    for when in ("now", "then"):
+        if f"{when}_ptr" not in arrays:
+            continue
+        _check_range(arrays, f"{when}_visits", M, np.int64, 0, np.inf)
+        _check_range(arrays, f"{when}_r_sum", M, np.float64, 0, np.inf)
+        _check_range(arrays, f"{when}_ptr", M + 1, np.int64, 0, np.inf)
+        seen = _snapshot(when, arrays)
+        _check_range(arrays, f"{when}_succ", seen.ptr[-1], np.int32, 0, S - 1)
+        _check_range(arrays, f"{when}_count", seen.ptr[-1], np.int64, 1, np.inf)
+        total = np.concatenate([[0], np.cumsum(seen.count)])
+        if seen.ptr[0] != 0 or (np.diff(seen.ptr) < 0).any() or (np.diff(total[seen.ptr]) != seen.visits).any():
+            raise ValueError(f"the visits and counts of successors disagree ({when})")
+
+
+def _check_range(arrays: dict[str, np.ndarray], name: str, length: int, dtype: Any, low: Any, high: Any) -> None:
+    if name not in arrays:
+        return
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != (length,) or not ((array >= low) & (array <= high)).all():
+        raise ValueError(f"{name} does not fit the states and actions of the learner")

@@ -41,6 +41,7 @@ class Settings:
     effort: float = math.inf  # look-ups of planning allowed per step; inf: plan whenever the doubling rule fires
     warm_start: bool = False
     max_sweeps: int = 10**5
+    threads: int = 1  # that share each sweep of planning; no bit of the result depends on it
 
     def __post_init__(self) -> None:
         for key, choices in CHOICES.items():
@@ -51,8 +52,10 @@ class Settings:
         _check_number("effort", self.effort, _real(self.effort) > 0, "positive (inf plans whenever the rule fires)")
         if not isinstance(self.warm_start, bool):
             raise TypeError(f"warm_start must be True or False, not {self.warm_start!r}")
-        if isinstance(self.max_sweeps, bool) or not isinstance(self.max_sweeps, int) or self.max_sweeps < 1:
-            raise ValueError(f"max_sweeps must be an integer, at least 1, not {self.max_sweeps!r}")
+        for key in ("max_sweeps", "threads"):
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{key} must be an integer, at least 1, not {value!r}")
 
     @property
     def clusters(self) -> bool:

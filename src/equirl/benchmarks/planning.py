@@ -58,7 +58,7 @@ def settled_sweep(mdp: TabularMDP, largest: float = 0.5) -> Sweep:
     u = extended_value_iteration(mdp.pairs.ptr, models, ACCURACY).bias
     rows, moved, ptr = working_rows(models), 0.5 * models.p_radius, mdp.pairs.ptr
     q, out, best = np.empty(mdp.n_pairs), np.empty(mdp.n_states), u.max()
-    return lambda: sweep(ptr[:-1], ptr[1:], *rows, moved, models.r_upper, u, best, 0.0, q, out)
+    return lambda: sweep(ptr[:-1], ptr[1:], *rows, moved, models.r_upper, u, u, best, 0.0, q, out)
 
 
 def _matrix(mdp: TabularMDP) -> Any:

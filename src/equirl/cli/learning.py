@@ -33,8 +33,10 @@ def agents() -> None:
 
 
 def run(
-    world: Annotated[str, typer.Argument(help="A world such as riverswim:n_states=25, or a saved file.")],
-    agent: Annotated[str, typer.Argument(help="A learner; several separated by commas are compared.")],
+    world: Annotated[
+        str, typer.Argument(metavar="WORLD", help="A world such as riverswim:n_states=25, or a saved file.")
+    ],
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="A learner; several separated by commas are compared.")],
     horizon: Annotated[int, typer.Option(help="Steps per run.")] = 200_000,
     runs: Annotated[int, typer.Option(help="Independent runs.", min=1)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the first run; the others follow.", min=0)] = 0,
@@ -45,24 +47,29 @@ def run(
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
 ) -> None:
     """Play a learner in a world and report its regret."""
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from equirl.envs import load_world
     from equirl.experiments.many import simulate_many
+    from equirl.files import check_place
 
     if plot is not None:
         from equirl.plots.canvas import check_format
 
         check_format(plot)
+    for file in filter(None, (plot, csv)):
+        check_place(file)
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, transient=True) as progress:
-        task = progress.add_task("runs", total=None)
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("runs", total=runs * len(learners))
         table = simulate_many(
             mdp, learners, horizon, range(seed, seed + runs), jobs=jobs, common_random_numbers=common_random_numbers,
-            on_run=lambda done, total: progress.update(task, completed=done, total=total),
+            on_run=lambda done, _: progress.update(task, completed=done),
         )  # fmt: skip
     _show(table, mdp.name or world, horizon)
     if csv is not None:

@@ -84,7 +84,7 @@ def make(name: str, **params: Any) -> TabularMDP:
 
 def find_world(name: str) -> World:
     """The row of a world; a wrong name is answered with the nearest right one."""
-    if name not in WORLDS:
+    if not isinstance(name, str) or name not in WORLDS:
         raise ValueError(unknown_name("world", name, WORLDS))
     return WORLDS[name]
 

@@ -139,6 +139,8 @@ def _read_map(text: str | Sequence[str]) -> np.ndarray:
     if isinstance(text, str):
         text = text.strip().replace("/", "\n").split("\n")
     rows = [row.strip() for row in text]
+    if not any(rows):
+        raise ValueError("the map is empty; it needs at least a start S and a goal G")
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]) or not row:
             raise ValueError(f"row {number} of the map has {len(row)} cells, row 0 has {len(rows[0])}")

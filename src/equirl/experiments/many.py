@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,9 @@ from equirl.agents import make_settings
 from equirl.experiments.engines import LocalEngine
 from equirl.files import write_aside
 from equirl.mdp import TabularMDP
+from equirl.naming import unknown_name
+from equirl.pairs import positive_int
+from equirl.seeding import seed_number
 from equirl.simulation import checkpoint_times, simulate
 from equirl.solving import solve
 
@@ -23,13 +28,15 @@ Learners = Sequence[str | tuple[str, Mapping[str, Any]]] | Mapping[str, str | tu
 CURVES = ("regret", "pseudo_regret", "reward", "n_classes")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TidyTable:
     """Columns of equal length, a row per learner, seed and checkpoint. ``pandas.DataFrame(table.columns)`` takes it."""
 
     columns: dict[str, np.ndarray]
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.columns:
+            raise KeyError(unknown_name("column", name, self.columns))
         return self.columns[name]
 
     def __len__(self) -> int:
@@ -92,53 +99,73 @@ def simulate_many(
     >>> len(table), sorted(table.final())
     (1200, ['random', 'ucrl2-l'])
     """
-    named = _named(learners)
-    seeds = [int(seed) for seed in seeds]
-    if not seeds:
-        raise ValueError("seeds is empty; give at least one")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise ValueError(f"jobs must be an integer, at least 1, not {jobs!r}")
+    named, seeds, jobs = _named(learners), _checked_seeds(seeds), positive_int("jobs", jobs)
     times = checkpoint_times(checkpoints, horizon)
     gain = solve(mdp).gain
     tasks = [(label, name, settings, seed) for label, (name, settings) in named.items() for seed in seeds]
-    done: dict[int, dict[str, np.ndarray]] = {}
-    jobs = min(jobs, len(tasks))
+    calls = [
+        (mdp, name, settings, horizon, seed, times, gain, seed if common_random_numbers else None)
+        for _, name, settings, seed in tasks
+    ]
+    jobs = min(jobs, len(calls))
     if jobs > 1:  # compiled once here, found in the cache by the workers
         for name, settings in named.values():
             simulate(mdp, name, 1, gain=gain, **settings)
-    with LocalEngine(jobs).open() as executor:
-        futures = {}
-        for place, (_, name, settings, seed) in enumerate(tasks):
-            world_seed = seed if common_random_numbers else None
-            futures[executor.submit(_run, mdp, name, settings, horizon, seed, times, gain, world_seed)] = place
-        for future in as_completed(futures):
-            done[futures[future]] = future.result()
+    done: dict[int, dict[str, np.ndarray]] = {}
+    with closing(_computed(calls, jobs)) as results:
+        for place, result in results:
+            done[place] = result
             if on_run is not None:
                 on_run(len(done), len(tasks))
     return _assemble(tasks, [done[place] for place in range(len(tasks))], times)
 
 
+def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, dict[str, np.ndarray]], None, None]:
+    """The place and result of each call, as they come."""
+    if jobs == 1:
+        yield from ((place, _run(*call)) for place, call in enumerate(calls))
+        return
+    with LocalEngine(jobs).open() as executor:
+        futures = {executor.submit(_run, *call): place for place, call in enumerate(calls)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _checked_seeds(seeds: Iterable[int]) -> list[int]:
+    if not isinstance(seeds, Iterable):
+        raise TypeError(f"seeds must be a list or range of integers, not {seeds!r}; for the first n, range(n)")
+    checked = [seed_number("a seed", seed) for seed in seeds]
+    if not checked:
+        raise ValueError("seeds is empty; give at least one")
+    if len(set(checked)) < len(checked):
+        raise ValueError(f"seed {Counter(checked).most_common(1)[0][0]} is listed twice: its runs would be the same")
+    return checked
+
+
 def _named(learners: Learners) -> dict[str, tuple[str, dict[str, Any]]]:
-    if isinstance(learners, str):
+    if isinstance(learners, str) or not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list; for one, write [{learners!r}]")
     by_label = isinstance(learners, Mapping)
-    listed = list(learners.items()) if by_label else [(_label(entry), entry) for entry in learners]  # type: ignore
+    listed = list(learners.items()) if by_label else [(None, entry) for entry in learners]  # type: ignore
     if not listed:
         raise ValueError("learners is empty; give at least one")
     named: dict[str, tuple[str, dict[str, Any]]] = {}
-    for label, entry in listed:
-        name, settings = (entry, {}) if isinstance(entry, str) else (entry[0], dict(entry[1]))
+    for given, entry in listed:
+        name, settings = (entry, {}) if isinstance(entry, str) else _name_and_settings(entry)
         make_settings(name, **settings)
+        label = given or name + "".join(f" {key}={value}" for key, value in settings.items())
         if label in named:
             raise ValueError(f"learner {label!r} is listed twice; give {{label: ...}} to tell them apart")
         named[label] = name, settings
     return named
 
 
-def _label(entry: str | tuple[str, Mapping[str, Any]]) -> str:
-    if isinstance(entry, str):
-        return entry
-    return entry[0] + "".join(f" {key}={value}" for key, value in entry[1].items())
+def _name_and_settings(entry: Any) -> tuple[str, dict[str, Any]]:
+    try:
+        name, settings = entry
+        return name, dict(settings)
+    except (TypeError, ValueError):
+        raise TypeError(f"a learner to compare is its name or (name, settings), not {entry!r}") from None
 
 
 def _run(

@@ -46,7 +46,7 @@ def marked_cells(mdp: TabularMDP) -> dict[str, np.ndarray]:
 
 
 def policy_text(mdp: TabularMDP, policy: Any) -> str:
-    """A policy as text: arrows on the map where there is one, otherwise an arrow or action number per state.
+    """A policy as text: arrows on the map where there is one, otherwise an arrow, name or number per state.
 
     >>> laws, means = [[[0, 1], [1, 0]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]
     >>> mdp = TabularMDP.from_arrays(laws, means, action_names=["right", "left"])
@@ -56,7 +56,8 @@ def policy_text(mdp: TabularMDP, policy: Any) -> str:
     signs = action_signs(mdp, policy)
     width = max(map(len, signs))
     if mdp.picture is None:
-        return _wrapped(signs, width)
+        arrows = all(sign in GLYPHS.values() for sign in signs)
+        return _wrapped(signs, width) if arrows or mdp.pairs.action_names is None else _listed(mdp, policy)
     cells = [["█" * width if c == "#" else c.center(width) for c in row] for row in mdp.picture.rows]
     for sign, (i, j) in zip(signs, mdp.picture.cell.tolist(), strict=True):
         if mdp.picture.rows[i][j] not in "#G":  # every action is the same in a goal and in a wall
@@ -71,8 +72,15 @@ def action_signs(mdp: TabularMDP, policy: Any) -> list[str]:
     return [GLYPHS[step] if step is not None else str(a) for step, a in zip(steps, played, strict=True)]
 
 
+def _listed(mdp: TabularMDP, policy: Any) -> str:
+    states, actions = mdp.pairs.state_names or range(mdp.n_states), mdp.pairs.action_names
+    assert actions is not None
+    played = mdp.pairs.action[played_pairs(mdp, policy)]
+    return "\n".join(f"{state}: {actions[a]}" for state, a in zip(states, played, strict=True))
+
+
 def _wrapped(signs: Sequence[str], width: int) -> str:
-    gap = " " if width > 1 else ""
+    gap = "" if set(signs) <= set(GLYPHS.values()) else " "
     per_line = max(1, LINE // (width + len(gap)))
     lines = [signs[k : k + per_line] for k in range(0, len(signs), per_line)]
     return "\n".join(gap.join(sign.rjust(width) for sign in line) for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from equirl.experiments.many import CURVES, TidyTable
 from equirl.experiments.summary import Curve, Group
+from equirl.naming import unknown_name
 from equirl.plots.canvas import check_format, save_figure
 from equirl.plots.curves import plot_curves
 from equirl.simulation import Trace
@@ -18,8 +20,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+CLUSTERING = ("misclustering_ratio", "misclustering_bias")
+
+
+def _check_measure(measure: str, known: Iterable[str]) -> None:
+    if measure not in known:
+        raise ValueError(unknown_name("measure", measure, known))
+
+
 def draw_comparison(table: TidyTable, measure: str = "regret", title: str = "") -> Figure:
     """Mean curves of the learners of a table with the 95 % confidence interval of the mean."""
+    _check_measure(measure, CURVES)
     t, seeds = np.unique(table["t"]), tuple(np.unique(table["seed"]).tolist())
     groups = []
     for label in dict.fromkeys(table["learner"].tolist()):
@@ -31,7 +42,11 @@ def draw_comparison(table: TidyTable, measure: str = "regret", title: str = "") 
 
 def draw_trace(trace: Trace, measure: str = "regret", title: str = "") -> Figure:
     """The curve of one run."""
-    curves = {name: Curve(trace.t, getattr(trace, name)[None].astype(float)) for name in CURVES}
+    measured = [name for name in (*CURVES, *CLUSTERING) if getattr(trace, name) is not None]
+    if measure in CLUSTERING and measure not in measured:
+        raise ValueError(f"the run did not measure {measure}; ask for it with simulate(..., measure_clustering=True)")
+    _check_measure(measure, measured)
+    curves = {name: Curve(trace.t, getattr(trace, name)[None].astype(float)) for name in measured}
     group = Group("", title, trace.agent_name, trace.agent_name, curves, (0,), trace.gain, False, {})
     return plot_curves([group], measure, title=title)
 
