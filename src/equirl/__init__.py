@@ -81,25 +81,46 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if TYPE_CHECKING:
-    from equirl.agents import AGENTS, agent_for, make_agent, make_settings
-    from equirl.agents.saving import load_agent
-    from equirl.chains import chain_kind
-    from equirl.clustering import approx_equivalence
-    from equirl.confidence import ConfidenceSet
-    from equirl.convert import from_quantecon, from_toolbox, to_quantecon, to_toolbox
-    from equirl.envs import WORLDS, load_world, make
-    from equirl.equivalence import equivalence_classes, separation
-    from equirl.experiments.many import simulate_many
-    from equirl.files import DamagedFile
-    from equirl.gym import TabularEnv, from_gymnasium
-    from equirl.hitting import diameter
-    from equirl.mdp import TabularMDP, rescale_rewards
-    from equirl.pairs import Pairs
-    from equirl.partition import Partition
-    from equirl.planning import Plan
-    from equirl.policies import IllConditioned, evaluate_policy, policy_gain, policy_kind, stationary_law
-    from equirl.quality import misclustering_bias, misclustering_ratio
-    from equirl.similarity import Profiles, profile_distance, profiles, similar
-    from equirl.simulation import Trace, simulate
-    from equirl.solving import NoConstantGain, solve
+if TYPE_CHECKING:  # "as" says to type checkers that the name is public
+    from equirl.agents import AGENTS as AGENTS
+    from equirl.agents import agent_for as agent_for
+    from equirl.agents import make_agent as make_agent
+    from equirl.agents import make_settings as make_settings
+    from equirl.agents.saving import load_agent as load_agent
+    from equirl.chains import chain_kind as chain_kind
+    from equirl.clustering import approx_equivalence as approx_equivalence
+    from equirl.confidence import ConfidenceSet as ConfidenceSet
+    from equirl.convert import from_quantecon as from_quantecon
+    from equirl.convert import from_toolbox as from_toolbox
+    from equirl.convert import to_quantecon as to_quantecon
+    from equirl.convert import to_toolbox as to_toolbox
+    from equirl.envs import WORLDS as WORLDS
+    from equirl.envs import load_world as load_world
+    from equirl.envs import make as make
+    from equirl.equivalence import equivalence_classes as equivalence_classes
+    from equirl.equivalence import separation as separation
+    from equirl.experiments.many import simulate_many as simulate_many
+    from equirl.files import DamagedFile as DamagedFile
+    from equirl.gym import TabularEnv as TabularEnv
+    from equirl.gym import from_gymnasium as from_gymnasium
+    from equirl.hitting import diameter as diameter
+    from equirl.mdp import TabularMDP as TabularMDP
+    from equirl.mdp import rescale_rewards as rescale_rewards
+    from equirl.pairs import Pairs as Pairs
+    from equirl.partition import Partition as Partition
+    from equirl.planning import Plan as Plan
+    from equirl.policies import IllConditioned as IllConditioned
+    from equirl.policies import evaluate_policy as evaluate_policy
+    from equirl.policies import policy_gain as policy_gain
+    from equirl.policies import policy_kind as policy_kind
+    from equirl.policies import stationary_law as stationary_law
+    from equirl.quality import misclustering_bias as misclustering_bias
+    from equirl.quality import misclustering_ratio as misclustering_ratio
+    from equirl.similarity import Profiles as Profiles
+    from equirl.similarity import profile_distance as profile_distance
+    from equirl.similarity import profiles as profiles
+    from equirl.similarity import similar as similar
+    from equirl.simulation import Trace as Trace
+    from equirl.simulation import simulate as simulate
+    from equirl.solving import NoConstantGain as NoConstantGain
+    from equirl.solving import solve as solve

@@ -34,7 +34,7 @@ class Pairs:
         _check(self)
 
     @classmethod
-    def uniform(cls, n_states: int, n_actions: int | Sequence[int]) -> Pairs:
+    def uniform(cls, n_states: int, n_actions: int | Sequence[int] | np.ndarray) -> Pairs:
         """Actions 0, 1, ... in each state: as many as ``n_actions`` says, for all states or one by one."""
         n_states = positive_int("n_states", n_states)
         per_state = np.asarray(n_actions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,7 +164,7 @@ def simulate(
     horizon: int,
     seed: Seed = 0,
     *,
-    checkpoints: int | str | np.ndarray = 200,
+    checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     measure_clustering: bool = False,
     callback: Callable[[Agent], None] | None = None,
     world_seed: Seed | None = None,
@@ -290,7 +290,7 @@ def _true_classes(mdp: TabularMDP, learner: Agent) -> Partition:
     return equivalence_classes(mdp, rewards=learner.settings.rewards == "per_class")
 
 
-def checkpoint_times(checkpoints: int | str | np.ndarray, horizon: int) -> np.ndarray:
+def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizon: int) -> np.ndarray:
     """Increasing times ending at the horizon: ``n`` evenly spaced, ``"log"`` (200, log-spaced), or as given."""
     if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)):
         raise TypeError(f"horizon must be an integer, not {horizon!r}")

@@ -47,6 +47,7 @@ __all__ = [
 METHODS = ("auto", "policy", "value")
 DAMPING = 0.8
 FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
+SWEEPS_AT_ONCE = 10**9  # successors touched per compiled call, so that Ctrl-C is heard
 ESCAPE_SWEEPS = 100  # of value iteration, away from a policy that cannot be evaluated
 FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
 GAIN_TIE = 1e-10  # gains this close are equal to policy iteration
@@ -223,8 +224,14 @@ def _factor_work(part: Block) -> float:
 def _value_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
     """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of ``max_sweeps`` some were ``done``."""
     best = np.zeros(len(u), np.int64)
-    n, low, high = relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, max_sweeps - done)
-    return _Answer(low, high, u.copy(), best, done + n, "value")
+    at_once = max(FIRST_SWEEPS, SWEEPS_AT_ONCE // len(part.succ))
+    while True:
+        cap = min(at_once, max_sweeps - done)
+        n, low, high = relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, cap)
+        done += n
+        if n < cap or done >= max_sweeps:
+            return _Answer(low, high, u.copy(), best, done, "value")
+        done -= 1  # the last sweep changed nothing: the next call makes it again
 
 
 def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:

@@ -93,12 +93,12 @@ def make_settings(name: str, **settings: Any) -> Settings | None:
 def make_agent(
     name: str,
     n_states: int,
-    n_actions: int | Sequence[int],
+    n_actions: int | Sequence[int] | np.ndarray,
     seed: Seed = 0,
     *,
-    classes: Partition | Sequence[int] | None = None,
+    classes: Partition | Sequence[int] | np.ndarray | None = None,
     profiles: Profiles | None = None,
-    mean_rewards: Sequence[float] | None = None,
+    mean_rewards: Sequence[float] | np.ndarray | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
     **settings: Any,
 ) -> Agent:

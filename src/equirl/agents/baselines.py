@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,9 @@ class FixedLearner:
     def copy(self) -> FixedLearner:
         """An independent twin in the same state."""
         return copy.deepcopy(self)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.__dict__.get('name')!r} learns nothing: it has no {name!r}")
 
     def __repr__(self) -> str:
         return f"<{self.name}: t={self.t}, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"

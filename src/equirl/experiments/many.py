@@ -85,7 +85,7 @@ def simulate_many(
     seeds: Iterable[int] = range(10),
     *,
     jobs: int = 1,
-    checkpoints: int | str | np.ndarray = 200,
+    checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     common_random_numbers: bool = False,
     on_run: Callable[[int, int], None] | None = None,
 ) -> TidyTable:
