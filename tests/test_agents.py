@@ -86,7 +86,7 @@ def test_a_damaged_file_is_not_a_learner(tmp_path):
         load_agent(tmp_path / "world.npz")
 
 
-def same_decisions(one, other, n_steps=4000):
+def assert_same_decisions(one, other, n_steps=4000):
     first, second = (simulate(WORLD, agent, n_steps, seed=7) for agent in (one, other))
     assert first.episode_starts.tolist() == second.episode_starts.tolist()
     np.testing.assert_array_equal(first.reward, second.reward)
@@ -95,24 +95,24 @@ def same_decisions(one, other, n_steps=4000):
 def test_known_singletons_make_c_ucrl_c_sigma_the_same_as_ucrl2_l():
     singletons = Partition.singletons(WORLD.n_pairs)
     told = {"classes": singletons, "profiles": profiles(WORLD)}
-    same_decisions(
+    assert_same_decisions(
         make_agent("c-ucrl-c-sigma", 6, 2, seed=1, stopping="pair", **told), make_agent("ucrl2-l", 6, 2, seed=1)
     )
 
 
 def test_known_singletons_make_c_ucrl_c_pooled_by_class_the_same_as_ucrl2_l():
     agent = make_agent("c-ucrl-c", 6, 2, seed=1, pooling="class", classes=Partition.singletons(12))
-    same_decisions(agent, make_agent("ucrl2-l", 6, 2, seed=1))
+    assert_same_decisions(agent, make_agent("ucrl2-l", 6, 2, seed=1))
 
 
 def test_known_singletons_make_balanced_c_ucrl_c_the_same_as_ucrl2_l_at_a_third_of_delta():
     agent = make_agent("c-ucrl-c", 6, 2, seed=1, classes=Partition.singletons(12))
-    same_decisions(agent, make_agent("ucrl2-l", 6, 2, seed=1, delta=0.05 / 3))
+    assert_same_decisions(agent, make_agent("ucrl2-l", 6, 2, seed=1, delta=0.05 / 3))
 
 
 def test_forced_singletons_make_c_ucrl_the_same_as_ucrl2_l_at_a_third_of_delta(monkeypatch):
     monkeypatch.setattr("equirl.agents.beliefs.merge_pairs", lambda visits, *_: (np.arange(len(visits)), 0))
-    same_decisions(make_agent("c-ucrl", 6, 2, seed=1), make_agent("ucrl2-l", 6, 2, seed=1, delta=0.05 / 3))
+    assert_same_decisions(make_agent("c-ucrl", 6, 2, seed=1), make_agent("ucrl2-l", 6, 2, seed=1, delta=0.05 / 3))
 
 
 def test_an_unknown_learner_is_answered_with_the_nearest():

@@ -154,7 +154,7 @@ REDUCED = [
 ]
 
 
-def same_decisions(mdp, seed, one, other):
+def assert_same_decisions(mdp, seed, one, other):
     runs = [simulate(mdp, agent, 2000, seed=seed) for agent in (one, other)]
     assert runs[0].episode_starts.tolist() == runs[1].episode_starts.tolist()
     np.testing.assert_array_equal(runs[0].agent.counts.snapshot().count, runs[1].agent.counts.snapshot().count)
@@ -172,10 +172,10 @@ def plain_agent(mdp, name, seed, **told):
 def test_known_singletons_reduce_to_ucrl2_l_in_any_world(mdp, seed):
     alone = Partition.singletons(mdp.n_pairs)
     blind = plain_agent(mdp, "ucrl2-l", seed)
-    same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c-sigma", seed, classes=alone, profiles=profiles(mdp)), blind)
-    same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone, pooling="class"), blind)
+    assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c-sigma", seed, classes=alone, profiles=profiles(mdp)), blind)
+    assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone, pooling="class"), blind)
     careful = plain_agent(mdp, "ucrl2-l", seed, delta=0.05 / 3)
-    same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone), careful)
+    assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone), careful)
 
 
 class Fixed:
