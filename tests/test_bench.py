@@ -47,8 +47,8 @@ def test_memory_is_the_peak_of_the_process_and_not_what_is_held_at_its_end():
 
 
 def test_every_memory_case_is_code_that_compiles():
-    for code in holding.memory_cases(SIZES["full"]).values():
-        compile(code, "case", "exec")
+    cases = holding.memory_cases(SIZES["full"])
+    assert all(compile(code, "case", "exec") for code in cases.values())
 
 
 def test_an_unknown_subject_is_answered_with_the_nearest_right_one():

@@ -159,6 +159,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
             return True
 
     wait_until(gone, 20)
+    assert gone()
 
 
 def test_ctrl_c_ends_with_a_line_that_says_how_to_go_on(tmp_path):

@@ -198,3 +198,15 @@ def test_many_runs_give_the_same_table_for_any_number_of_jobs():
 def test_a_bad_comparison_is_named(arguments, culprit):
     with pytest.raises((ValueError, TypeError), match=culprit):
         simulate_many(RIVER, **{"learners": ["ucrl2-l"], "horizon": 10, **arguments})
+
+
+def test_playing_at_random_is_the_same_step_by_step_where_the_table_must_grow():
+    world = make("random", n_states=12, n_actions=2, branching=9, seed=0)
+    long = simulate(world, "random", 3000, seed=1)
+    first, second = simulate(world, "random", 1000, seed=1), simulate(world, "random", 3000, seed=1, checkpoints=3)
+    np.testing.assert_array_equal(long.agent.counts.visits, second.agent.counts.visits)
+    assert first.reward[-1] == second.reward[0]
+    assert np.diff(long.agent.counts.snapshot().ptr).max() > 4
+    drawn = np.random.default_rng(np.random.SeedSequence(1).spawn(2)[1].spawn(1)[0])
+    drawn.random(3000)
+    assert long.agent.coins.random() == drawn.random()

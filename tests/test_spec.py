@@ -172,7 +172,9 @@ def plain_agent(mdp, name, seed, **told):
 def test_known_singletons_reduce_to_ucrl2_l_in_any_world(mdp, seed):
     alone = Partition.singletons(mdp.n_pairs)
     blind = plain_agent(mdp, "ucrl2-l", seed)
-    assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c-sigma", seed, classes=alone, profiles=profiles(mdp)), blind)
+    assert_same_decisions(
+        mdp, seed, plain_agent(mdp, "c-ucrl-c-sigma", seed, classes=alone, profiles=profiles(mdp)), blind
+    )
     assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone, pooling="class"), blind)
     careful = plain_agent(mdp, "ucrl2-l", seed, delta=0.05 / 3)
     assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone), careful)

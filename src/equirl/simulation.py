@@ -1,9 +1,4 @@
-"""Playing a learner in a known MDP: compiled episodes, planning in Python between them.
-
-Within an episode the policy is fixed and rewards decide nothing, so a walk through states comes first and the rewards
-of its pairs are drawn after. One uniform number per step moves the world and one more pays a random reward, each
-from its own generator, so that learners can share the world's randomness step by step.
-"""
+"""Playing a learner in a known MDP: compiled episodes (:mod:`equirl.walking`), planning in Python between them."""
 
 from __future__ import annotations
 
@@ -18,18 +13,13 @@ import numpy as np
 from equirl.agents import Agent, agent_for
 from equirl.agents.baselines import FixedLearner
 from equirl.agents.optimistic import OptimisticLearner
-from equirl.agents.stopping import rule_fires, spend
-from equirl.compiling import kernel
-from equirl.counts import record_successor
 from equirl.equivalence import equivalence_classes
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.partition import Partition
 from equirl.quality import misclustering_bias, misclustering_ratio
 from equirl.seeding import Seed, seed_sequence
 from equirl.solving import solve
-
-BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
-RULE_FIRED, NO_SLOT, PLAYED = 0, 1, 2
+from equirl.walking import BLOCK, NO_SLOT, World, tally, walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,97 +55,6 @@ class Trace:
             f"Trace({self.agent_name}: T={self.t[-1]}, regret={self.regret[-1]:.4g}, "
             f"reward={self.reward[-1]:.6g}, {self.n_episodes} episodes)"
         )
-
-
-@kernel
-def walk(
-    state: int, draw: np.ndarray, coin: np.ndarray, pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray,
-    cumulative: np.ndarray, policy: np.ndarray, label: np.ndarray, pair_left: np.ndarray, class_left: np.ndarray,
-    grace: np.ndarray, visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray,
-    count: np.ndarray, used: np.ndarray, path: np.ndarray,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Play at most ``len(draw)`` steps, until the stopping rule fires; returns steps played, state and why it ended.
-
-    Policy: a pair per state, or where ``coin`` has numbers, uniform among the state's pairs.
-    """
-    for i in range(len(draw)):
-        k = (
-            policy[state]
-            if len(coin) == 0
-            else pair_ptr[state] + int(coin[i] * (pair_ptr[state + 1] - pair_ptr[state]))
-        )
-        if rule_fires(k, label[k], pair_left, class_left, grace):
-            return i, state, RULE_FIRED
-        low, high = row_ptr[k], row_ptr[k + 1] - 1
-        while low < high:
-            middle = (low + high) >> 1
-            if draw[i] < cumulative[middle]:
-                high = middle
-            else:
-                low = middle + 1
-        x: Any = np.int64(succ[low])  # the type that Counts.record gives: compiled once
-        if not record_successor(k, x, start, size, room, seen, count, used):
-            return i, state, NO_SLOT
-        visits[k] += 1
-        spend(k, label[k], pair_left, class_left, grace)
-        path[i] = k
-        state = x
-    return len(draw), state, PLAYED
-
-
-@kernel
-def tally(
-    path: np.ndarray, paid: np.ndarray, r_mean: np.ndarray, r_sum: np.ndarray, t: int, marks: np.ndarray, mark: int,
-    total: np.ndarray, reward: np.ndarray, mean_reward: np.ndarray,
-) -> int:  # fmt: skip
-    """Add the rewards of a path to the pairs and, in order, to the totals; note the totals at each mark passed."""
-    for i in range(len(path)):
-        r_sum[path[i]] += paid[i]
-        total[0] += paid[i]
-        total[1] += r_mean[path[i]]
-        if t + i == marks[mark]:
-            reward[mark], mean_reward[mark] = total[0], total[1]
-            mark += 1
-    return mark
-
-
-class World:
-    """An MDP being played: its state and its generators, one for moves and one for rewards."""
-
-    def __init__(self, mdp: TabularMDP, seed: np.random.SeedSequence) -> None:
-        first, moves, pay = (np.random.default_rng(child) for child in seed.spawn(3))
-        self.mdp, self._moves, self._pay = mdp, moves, pay
-        row = np.repeat(np.arange(mdp.n_pairs), np.diff(mdp.rows.ptr))
-        before = np.concatenate([[0.0], np.cumsum(mdp.rows.prob)])
-        self.cumulative = before[1:] - before[mdp.rows.ptr[row]]
-        start = int(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"))
-        self.state = min(start, int(np.flatnonzero(mdp.initial)[-1]))
-        self._draw = np.empty(0)
-
-    def draws(self, limit: int) -> np.ndarray:
-        """The next uniform numbers for moves: at least one, at most ``limit``, not yet used up."""
-        if not len(self._draw):
-            self._draw = self._moves.random(BLOCK)
-        return self._draw[:limit]
-
-    def use(self, n: int) -> None:
-        """Mark n draws as used."""
-        self._draw = self._draw[n:]
-
-    def pay(self, path: np.ndarray) -> np.ndarray:
-        """Rewards of the pairs of a path, drawn from their laws."""
-        means = self.mdp.r_mean[path]
-        if self.mdp.reward_law == "deterministic":
-            return means
-        uniform = self._pay.random(len(path))
-        if self.mdp.reward_law == "bernoulli":
-            return (uniform < means).astype(float)
-        from scipy.special import betaincinv
-
-        k = self.mdp.concentration
-        inner = (means > 0) & (means < 1)
-        a, b = np.where(inner, means * k, 1.0), np.where(inner, (1 - means) * k, 1.0)
-        return np.where(inner, betaincinv(a, b, uniform), means)
 
 
 def simulate(
@@ -218,9 +117,9 @@ def _play(
     world: World, learner: Agent, recorder: _Recorder, horizon: int, callback: Callable[[Agent], None] | None
 ) -> None:
     mdp, last = world.mdp, learner.t + horizon - 1
-    path = np.empty(BLOCK, np.int64)
-    episode, no_coin = None, np.empty(0)
+    path, coins, episode = np.empty(BLOCK, np.int64), np.empty(0), None
     while learner.t <= last:
+        draw = world.draws(last - learner.t + 1)
         if isinstance(learner, OptimisticLearner):
             before, episode = episode, learner.ready(world.state)
             policy, label, budget = episode.plan.policy, episode.groups.label, episode.budget
@@ -228,14 +127,14 @@ def _play(
                 callback(learner)
         else:
             policy, label, budget = learner.rules()
-        draw = world.draws(last - learner.t + 1)
-        coin = (
-            learner.coins.random(len(draw)) if isinstance(learner, FixedLearner) and learner.policy is None else no_coin
-        )
+            if learner.policy is None and not len(coins):
+                coins = learner.coins.random(len(draw))
+            draw = draw[: len(coins)] if learner.policy is None else draw
         steps, world.state, why = walk(
-            world.state, draw, coin, mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, world.cumulative, policy,
+            world.state, draw, coins, mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, world.cumulative, policy,
             label, *budget, learner.counts.visits, *learner.counts.table, path,
         )  # fmt: skip
+        coins = coins[steps:]
         world.use(steps)
         recorder.add(learner.t, path[:steps], world.pay(path[:steps]))
         learner.t += steps

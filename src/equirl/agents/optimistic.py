@@ -170,9 +170,10 @@ class OptimisticLearner:
         Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
         seen = self.counts.snapshot()
-        groups = self.episode.groups if self.episode else form_groups(
-            self.settings, self.told, seen, self.pairs.n_states, None
-        )  # fmt: skip
+        if self.episode is not None:
+            groups = self.episode.groups
+        else:
+            groups = form_groups(self.settings, self.told, seen, self.pairs.n_states, None)
         estimates, models = estimate_models(self.settings, self.told, self.pairs, seen, groups, self.t)
         return self.pairs.action[greedy_pairs(self.pairs, estimates, models)]
 
