@@ -30,10 +30,19 @@ def drive(agent, mdp, n_steps, seed):
     return actions, state
 
 
-@pytest.mark.parametrize("name", AGENTS)
-def test_step_by_step_a_learner_decides_as_in_simulate(name):
-    trace = simulate(WORLD, name, 3000, seed=4, checkpoints=np.arange(1, 3001))
-    agent = agent_for(WORLD, name, np.random.SeedSequence(4).spawn(2)[1])
+VARIANTS = [
+    *((name, {}) for name in AGENTS),
+    ("c-ucrl", {"effort": 1e3}),
+    ("c-ucrl", {"warm_start": True}),
+    ("c-ucrl", {"ties": "optimistic"}),
+    ("ucrl2-l", {"effort": 10.0, "threads": 2}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+def test_step_by_step_a_learner_decides_as_in_simulate(name, settings):
+    trace = simulate(WORLD, name, 3000, seed=4, checkpoints=np.arange(1, 3001), **settings)
+    agent = agent_for(WORLD, name, np.random.SeedSequence(4).spawn(2)[1], **settings)
     world = np.random.SeedSequence(4).spawn(2)[0]
     moves = np.random.default_rng(world.spawn(3)[1]).random(3000)
     state, rewards = 0, []
@@ -297,3 +306,22 @@ def test_a_copy_is_independent():
     twin.observe(0, 0, 0.0, 1)
     assert agent.t == 1
     assert agent.counts.visits.sum() == 0
+
+
+def test_effort_bounds_how_often_a_learner_plans():
+    often, seldom = (simulate(WORLD, "c-ucrl", 20_000, seed=0, effort=effort) for effort in (math.inf, 100.0))
+    assert seldom.n_episodes < 0.7 * often.n_episodes
+    clustering_alone = 1000 * len(seldom.agent.episode.seen.succ)
+    assert np.diff(seldom.episode_starts)[-1] > clustering_alone / 100.0
+
+
+def test_a_warm_start_plans_to_the_same_accuracy_in_fewer_sweeps():
+    sweeps = {}
+    for warm in (False, True):
+        plans = []
+        simulate(
+            WORLD, "ucrl2-l", 20_000, seed=0, warm_start=warm, callback=lambda agent, p=plans: p.append(agent.plan)
+        )
+        assert all(plan.converged for plan in plans)
+        sweeps[warm] = np.mean([plan.n_sweeps for plan in plans])
+    assert sweeps[True] < 0.5 * sweeps[False]
