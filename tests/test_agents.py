@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -325,3 +326,58 @@ def test_a_warm_start_plans_to_the_same_accuracy_in_fewer_sweeps():
         assert all(plan.converged for plan in plans)
         sweeps[warm] = np.mean([plan.n_sweeps for plan in plans])
     assert sweeps[True] < 0.5 * sweeps[False]
+
+
+def test_a_step_the_known_profiles_rule_out_is_refused_and_leaves_the_learner_as_it_was():
+    agent = agent_for(WORLD, "c-ucrl-c-sigma", 0)
+    with pytest.raises(ValueError, match="cannot lead to state 4"):
+        agent.observe(0, agent.act(0), 0.0, 4)
+    assert agent.t == 1
+    assert agent.act(0) in (0, 1)
+    agent.observe(0, 0, 0.0, 1, terminated=True)
+    with pytest.raises(ValueError, match="cannot lead to state 5"):
+        agent.act(5)
+    assert agent.pending == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "culprit"),
+    [
+        (lambda table: table._replace(prob=table.prob * 0.5), r"sums to 0\.5"),
+        (lambda table: table._replace(succ=np.zeros_like(table.succ)), "names a state twice"),
+        (lambda table: table._replace(prob=backwards(table)), "not in decreasing order"),
+    ],
+)
+def test_profiles_that_are_none_are_refused(change, culprit):
+    classes = Partition.singletons(WORLD.n_pairs)
+    with pytest.raises(ValueError, match=culprit):
+        make_agent("c-ucrl-c-sigma", 6, 2, classes=classes, profiles=change(profiles(WORLD)))
+
+
+def backwards(table):
+    return np.concatenate([table.prob[a:b][::-1] for a, b in pairwise(table.ptr)])
+
+
+def test_classes_whose_pairs_have_different_profiles_are_refused():
+    with pytest.raises(ValueError, match="in one class, but their profiles differ"):
+        make_agent("c-ucrl-c-sigma", 6, 2, classes=[0] * 12, profiles=profiles(WORLD))
+
+
+def test_baselines_too_learn_an_end_of_episode_as_a_move_to_the_next_start():
+    agent = make_agent("random", 3, 1)
+    agent.observe(0, 0, 0.0, 2, terminated=True)
+    agent.act(1)
+    assert agent.counts.snapshot().succ.tolist() == [1]
+
+
+def test_without_optimism_unplaced_mass_goes_to_the_successors_seen():
+    river = make("riverswim", n_states=12)
+    agent = simulate(river, "c-ucrl", 30_000, seed=1, ties="optimistic", balance=1e9).agent
+    placed = np.bincount(np.repeat(np.arange(24), np.diff(agent.models.ptr)), weights=agent.models.prob, minlength=24)
+    assert (placed[agent.counts.visits > 0] < 0.999).any()
+    assert policy_gain(river, agent.greedy_policy()) > 0.9 * solve(river).gain
+
+
+def test_however_small_the_effort_a_learner_plays():
+    trace = simulate(WORLD, "ucrl2-l", 1000, effort=1e-300)
+    assert trace.n_episodes == 2  # the first plan, with nothing seen, cost nothing

@@ -150,3 +150,11 @@ def test_help_imports_nothing_heavy():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_a_diameter_beyond_double_precision_does_not_hide_the_rest():
+    world = "riverswim:n_states=40,forward=0.02,back=0.9,first_forward=0.02"
+    result = CliRunner().invoke(app, ["solve", world])
+    assert result.exit_code == 0, result.output
+    assert "gain" in result.output
+    assert "not computed" in result.output

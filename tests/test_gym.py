@@ -316,3 +316,19 @@ def test_a_wrapper_that_changes_observations_is_noticed():
     wrapped = gymnasium.wrappers.TransformObservation(Toy(two_states()), lambda s: np.array([s / 2]), space)
     with pytest.raises(ValueError, match="which is no state of its table"):
         from_gymnasium(wrapped, check=True)
+
+
+def test_an_environment_of_ours_gives_back_its_mdp_with_another_start():
+    back = from_gymnasium(TabularEnv(make("four-room", reward_law="bernoulli")), initial=3)
+    assert back.initial[3] == 1
+    assert back.reward_law == "bernoulli"
+    assert back.picture is not None
+
+
+def test_a_start_that_also_ends_episodes_cannot_be_absorbing():
+    class Loop(gymnasium.Env):
+        observation_space, action_space = spaces.Discrete(2), spaces.Discrete(1)
+        P = {0: {0: [(1.0, 1, 0.5, False)]}, 1: {0: [(1.0, 0, 1.0, True)]}}  # noqa: RUF012
+
+    with pytest.raises(ValueError, match="starts them"):
+        from_gymnasium(Loop(), initial=0, on_terminal="absorb")

@@ -472,3 +472,10 @@ def test_a_file_with_wrong_settings_is_refused(key, value, tmp_path):
     save_npz(path, "equirl-mdp", 1, arrays, json.loads(json.dumps(meta | {key: value})))
     with pytest.raises(DamagedFile, match="does not hold a valid MDP"):
         TabularMDP.load(path)
+
+
+def test_a_successor_given_by_name_and_by_number_is_summed():
+    mdp = TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 0.7}, 0)], 1, state_names=["a"])
+    assert mdp.law(0, 0) == {0: 1.0}
+    with pytest.raises(ValueError, match=r"sums to 1\.3"):
+        TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 1.0}, 0)], 1, state_names=["a"])

@@ -189,11 +189,12 @@ def test_cheap_sweeps_that_do_not_help_are_given_up():
     assert plan.n_sweeps == 500
 
 
+@pytest.mark.parametrize("policy_sweeps", [0, 10])
 @pytest.mark.parametrize("threads", [2, 3, 50])
-def test_threads_share_the_work_and_change_no_bit(threads):
+def test_threads_share_the_work_and_change_no_bit(threads, policy_sweeps):
     mdp, _, models = random_models(np.random.default_rng(threads), 17, 3, scale=0.3)
-    alone = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
-    shared = extended_value_iteration(mdp.pairs.ptr, models, 1e-6, threads=threads)
+    alone = extended_value_iteration(mdp.pairs.ptr, models, 1e-6, policy_sweeps=policy_sweeps)
+    shared = extended_value_iteration(mdp.pairs.ptr, models, 1e-6, policy_sweeps=policy_sweeps, threads=threads)
     assert (alone.gain, alone.span, alone.n_sweeps) == (shared.gain, shared.span, shared.n_sweeps)
     np.testing.assert_array_equal(alone.bias, shared.bias)
     np.testing.assert_array_equal(alone.policy, shared.policy)

@@ -4,6 +4,7 @@ import pytest
 from equirl.agents import make_agent
 from equirl.envs import make
 from equirl.experiments.many import simulate_many
+from equirl.mdp import TabularMDP
 from equirl.simulation import World, checkpoint_times, simulate, walk
 from equirl.solving import solve
 from equirl.theory import n_episodes_bound
@@ -71,8 +72,6 @@ def test_moves_follow_the_law_of_the_pair():
 def test_the_initial_state_follows_the_initial_law():
     law = np.array([0.2, 0.0, 0.5, 0.3])
     P = np.tile(np.eye(4)[:, None], (1, 1, 1))
-    from equirl.mdp import TabularMDP
-
     mdp = TabularMDP.from_arrays(P, np.zeros((4, 1)), initial=law)
     starts = [World(mdp, np.random.SeedSequence(seed)).state for seed in range(2000)]
     np.testing.assert_allclose(np.bincount(starts, minlength=4) / 2000, law, atol=0.05)
@@ -210,3 +209,38 @@ def test_playing_at_random_is_the_same_step_by_step_where_the_table_must_grow():
     drawn = np.random.default_rng(np.random.SeedSequence(1).spawn(2)[1].spawn(1)[0])
     drawn.random(3000)
     assert long.agent.coins.random() == drawn.random()
+
+
+def test_a_pending_end_of_episode_is_learned_where_the_world_starts():
+    agent = make_agent("ucrl2-l", 6, 2)
+    agent.observe(5, agent.act(5), 1.0, 5, terminated=True)
+    after = simulate(RIVER, agent, 10).agent
+    assert after.pending is None
+    assert after.counts.visits.sum() == 11
+    assert agent.pending is not None
+
+
+def test_the_trace_of_a_continued_learner_counts_from_its_own_start():
+    first = simulate(RIVER, "ucrl2-l", 1000, seed=0)
+    heard = []
+    second = simulate(RIVER, first.agent, 1000, seed=1, callback=lambda agent: heard.append(agent.t - 1000))
+    assert second.n_episodes == second.agent.n_episodes - first.n_episodes
+    assert second.episode_starts.tolist() == heard
+    assert second.episode_starts[0] >= 1
+
+
+def test_a_learner_on_another_scale_of_rewards_is_refused():
+    with pytest.raises(ValueError, match="reward_range"):
+        simulate(RIVER, make_agent("ucrl2-l", 6, 2, reward_range=(-10, 10)), 10)
+
+
+def test_narrow_and_unsigned_numbers_are_numbers():
+    assert simulate(RIVER, "ucrl2-l", np.int16(32767), checkpoints=2).t[-1] == 32767
+    with pytest.raises(ValueError, match="increase"):
+        simulate(RIVER, "ucrl2-l", 10, checkpoints=np.array([5, 3, 10], np.uint64))
+
+
+def test_rare_successors_are_drawn_however_many_pairs_stand_before():
+    listed = [(s, 0, {0: 1.0}, 0.0) for s in range(20_000)] + [(20_000, 0, {0: 1e-13, 1: 1 - 1e-13}, 0.0)]
+    world = World(TabularMDP.from_pairs(listed, 20_001), np.random.SeedSequence(0))
+    assert world.cumulative[-2] == 1e-13

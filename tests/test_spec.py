@@ -15,7 +15,7 @@ from equirl.planning import extended_value_iteration
 from equirl.renumbering import permutation, random_numbers
 from equirl.similarity import profiles
 from equirl.simulation import simulate
-from equirl.theory import azuma_width, n_episodes_bound, theorem1_bound, ucrl2_bound
+from equirl.theory import azuma_width, n_episodes_bound, proposition1_samples, theorem1_bound, ucrl2_bound
 from oracles_learners import Oracle, best_values
 
 LEARNERS = [name for name in AGENTS if name not in ("random", "optimal")]
@@ -292,3 +292,8 @@ def test_clustering_is_measured_against_laws_unless_rewards_are_pooled():
     ]
     assert [run.n_classes[1] for run in runs] == [1, 1]
     assert [run.misclustering_ratio[1] for run in runs] == [0.0, 0.5]
+
+
+def test_proposition_1_answers_however_close_two_classes_are():
+    n = proposition1_samples(1e-9, 25, 50)
+    assert n > 10**18

@@ -202,3 +202,14 @@ def test_results_of_a_longer_horizon_stand_beside_the_shorter_ones(full):
     conduct(longer, full, ONE, quiet=True)
     assert len(full.status(specs()).done) == 4
     assert len(list((full.folder / "runs").iterdir())) == 8
+
+
+@pytest.mark.parametrize("missing", ["facts", "provenance"])
+def test_a_result_that_says_nothing_of_its_run_is_damaged(full, missing):
+    path = full.path(specs()[0])
+    arrays, meta = files.load_npz(path, "equirl-run", 1)
+    del meta[missing]
+    files.save_npz(path, "equirl-run", 1, arrays, meta)
+    with pytest.raises(DamagedFile, match="nothing of the run"):
+        full.read(specs()[0])
+    assert len(full.status(specs()).damaged) == 1

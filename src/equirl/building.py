@@ -192,7 +192,10 @@ def read_pairs(
         if (s, a) in by_pair:
             raise ValueError(f"pair (s={state}, a={action}) is listed twice")
         try:
-            numbers = {number_of("state", x, n_states, state_numbers): p for x, p in law.items()}
+            numbers: dict[int, float] = {}
+            for x, p in law.items():  # a successor may be given by number and by name
+                number = number_of("state", x, n_states, state_numbers)
+                numbers[number] = numbers[number] + p if number in numbers else p
         except (TypeError, ValueError) as error:
             raise type(error)(f"p(. | s={state}, a={action}) leads to an unknown state: {error}") from None
         by_pair[s, a] = numbers, mean

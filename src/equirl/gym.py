@@ -159,13 +159,14 @@ def from_gymnasium(
         remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
         raise TypeError(f"env must be a Gymnasium environment, not {env!r}{remedy}")
     bare = env.unwrapped
-    if isinstance(bare, TabularEnv) and initial is None:
-        mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law)
+    table = read_table(env)
+    law = initial_law(_initial(bare) if initial is None else initial, table.pairs)
+    if check:
+        compare_with_rollouts(env, table, law, seed)
+    if isinstance(bare, TabularEnv):
+        law = bare.mdp.initial if initial is None else law
+        mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law, initial=law)
     else:
-        table = read_table(env)
-        law = initial_law(_initial(bare) if initial is None else initial, table.pairs)
-        if check:
-            compare_with_rollouts(env, table, law, seed)
         mdp = _from_table(_endless(table, law, on_terminal), law, reward_law or "deterministic", _name(bare))
     mdp = mdp if name is None else replace(mdp, name=name)
     return mdp.restrict_to_reachable() if drop_unreachable else mdp

@@ -18,6 +18,7 @@ import numpy as np
 
 from equirl.compiling import kernel
 from equirl.confidence import ConfidenceSet
+from equirl.pooling import contains
 
 
 class Rows(NamedTuple):
@@ -100,19 +101,11 @@ def place_spare(
             at += 1
         rank = 0
         for i in range(spare_ptr[k], spare_ptr[k + 1]):
-            while _observed(fixed_succ, first, last, by_u[rank]):
+            while contains(fixed_succ, first, last, by_u[rank]):
                 rank += 1
             succ[at], prob[at] = by_u[rank], spare[i]
             at += 1
             rank += 1
-
-
-@kernel
-def _observed(succ: np.ndarray, first: int, last: int, state: int) -> bool:
-    for i in range(first, last):  # noqa: SIM110 - any() is not compiled
-        if succ[i] == state:
-            return True
-    return False
 
 
 @kernel

@@ -133,8 +133,8 @@ def extended_value_iteration(
     ``coin``: one number in [0, 1) per state to break ties between actions within 1e-12 (1 + max|u|) of the best
     (None: the first). ``start``: a vector u to start from instead of 0. ``policy_sweeps``: up to so many cheap sweeps
     along the last policy between full ones (modified policy iteration); only full ones are counted and certify. The
-    cap on sweeps is an outcome: ``converged=False`` with the span reached. ``threads``: share each sweep among so
-    many (the numbers stay the same); it then makes no cheap sweeps, and laws must have all their mass placed.
+    cap on sweeps is an outcome: ``converged=False`` with the span reached. ``threads``: share each full sweep among so
+    many (the numbers stay the same), where all mass of the laws is placed.
     """
     S = len(pair_ptr) - 1
     pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
@@ -144,6 +144,10 @@ def extended_value_iteration(
     at_once = max(1, SWEEPS_AT_ONCE // (len(rows.succ) + len(q)))
     if policy_sweeps:
         at_once = min(max(10, at_once // policy_sweeps), PATIENCE)
+
+    def follow(u_min: float, u_max: float) -> tuple[float, float]:
+        return _follow(pair_ptr, *rows, moved, models.r_upper, accuracy, policy_sweeps, u, u_min, u_max, other, q)
+
     n_sweeps, low, high = 0, -np.inf, np.inf
     while n_sweeps < max_sweeps and not high - low <= accuracy:
         if n_sweeps:
@@ -151,7 +155,9 @@ def extended_value_iteration(
         cap = min(at_once, max_sweeps - n_sweeps)
         cheap = policy_sweeps if n_sweeps < PATIENCE else 0
         if threads > 1 and not len(models.spare):
-            n, low, high = iterate_shared(pair_ptr, rows, moved, models.r_upper, accuracy, cap, threads, u, other, q)
+            n, low, high = iterate_shared(
+                pair_ptr, rows, moved, models.r_upper, accuracy, cap, threads, u, other, q, follow if cheap else None
+            )
         else:
             n, low, high = iterate(pair_ptr, *rows, moved, models.r_upper, *fixed, accuracy, cap, cheap, u, other, q)
         n_sweeps += n

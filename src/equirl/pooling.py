@@ -15,8 +15,6 @@ from equirl.compiling import kernel
 from equirl.counts import Snapshot
 from equirl.similarity import Profiles
 
-TIES = ("support", "optimistic", "index")
-
 
 class Estimates(NamedTuple):
     """Laws and means by pair. A pair with ``samples`` 0 knows nothing; its row may be empty.
@@ -182,14 +180,15 @@ def _read_by_index(
                 succ[ptr[k] + j] = seen_succ[seen_ptr[k] + j]
             else:  # the highest state not yet placed
                 unseen -= 1
-                while _contains(seen_succ, seen_ptr[k], seen_ptr[k + 1], unseen):
+                while contains(seen_succ, seen_ptr[k], seen_ptr[k + 1], unseen):
                     unseen -= 1
                 succ[ptr[k] + j] = unseen
             prob[ptr[k] + j] = class_count[class_ptr[c] + j] / class_visits[c]
 
 
 @kernel
-def _contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
+def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
+    """Whether ``wanted`` is among ``values[first:last]``."""
     for i in range(first, last):  # noqa: SIM110 - any() is not compiled
         if values[i] == wanted:
             return True

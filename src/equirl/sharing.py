@@ -7,6 +7,7 @@ tens of microseconds more than its share of the work: worth it from about 10^5 s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -27,10 +28,12 @@ def iterate_shared(
     u: np.ndarray,
     other: np.ndarray,
     q: np.ndarray,
+    follow: Callable[[float, float], tuple[float, float]] | None = None,
 ) -> tuple[int, float, float]:
     """Sweep from u (minimum 0) until the span of u' - u is at most ``accuracy``, or ``max_sweeps``.
 
-    u and q hold the last sweep's. Returns the number of sweeps and the least and largest of u' - u.
+    u and q hold the last sweep's. ``follow(least, largest)`` may improve u between sweeps. Returns the number of
+    sweeps and the least and largest of u' - u.
     """
     load = rows.ptr[pair_ptr] + pair_ptr
     cuts = np.searchsorted(load, load[-1] * np.arange(threads + 1) / threads)
@@ -51,3 +54,5 @@ def iterate_shared(
                 return n, low, high
             u_min, u_max = float(done[:, 2].min()), float(done[:, 3].max())
             u[:] = other
+            if follow is not None:
+                u_min, u_max = follow(u_min, u_max)

@@ -33,7 +33,7 @@ class Trace:
     n_classes: np.ndarray  # (K,) classes in force
     misclustering_ratio: np.ndarray | None  # (K,)
     misclustering_bias: np.ndarray | None  # (K,)
-    episode_starts: np.ndarray  # (E,) int64
+    episode_starts: np.ndarray  # (E,) int64, of the episodes that began in this run
     n_unconverged: int  # episodes whose planning hit its cap
     gain: float  # g*
     agent_name: str
@@ -89,8 +89,10 @@ def simulate(
         world_root = seed_sequence("world_seed", world_seed)
     learner = _prepare(mdp, agent, agent_root, settings)
     gain = solve(mdp).gain if gain is None else _checked_gain(gain)
+    world = World(mdp, world_root)
+    learner.settle(world.state)
     recorder = _Recorder(mdp, learner, marks, measure_clustering)
-    _play(World(mdp, world_root), learner, recorder, horizon, callback)
+    _play(world, learner, recorder, int(horizon), callback)
     return recorder.trace(gain)
 
 
@@ -110,6 +112,8 @@ def _prepare(mdp: TabularMDP, agent: str | Agent, seed: np.random.SeedSequence, 
     same = np.array_equal(agent.pairs.ptr, mdp.pairs.ptr) and np.array_equal(agent.pairs.action, mdp.pairs.action)
     if not same:
         raise ValueError(f"{agent!r} was made for other states or actions than {mdp!r} has")
+    if agent.reward_map not in ((1.0, 0.0), mdp.reward_map):
+        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}; simulate pays rewards in [0, 1]")
     return agent.copy()
 
 
@@ -117,7 +121,8 @@ def _play(
     world: World, learner: Agent, recorder: _Recorder, horizon: int, callback: Callable[[Agent], None] | None
 ) -> None:
     mdp, last = world.mdp, learner.t + horizon - 1
-    path, coins, episode = np.empty(BLOCK, np.int64), np.empty(0), None
+    path, coins = np.empty(BLOCK, np.int64), np.empty(0)
+    episode = learner.episode if isinstance(learner, OptimisticLearner) else None
     while learner.t <= last:
         draw = world.draws(last - learner.t + 1)
         if isinstance(learner, OptimisticLearner):
@@ -147,6 +152,7 @@ class _Recorder:
 
     def __init__(self, mdp: TabularMDP, learner: Agent, marks: np.ndarray, measure: bool) -> None:
         self.mdp, self.learner, self.offset = mdp, learner, learner.t - 1
+        self.before = len(learner.episode_starts) if self.offset else 0, learner.n_unconverged
         self.marks, self.mark, self.total = np.append(marks, -1), 0, np.zeros(2)
         self.reward, self.mean_reward = np.zeros(len(marks)), np.zeros(len(marks))
         self.n_classes = np.zeros(len(marks), np.int64)
@@ -177,7 +183,8 @@ class _Recorder:
             n_classes=self.n_classes,
             misclustering_ratio=None if self.truth is None else self.quality[0],
             misclustering_bias=None if self.truth is None else self.quality[1],
-            episode_starts=np.array(learner.episode_starts, np.int64), n_unconverged=learner.n_unconverged,
+            episode_starts=np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
+            n_unconverged=learner.n_unconverged - self.before[1],
             gain=gain, agent_name=learner.name, settings=learner.settings.as_dict() if learner.settings else {},
             agent=learner,
         )  # fmt: skip
@@ -193,6 +200,7 @@ def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizo
     """Increasing times ending at the horizon: ``n`` evenly spaced, ``"log"`` (200, log-spaced), or as given."""
     if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)):
         raise TypeError(f"horizon must be an integer, not {horizon!r}")
+    horizon = int(horizon)
     if horizon < 1:
         raise ValueError(f"horizon must be at least 1, not {horizon}")
     if isinstance(checkpoints, str):
@@ -200,13 +208,15 @@ def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizo
             raise ValueError(f"checkpoints are a number, 'log', or a list of times, not {checkpoints!r}")
         return np.unique(np.rint(np.geomspace(1, horizon, 200)).astype(np.int64))
     times = np.asarray(checkpoints)
+    if np.issubdtype(times.dtype, np.integer):
+        times = times.astype(np.int64)
     if times.ndim == 0:
         if not np.issubdtype(times.dtype, np.integer) or times < 1:
             raise ValueError(f"checkpoints must be a number of at least 1, not {checkpoints!r}")
-        n = min(int(times), int(horizon))
-        return (np.arange(1, n + 1, dtype=np.int64) * int(horizon)) // n
+        n = min(int(times), horizon)
+        return (np.arange(1, n + 1, dtype=np.int64) * horizon) // n
     if times.ndim != 1 or not np.issubdtype(times.dtype, np.integer) or len(times) == 0:
         raise ValueError("checkpoints must be a list of integer times")
     if (np.diff(times) <= 0).any() or times[0] < 1 or times[-1] != horizon:
         raise ValueError(f"checkpoints must increase from at least 1 and end at the horizon {horizon}")
-    return times.astype(np.int64)
+    return times

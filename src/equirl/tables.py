@@ -24,7 +24,7 @@ class Table(NamedTuple):
     """The entries of a table."""
 
     pairs: Pairs
-    pair: np.ndarray  # (E,) int64, not decreasing
+    pair: np.ndarray  # (E,) int64
     prob: np.ndarray  # (E,) float64
     succ: np.ndarray  # (E,) int64
     reward: np.ndarray  # (E,) float64
@@ -103,6 +103,9 @@ def absorbed(table: Table, initial: np.ndarray) -> Table:
     """
     absorbing = np.zeros(table.pairs.n_states, bool)
     absorbing[table.succ[table.ends & (table.prob > 0)]] = True
+    if (absorbing & (initial > 0)).any():
+        s = int(np.flatnonzero(absorbing & (initial > 0))[0])
+        raise ValueError(f"state {s} ends episodes and starts them, so it cannot absorb; use on_terminal='restart'")
     state = table.pairs.state[table.pair]
     lives = ~absorbing[state] & (table.prob > 0)
     both = lives & ~table.ends & absorbing[table.succ]

@@ -73,7 +73,7 @@ def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: 
         delta=(delta, 0 < delta < 1, "in (0, 1)"),
     )
     events, log_level = log_events(n_states), math.log(delta) - math.log(n_pairs)
-    return _smallest(lambda n: 4 * weissman(n, events, log_level) <= separation)
+    return _smallest(lambda n: 4 * weissman(float(n), events, log_level) <= separation)
 
 
 def _smallest(holds: Callable[[int], bool]) -> int:

@@ -69,15 +69,24 @@ def tally(
     return mark
 
 
+@kernel
+def cumulate_rows(ptr: np.ndarray, prob: np.ndarray, out: np.ndarray) -> None:
+    """Cumulative probabilities, row by row."""
+    for k in range(len(ptr) - 1):
+        total = 0.0
+        for i in range(ptr[k], ptr[k + 1]):
+            total += prob[i]
+            out[i] = total
+
+
 class World:
     """An MDP being played: its state and its generators, one for moves and one for rewards."""
 
     def __init__(self, mdp: TabularMDP, seed: np.random.SeedSequence) -> None:
         first, moves, pay = (np.random.default_rng(child) for child in seed.spawn(3))
         self.mdp, self._moves, self._pay = mdp, moves, pay
-        row = np.repeat(np.arange(mdp.n_pairs), np.diff(mdp.rows.ptr))
-        before = np.concatenate([[0.0], np.cumsum(mdp.rows.prob)])
-        self.cumulative = before[1:] - before[mdp.rows.ptr[row]]
+        self.cumulative = np.empty(len(mdp.rows.prob))
+        cumulate_rows(mdp.rows.ptr, mdp.rows.prob, self.cumulative)
         start = int(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"))
         self.state = min(start, int(np.flatnonzero(mdp.initial)[-1]))
         self._draw = np.empty(0)

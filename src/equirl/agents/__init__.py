@@ -19,7 +19,7 @@ from equirl.pairs import Pairs
 from equirl.partition import Partition
 from equirl.pooling import tie_groups
 from equirl.seeding import Seed, seed_sequence
-from equirl.similarity import Profiles
+from equirl.similarity import Profiles, profile_l1
 
 Agent = OptimisticLearner | FixedLearner
 
@@ -191,6 +191,8 @@ def check_told(name: str, settings: Settings, told: Knowledge, pairs: Pairs) -> 
         raise ValueError(f"the classes label {len(told.classes.label)} pairs, the problem has {pairs.n_pairs}")
     if told.profiles is not None:
         _check_profiles(told.profiles, pairs)
+        if told.classes is not None:
+            _check_alike(told.profiles, told.classes, pairs)
     if told.mean_rewards is not None:
         means = told.mean_rewards
         if means.shape != (pairs.n_pairs,):
@@ -208,7 +210,31 @@ def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
         raise ValueError(f"the profiles describe {len(ptr) - 1} pairs, the problem has {pairs.n_pairs}")
     if ptr[0] != 0 or not ptr[-1] == len(succ) == len(prob) or (np.diff(ptr) < 1).any():
         raise ValueError("the profiles are not whole: ptr must rise from 0 to the number of states they list")
-    check_entries(pairs, np.repeat(np.arange(pairs.n_pairs), np.diff(ptr)), succ, prob)
+    row = np.repeat(np.arange(pairs.n_pairs), np.diff(ptr))
+    check_entries(pairs, row, succ, prob)
+    total = np.bincount(row, weights=prob)
+    bad = np.flatnonzero(np.abs(total - 1) > 1e-8)
+    if len(bad):
+        raise ValueError(f"the profile of ({pairs.describe(int(bad[0]))}) sums to {total[bad[0]]:.10g}, not 1")
+    same_row = row[1:] == row[:-1]
+    bad = np.flatnonzero(same_row & (np.diff(prob) > 1e-9))
+    if len(bad):
+        raise ValueError(f"the profile of ({pairs.describe(int(row[bad[0]]))}) is not in decreasing order")
+    place = np.sort(row * pairs.n_states + succ)
+    bad = np.flatnonzero(place[1:] == place[:-1])
+    if len(bad):
+        raise ValueError(f"the profile of ({pairs.describe(int(place[bad[0]] // pairs.n_states))}) names a state twice")
+
+
+def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs) -> None:
+    """An error where two pairs of one class have different profiles: pooled, they would be neither's."""
+    first = np.full(classes.n_classes, -1)
+    for k, c in enumerate(classes.label.tolist()):
+        if first[c] < 0:
+            first[c] = k
+        elif profile_l1(profiles.ptr, profiles.prob, int(first[c]), k) > 1e-6:
+            one, two = pairs.describe(int(first[c])), pairs.describe(k)
+            raise ValueError(f"({one}) and ({two}) are in one class, but their profiles differ")
 
 
 def _recipe(name: str) -> Recipe:

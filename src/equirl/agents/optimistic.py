@@ -7,19 +7,17 @@ that policy is played until the pair, or the class, about to be played has doubl
 
 from __future__ import annotations
 
-import copy
 import math
-import os
 from typing import NamedTuple
 
 import numpy as np
 
 from equirl.agents.beliefs import Grouping, Knowledge, estimate_models, form_groups
-from equirl.agents.rewards import unit_reward
+from equirl.agents.driving import Driven
 from equirl.agents.settings import Settings
 from equirl.agents.stopping import Budget, make_budget, rule_fires, spend
 from equirl.confidence import ConfidenceSet
-from equirl.counts import Counts, Snapshot
+from equirl.counts import Snapshot
 from equirl.pairs import Pairs
 from equirl.partition import Partition
 from equirl.planning import Plan, extended_value_iteration, gain_bounds
@@ -41,7 +39,7 @@ class Episode(NamedTuple):
     budget: Budget
 
 
-class OptimisticLearner:
+class OptimisticLearner(Driven):
     """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
 
     def __init__(
@@ -53,25 +51,15 @@ class OptimisticLearner:
         seed: np.random.SeedSequence,
         reward_map: tuple[float, float] = (1.0, 0.0),
     ) -> None:
-        self.name, self.pairs, self.settings, self.told, self.reward_map = name, pairs, settings, told, reward_map
+        super().__init__(name, pairs, reward_map)
+        self.settings, self.told = settings, told
         self.tie_rng, self.priority_rng = (np.random.default_rng(child) for child in seed.spawn(2))
-        self.counts = Counts(pairs.n_pairs)
-        self.t = 1
         self.episode: Episode | None = None
-        self.episode_starts: list[int] = []
-        self.n_unconverged = 0
-        self.pending: tuple[int, float] | None = None  # a pair whose successor is the state after the restart
 
     # --- deciding
 
-    def act(self, state: object) -> int:
-        """The action to play in ``state`` (a number or a name); starts a new episode where the rule fires."""
-        s = self.pairs.state_number(state)
-        if self.pending is not None:
-            pair, reward = self.pending
-            self.pending = None
-            self._learn(pair, reward, s)
-        return int(self.pairs.action[self.ready(s).plan.policy[s]])
+    def _decide(self, state: int) -> int:
+        return int(self.ready(state).plan.policy[state])
 
     def ready(self, state: int) -> Episode:
         """The current episode, or a new one where the rule fires for the pair about to be played in ``state``."""
@@ -107,35 +95,17 @@ class OptimisticLearner:
 
     # --- learning
 
-    def observe(
-        self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
-    ) -> None:
-        """Learn one step. Nothing changes where the input is wrong.
+    def _check_successor(self, pair: int, successor: int) -> None:
+        profiles = self.told.profiles
+        if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
+            where = self.pairs.describe(pair)
+            raise ValueError(f"({where}) cannot lead to state {successor}: the profiles it was told leave it out")
 
-        ``terminated=True``: the process restarts, and the successor learned is the state next given to :meth:`act`.
-        After a truncation simply go on from the new state: the jump is not a transition and is not learned.
-        """
-        pair = self.pairs.index(state, action)
-        successor = self.pairs.state_number(next_state)
-        value = unit_reward(reward, self.reward_map, self.pairs, pair)
-        if self.pending is not None:
-            raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
-        if terminated:
-            self.pending = pair, value
-        else:
-            self._learn(pair, value, successor)
-
-    def _learn(self, pair: int, reward: float, successor: int) -> None:
-        self.counts.record(pair, reward, successor)
-        self.t += 1
+    def _note(self, pair: int) -> None:
         if self.episode is not None:
             spend(pair, self.episode.groups.label[pair], *self.episode.budget)
 
     # --- telling
-
-    @property
-    def n_episodes(self) -> int:
-        return len(self.episode_starts)
 
     @property
     def current(self) -> Episode:
@@ -182,16 +152,6 @@ class OptimisticLearner:
         episode = self.current
         return gain_bounds(episode.models, episode.plan.policy, 1 / math.sqrt(episode.start))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything, generators included; ``equirl.load_agent`` restores it."""
-        from equirl.agents.saving import save_agent
-
-        save_agent(self, path)
-
-    def copy(self) -> OptimisticLearner:
-        """An independent twin in the same state, random generators included."""
-        return copy.deepcopy(self)
-
     def __repr__(self) -> str:
         return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
 
@@ -207,8 +167,10 @@ def greedy_pairs(pairs: Pairs, estimates: Estimates, models: ConfidenceSet, accu
     succ[stay], prob[stay] = pairs.state, np.where(known, 0.5, 1.0)
     moves = np.ones(ptr[-1], bool)
     moves[stay] = False
-    kept = np.repeat(known, np.diff(models.ptr))
-    succ[moves], prob[moves] = models.succ[kept], 0.5 * models.prob[kept]
+    row = np.repeat(np.arange(M), np.diff(models.ptr))
+    placed = np.bincount(row, weights=models.prob, minlength=M)  # below 1 where masses are spare
+    kept = known[row]
+    succ[moves], prob[moves] = models.succ[kept], 0.5 * models.prob[kept] / placed[row][kept]
     means = np.where(known, estimates.r_hat, 0.0)
     flat = ConfidenceSet(ptr, succ, prob, np.zeros(M), means, means, np.zeros(1, np.int64), np.zeros(0))
     return extended_value_iteration(pairs.ptr, flat, accuracy, max_sweeps=10**4).policy

@@ -34,6 +34,7 @@ def save_agent(agent: Agent, path: str | os.PathLike[str]) -> None:
     meta: dict[str, Any] = {
         "name": agent.name, "t": agent.t, "n_unconverged": agent.n_unconverged,
         "state_names": pairs.state_names, "action_names": pairs.action_names, "reward_map": agent.reward_map,
+        "pending": agent.pending,
     }  # fmt: skip
     if isinstance(agent, FixedLearner):
         meta["coins"] = agent.coins.bit_generator.state
@@ -56,7 +57,7 @@ def load_agent(path: str | os.PathLike[str]) -> Agent:
 def _add_optimistic(agent: OptimisticLearner, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
     told = agent.told
     meta |= {
-        "settings": agent.settings.as_dict(), "pending": agent.pending,
+        "settings": agent.settings.as_dict(),
         "tie_rng": agent.tie_rng.bit_generator.state, "priority_rng": agent.priority_rng.bit_generator.state,
     }  # fmt: skip
     if told.classes is not None:
@@ -94,6 +95,9 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Agent:
     agent.counts = Counts.restore(_snapshot("now", arrays))
     agent.t, agent.n_unconverged = meta["t"], meta["n_unconverged"]
     agent.episode_starts = arrays["episode_starts"].tolist()
+    if meta["pending"] is not None:
+        pair, reward = meta["pending"]
+        agent.pending = range(pairs.n_pairs)[pair], reward
     return agent
 
 
@@ -110,9 +114,6 @@ def _restore_optimistic(
     agent = OptimisticLearner(meta["name"], pairs, settings, told, unused, (scale, shift))
     agent.tie_rng.bit_generator.state = meta["tie_rng"]
     agent.priority_rng.bit_generator.state = meta["priority_rng"]
-    if meta["pending"] is not None:
-        pair, reward = meta["pending"]
-        agent.pending = range(pairs.n_pairs)[pair], reward
     if "episode" in meta:
         told_then, seen = meta["episode"], _snapshot("then", arrays)
         groups = Grouping(arrays["label"], told_then["n_classes"])

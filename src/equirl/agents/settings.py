@@ -8,8 +8,8 @@ from typing import Any
 
 from equirl.naming import unknown_name
 
-STRUCTURES = ("none", "profiles", "classes", "estimated")
 CHOICES: dict[str, tuple[str, ...]] = {
+    "structure": ("none", "profiles", "classes", "estimated"),
     "bounds": ("laplace", "jaksch"),
     "rewards": ("per_class", "per_pair", "known"),
     "ties": ("support", "optimistic", "index"),

@@ -3,11 +3,11 @@
 The doubling rule fires before a step whose pair (or class) has been played max(1, N) times in the episode, N its
 visits at the start. With M pairs that is up to M log2(T/M) episodes: on large problems a new plan for nearly every
 new pair, and nearly all time goes into planning. With a finite ``effort`` the plan is played on for ``w`` more steps,
-w being the look-ups that it cost divided by ``effort``: planning then takes time in proportion to playing, whatever
-M is. On small problems plans are cheap, w is a few steps and hardly anything changes; on large ones new pairs are
-learned in batches. In the regret analysis an episode gives a pair at most N + w visits instead of N: w visits once
-more while N < w, a number that does not grow with time, and at most twice as many after that, so the bound keeps its
-order.
+w being the look-ups that it cost (in full sweeps and clustering) divided by ``effort``: planning then takes time in
+proportion to playing, whatever M is. On small problems plans are cheap, w is a few steps and hardly anything changes;
+on large ones new pairs are learned in batches. In the regret analysis an episode gives a pair at most N + w visits
+instead of N: w visits once more while N < w, a number that does not grow with time, and at most twice as many after
+that, so the bound keeps its order.
 """
 
 from __future__ import annotations
@@ -55,4 +55,4 @@ def make_budget(settings: Settings, work: float, visits: np.ndarray, label: np.n
         class_visits = np.zeros(n_classes, np.int64)
         np.add.at(class_visits, label, visits)
         class_left = np.maximum(1, class_visits)
-    return Budget(pair_left, class_left, np.array([int(work / settings.effort), 0], np.int64))
+    return Budget(pair_left, class_left, np.array([int(min(work / settings.effort, UNLIMITED)), 0], np.int64))

@@ -101,13 +101,18 @@ def solve(
     from equirl.envs import load_world
     from equirl.hitting import diameter as find_diameter
     from equirl.plots.arrows import policy_text
+    from equirl.policies import IllConditioned
     from equirl.solving import solve as find_optimum
 
     _check_plot(plot)
     mdp = load_world(world)
     best = find_optimum(mdp, accuracy=accuracy)
     asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
-    longest = find_diameter(mdp, max_states=mdp.n_states) if asked else None
+    longest, why_not = None, "not computed; ask with --diameter"
+    try:
+        longest = find_diameter(mdp, max_states=mdp.n_states) if asked else None
+    except IllConditioned as error:
+        why_not = f"not computed: {error}"
     if as_json:
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind, "gain": best.gain,
@@ -121,7 +126,7 @@ def solve(
             "kind": best.kind,
             "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
             "span of the bias": number(best.span),
-            "diameter": "not computed; ask with --diameter" if longest is None else number(longest),
+            "diameter": why_not if longest is None else number(longest),
         })  # fmt: skip
         if not best.converged:
             typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)

@@ -167,7 +167,9 @@ class _Crew:
             return False
         self.lost[spec.key] += 1
         if self.lost[spec.key] > PATIENCE:
-            reason = f"its worker was lost {PATIENCE} times ({error}); perhaps it needs more memory than there is"
+            reason = (
+                f"its worker was lost {self.lost[spec.key]} times ({error}); perhaps it needs more memory than there is"
+            )
             self._keep(RunFailure(spec, reason, reason))
         else:
             self.watch.note(f"a worker was lost; a run of {spec.learner} in {spec.world} is given out again")

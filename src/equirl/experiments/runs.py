@@ -130,6 +130,8 @@ def one_spelling(value: Any, default: Any) -> Any:
 
 def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings that differ from the learner's defaults, and all of them; a mistake is an error that names it."""
+    if "threads" in given:
+        raise ValueError("threads has no place in a study: its runs are what is computed side by side, one thread each")
     chosen, usual = make_settings(learner, **given), make_settings(learner)
     if chosen is None or usual is None:
         return {}, {}

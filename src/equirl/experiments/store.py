@@ -99,7 +99,10 @@ class Store:
                 raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
         t = arrays.get("t", np.zeros(0))
         curves = {name: arrays[name] for name in CURVES if name in arrays}
-        whole = len(t) > 0 and t[-1] == spec.horizon and all(len(curve) == len(t) for curve in curves.values())
+        whole = t.ndim == 1 and len(t) > 0 and t[-1] == spec.horizon
+        whole = whole and all(curve.shape == t.shape for curve in curves.values())
+        if not {"facts", "provenance"} <= meta.keys():
+            raise DamagedFile(f"{path} says nothing of the run as a whole")
         if not whole or "regret" not in curves:
             raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
         return RunResult(spec, t, curves, meta["facts"], meta["provenance"])
