@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.pairs import Pairs, frozen, number_of, numbered, positive_int
+from equirl.pairs import Pairs, frozen, number_of, numbered, whole_number
 
 INDEX = np.int32  # states are numbered with this type
 ROW_TOLERANCE = 1e-8
@@ -181,7 +181,7 @@ def read_pairs(
 
     States and actions are numbers, or names where names are given.
     """
-    n_states = positive_int("n_states", n_states)
+    n_states = whole_number("n_states", n_states)
     check_n_states(n_states)
     state_numbers, action_numbers = numbered(state_names), numbered(action_names)
     by_pair: dict[tuple[int, int], tuple[dict[int, float], float]] = {}

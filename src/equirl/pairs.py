@@ -36,10 +36,10 @@ class Pairs:
     @classmethod
     def uniform(cls, n_states: int, n_actions: int | Sequence[int] | np.ndarray) -> Pairs:
         """Actions 0, 1, ... in each state: as many as ``n_actions`` says, for all states or one by one."""
-        n_states = positive_int("n_states", n_states)
+        n_states = whole_number("n_states", n_states)
         per_state = np.asarray(n_actions)
         if per_state.ndim == 0:
-            per_state = np.full(n_states, positive_int("n_actions", n_actions))
+            per_state = np.full(n_states, whole_number("n_actions", n_actions))
         if per_state.shape != (n_states,):
             raise ValueError(f"n_actions has shape {per_state.shape}; one number per state would be ({n_states},)")
         if not np.issubdtype(per_state.dtype, np.integer):
@@ -140,14 +140,14 @@ def frozen(name: str, array: Any, dtype: Any) -> np.ndarray:
     return found
 
 
-def positive_int(name: str, value: object) -> int:
-    """The value as an int of at least 1, or an error that names it."""
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """The value as an int of at least ``least``, or an error that names it."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} must be an integer, not {value!r}") from None
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1, not {number}")
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, not {number}")
     return number
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
+
+from equirl.pairs import whole_number
 
 Seed = int | np.random.SeedSequence
 
@@ -22,15 +22,4 @@ def seed_sequence(name: str, seed: Seed) -> np.random.SeedSequence:
         return np.random.SeedSequence(
             seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size, n_children_spawned=seed.n_children_spawned
         )
-    return np.random.SeedSequence(seed_number(name, seed))
-
-
-def seed_number(name: str, seed: object) -> int:
-    """A seed as an int of at least 0, or an error that names it."""
-    try:
-        number = operator.index(seed)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {seed!r}") from None
-    if number < 0:
-        raise ValueError(f"{name} must be at least 0, not {number}")
-    return number
+    return np.random.SeedSequence(whole_number(name, seed, least=0))

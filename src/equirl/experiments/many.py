@@ -19,8 +19,7 @@ from equirl.experiments.engines import LocalEngine
 from equirl.files import write_aside
 from equirl.mdp import TabularMDP
 from equirl.naming import unknown_name
-from equirl.pairs import positive_int
-from equirl.seeding import seed_number
+from equirl.pairs import whole_number
 from equirl.simulation import checkpoint_times, simulate
 from equirl.solving import solve
 
@@ -99,7 +98,7 @@ def simulate_many(
     >>> len(table), sorted(table.final())
     (1200, ['random', 'ucrl2-l'])
     """
-    named, seeds, jobs = _named(learners), _checked_seeds(seeds), positive_int("jobs", jobs)
+    named, seeds, jobs = _named(learners), _checked_seeds(seeds), whole_number("jobs", jobs)
     times = checkpoint_times(checkpoints, horizon)
     gain = solve(mdp).gain
     tasks = [(label, name, settings, seed) for label, (name, settings) in named.items() for seed in seeds]
@@ -134,7 +133,7 @@ def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, d
 def _checked_seeds(seeds: Iterable[int]) -> list[int]:
     if not isinstance(seeds, Iterable):
         raise TypeError(f"seeds must be a list or range of integers, not {seeds!r}; for the first n, range(n)")
-    checked = [seed_number("a seed", seed) for seed in seeds]
+    checked = [whole_number("a seed", seed, least=0) for seed in seeds]
     if not checked:
         raise ValueError("seeds is empty; give at least one")
     if len(set(checked)) < len(checked):
