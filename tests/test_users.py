@@ -305,3 +305,22 @@ def test_a_learner_walks_through_a_time_limit():
         agent.observe(state, action, reward, following, terminated=terminated)
         state = env.reset()[0] if truncated else following
     assert agent.t == 71
+
+
+@pytest.mark.parametrize(
+    ("call", "culprit"),
+    [
+        (lambda m: eq.solve(m, accuracy="a"), "accuracy must be a number, not 'a'"),
+        (lambda m: eq.equivalence_classes(m, tolerance="x"), "tolerance must be a number, not 'x'"),
+        (lambda m: eq.separation(m, tolerance=None), "tolerance must be a number"),
+        (lambda m: eq.diameter(m, max_states="q"), "max_states must be an integer"),
+        (lambda m: eq.diameter(3), "mdp must be a TabularMDP, not 3"),
+        (lambda m: eq.profiles(None), "mdp must be a TabularMDP"),
+        (lambda m: eq.chain_kind("riverswim"), "load_world"),
+        (lambda m: eq.policy_gain([], [0]), "mdp must be a TabularMDP"),
+        (lambda m: eq.misclustering_ratio([0, 1], [0, 1]), "partition must be a Partition"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_named(call, culprit):
+    with pytest.raises(TypeError, match=culprit):
+        call(eq.make("riverswim", n_states=5))

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from equirl.compiling import kernel
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 
 
 class Block(NamedTuple):
@@ -120,6 +120,7 @@ def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
     >>> chain_kind(TabularMDP.from_arrays([[[0.5, 0.5], [1, 0]], [[0.5, 0.5], [0, 1]]], [[0, 0], [0, 1]]))
     'communicating'
     """
+    check_mdp(mdp)
     return block_kind(whole(mdp) if everywhere else block(mdp, reachable(mdp)))
 
 

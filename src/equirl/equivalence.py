@@ -18,6 +18,7 @@ import numpy as np
 
 from equirl.compiling import kernel
 from equirl.mdp import TabularMDP, check_mdp
+from equirl.pairs import real_number
 from equirl.partition import Partition
 from equirl.quality import misclustering_bias, misclustering_ratio
 from equirl.similarity import (
@@ -52,7 +53,7 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float 
     (2, 1)
     """
     check_mdp(mdp)
-    if not 0 <= tolerance < math.inf:
+    if not 0 <= real_number("tolerance", tolerance) < math.inf:
         raise ValueError(f"tolerance must be at least 0 and finite, not {tolerance}")
     table = profiles(mdp)
     means = mdp.r_mean if rewards else np.zeros(mdp.n_pairs)

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from equirl.chains import Block, block, closed_classes, incoming, reachable
 from equirl.compiling import kernel
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
+from equirl.pairs import whole_number
 from equirl.policies import LONGEST_TIME, IllConditioned, factor
 
 
@@ -25,6 +26,8 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     >>> diameter(TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]))
     2.0
     """
+    max_states = whole_number("max_states", max_states)
+    check_mdp(mdp)
     part = block(mdp, reachable(mdp))
     if (closed_classes(part.graph()) != 0).any():
         return float("inf")

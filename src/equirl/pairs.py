@@ -151,6 +151,16 @@ def whole_number(name: str, value: object, least: int = 1) -> int:
     return number
 
 
+def real_number(name: str, value: object) -> float:
+    """The value as a float (which may be NaN or infinite), or an error that names it."""
+    if isinstance(value, (bool, str, bytes)):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}") from None
+
+
 def numbered(names: Sequence[str] | None) -> dict[str, int] | None:
     """The number of each name."""
     return None if names is None else {name: k for k, name in enumerate(names)}

@@ -23,7 +23,7 @@ from scipy.sparse.linalg import splu
 
 from equirl.chains import closed_classes, reachable
 from equirl.elimination import long_run_law
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.pairs import Pairs
 
 LONGEST_TIME = 1e10  # steps to a reference beyond which too few digits are left
@@ -58,6 +58,7 @@ def evaluate_policy(mdp: TabularMDP, policy: Any) -> PolicyValue:
     >>> evaluate_policy(mdp, [0, 0]).gain.round(6)
     array([0.333333, 0.333333])
     """
+    check_mdp(mdp)
     chain, reward = policy_chain(mdp, policy)
     parts = renew(chain)
     return PolicyValue(*gain_and_bias(parts, reward), parts.label)
@@ -70,6 +71,7 @@ def policy_gain(mdp: TabularMDP, policy: Any) -> float:
     >>> round(policy_gain(mdp, [0, 0]), 6)
     0.333333
     """
+    check_mdp(mdp)
     chain, reward = policy_chain(mdp, policy)
     return float(_long_run_law(chain, mdp.initial) @ reward)
 
@@ -83,6 +85,7 @@ def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
     >>> stationary_law(mdp, [0, 0]).round(6)
     array([0.666667, 0.333333])
     """
+    check_mdp(mdp)
     return _long_run_law(policy_chain(mdp, policy)[0], mdp.initial)
 
 
@@ -91,6 +94,7 @@ def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> st
 
     "ergodic": one recurrent class holds all of them; "unichain": one class, the others transient; else "multichain".
     """
+    check_mdp(mdp)
     chain, _ = policy_chain(mdp, policy)
     part = np.ones(mdp.n_states, bool) if everywhere else reachable(mdp)
     label = closed_classes(chain[part][:, part])

@@ -20,6 +20,9 @@ def misclustered(partition: Partition, truth: Partition, visits: Any = None, pri
     >>> misclustered(Partition.from_labels("aaab"), Partition.from_labels("xyyy"))
     array([ True, False, False, False])
     """
+    for what, given in (("partition", partition), ("truth", truth)):
+        if not isinstance(given, Partition):
+            raise TypeError(f"{what} must be a Partition, not {given!r}; Partition.from_labels makes one")
     check_same_pairs(partition, truth)
     M = partition.n_pairs
     visits = _by_pair("visits", visits, M, np.zeros(M, np.int64))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.compiling import kernel
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
 
 TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
@@ -44,6 +44,7 @@ def profiles(mdp: TabularMDP) -> Profiles:
     >>> profiles(mdp).profile(0), profiles(mdp).order(0)
     (array([0.8, 0.2]), array([1, 0], dtype=int32))
     """
+    check_mdp(mdp)
     rows = mdp.rows
     pair = np.repeat(np.arange(mdp.n_pairs), np.diff(rows.ptr))
     order = np.lexsort((rows.succ, -rows.prob, pair))
@@ -59,6 +60,7 @@ def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1
     >>> profile_distance(mdp, (0, 0), (1, 0)), profile_distance(mdp, 0, 1, "kl"), profile_distance(mdp, 1, 0, "squared")
     (1.0, inf, 0.5)
     """
+    check_mdp(mdp)
     if contrast not in CONTRASTS:
         raise ValueError(unknown_name("contrast", contrast, CONTRASTS))
     p, q = (_sorted_law(mdp, _pair_number(mdp, which)) for which in (pair, other))
@@ -80,6 +82,7 @@ def similar(
     >>> similar(mdp, 0, 1, eps_p=0.25, eps_mu=0.1), similar(mdp, 0, 1, eps_p=0.25, eps_mu=0.05)
     (True, False)
     """
+    check_mdp(mdp)
     for name, eps in (("eps_p", eps_p), ("eps_mu", eps_mu)):
         if not eps >= 0:
             raise ValueError(f"{name} must be at least 0, not {eps}")
