@@ -74,6 +74,38 @@ class Tally:
         return sorted(self.successors[pair].items(), key=lambda item: (-item[1], -item[0]))
 
 
+def quicksort_order(values):
+    """Places by rising value: median of three, the longer part later, runs of up to 16 by a stable sort."""
+    order = list(range(len(values)))
+
+    def swap(i, k):
+        order[i], order[k] = order[k], order[i]
+
+    def sort(first, last):
+        if last - first <= 15:
+            order[first : last + 1] = sorted(order[first : last + 1], key=lambda x: values[x])
+            return
+        middle = (first + last) // 2
+        for low, high in [(first, middle), (middle, last), (first, middle)]:
+            if values[order[high]] < values[order[low]]:
+                swap(low, high)
+        pivot = values[order[middle]]
+        swap(middle, last - 1)
+        up, down = first, last - 1
+        while True:
+            up = next(i for i in range(up + 1, last + 1) if values[order[i]] >= pivot)
+            down = next(i for i in range(down - 1, first - 1, -1) if values[order[i]] <= pivot)
+            if up >= down:
+                break
+            swap(up, down)
+        swap(up, last - 1)
+        sort(first, up - 1)
+        sort(up + 1, last)
+
+    sort(0, len(values) - 1)
+    return order
+
+
 def pooled_law(tally, members, pair, n_states, ties):
     """The law of ``pair`` pooled over ``members`` through empirical profiles: ({state: mass}, [spare masses])."""
     if tally.visits[pair] == 0:
@@ -88,6 +120,9 @@ def pooled_law(tally, members, pair, n_states, ties):
     if ties == "index":
         unseen = [x for x in range(n_states - 1, -1, -1) if x not in dict(mine)]
         order = [x for x, _ in mine] + unseen
+        return {x: mass[j] for j, x in enumerate(order[: len(mass)])}, []
+    if ties == "quicksort":
+        order = quicksort_order([dict(mine).get(x, 0) for x in range(n_states)])[::-1]
         return {x: mass[j] for j, x in enumerate(order[: len(mass)])}, []
     law = {}
     for x, count in mine:

@@ -47,7 +47,7 @@ def d_hat(u, v):
 
 def approx_equivalence(
     visits, profile_ptr, profile_counts, n_states, *, delta=0.05, balance=4.0, radius="pooled", merge_rule="balanced",
-    r_sum=None, priority=None, known=None,
+    nearest_by="law", r_sum=None, priority=None, known=None,
 ):  # fmt: skip
     """Labels (the member with the smallest priority), merges [(sweep, left, right, d_hat)] and the number of sweeps."""
     M = len(visits)
@@ -66,6 +66,11 @@ def approx_equivalence(
         if d_hat(u, v) > 0:
             return False
         return r_sum is None or abs(u.r_sum / u.n - v.r_sum / v.n) <= u.r_radius + v.r_radius
+
+    def nearness(u, v):
+        if nearest_by == "law":
+            return d_hat(u, v)
+        return max(d_hat(u, v), abs(u.r_sum / u.n - v.r_sum / v.n) - (u.r_radius + v.r_radius))
 
     def is_balanced(u, v):
         one, two = u.n / len(u.members), v.n / len(v.members)
@@ -96,9 +101,9 @@ def approx_equivalence(
             near = [v for v in free if v is not u and is_neighbour(u, v)] if u in free else []
             if not near:
                 continue
-            v = min(near, key=lambda v: (d_hat(u, v), rank(v)))
+            v = min(near, key=lambda v: (nearness(u, v), rank(v)))
             if is_balanced(u, v):
-                merges.append((n_sweeps, leader(u), leader(v), d_hat(u, v)))
+                merges.append((n_sweeps, leader(u), leader(v), nearness(u, v)))
                 free.remove(u)
                 free.remove(v)
                 formed.append(u | v)

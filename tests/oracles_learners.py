@@ -32,7 +32,8 @@ class Oracle:
         return oracles_clustering.approx_equivalence(
             [tally.visits[k] for k in range(M)], np.cumsum([0, *map(len, counts)]),
             [count for row in counts for count in row], self.mdp.n_states,
-            delta=s.delta, balance=s.balance, radius=s.radius, merge_rule=s.merge_rule, priority=priority,
+            delta=s.delta, balance=s.balance, radius=s.radius, merge_rule=s.merge_rule,
+            nearest_by=s.nearest_by, priority=priority,
             r_sum=[tally.r_sum[k] for k in range(M)] if s.rewards == "per_class" and estimated else None,
             known=None if estimated else self.classes,
         )[0]  # fmt: skip

@@ -140,6 +140,7 @@ def test_an_unknown_learner_is_answered_with_the_nearest():
         ({"balance": 1.0}, "balance"),
         ({"balance": math.nan}, "balance"),
         ({"ties": "suport"}, "support"),
+        ({"nearest_by": "law_and_mean"}, "needs rewards='per_class'"),
         ({"rewards": "none"}, "rewards"),
         ({"stopping": "never"}, "stopping"),
         ({"max_sweeps": 0}, "max_sweeps"),

@@ -41,6 +41,11 @@ def settle(rng, n_pairs):
     }
 
 
+def nearness(rng, compared):
+    """What nearest means, drawn at random where means are compared."""
+    return str(rng.choice(["law", "law_and_mean"])) if compared else "law"
+
+
 def sample(rng, n_pairs, n_states):
     """Counts of planted classes (or of as many laws as pairs) with visits alike, in a few sizes or spread widely."""
     scale, n_laws = 10 ** rng.uniform(0.5, 5), int(rng.choice([1, 3, n_pairs]))
@@ -66,7 +71,9 @@ def test_counts_full_of_ties_are_merged_as_line_by_line(rows, seed, with_rewards
     rng, counted = np.random.default_rng(seed), tell(rows)
     r_sum = counted[0] * rng.choice([0.0, 0.25, 1.0], len(rows)) if with_rewards else None
     known = rng.integers(0, 2, len(rows)) if with_known else None
-    check_against_oracle(counted, int(rng.integers(4, 9)), r_sum=r_sum, known=known, **settle(rng, len(rows)))
+    near = nearness(rng, with_rewards and not with_known)
+    S, kw = int(rng.integers(4, 9)), settle(rng, len(rows))
+    check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, known=known, **kw)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -75,7 +82,7 @@ def test_realistic_counts_are_merged_as_line_by_line(seed):
     M, S = int(rng.integers(2, 30)), int(rng.choice([1, 2, 3, 5, 12, 400]))
     counted = sample(rng, M, S)
     r_sum = counted[0] * rng.choice([0.0, 0.1, 0.5], M) if seed % 2 else None
-    check_against_oracle(counted, S, r_sum=r_sum, **settle(rng, M))
+    check_against_oracle(counted, S, nearest_by=nearness(rng, seed % 2), r_sum=r_sum, **settle(rng, M))
 
 
 @pytest.mark.parametrize("kind", ["laws", "rewards", "known"])
@@ -86,7 +93,8 @@ def test_more_pairs_than_fit_a_leaf_are_merged_as_line_by_line(seed, kind):
     counted = sample(rng, M, S)
     r_sum = counted[0] * rng.choice([0.0, 0.1, 0.5], M) if kind == "rewards" else None
     known = rng.integers(0, 3, M) if kind == "known" else None
-    check_against_oracle(counted, S, r_sum=r_sum, known=known, **settle(rng, M))
+    near = nearness(rng, kind == "rewards")
+    check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, known=known, **settle(rng, M))
 
 
 @pytest.mark.slow
@@ -145,6 +153,13 @@ def test_the_nearest_rule_takes_no_second_choice():
     counted = tell([[900, 100], [890, 110], [1]])  # the third pair, with its wide radius, is the nearest to both
     assert approx_equivalence(*counted, 3, merge_rule="nearest").partition.n_classes == 3
     assert approx_equivalence(*counted, 3, merge_rule="balanced").partition.n_classes == 2
+
+
+def test_nearest_by_law_and_mean_takes_the_neighbour_least_sampled_where_all_means_agree():
+    counted, r_sum = tell([[900, 100], [890, 110], [400, 100]]), [0.0, 0.0, 0.0]
+    near = {by: approx_equivalence(*counted, 9, nearest_by=by, r_sum=r_sum).merges for by in ("law", "law_and_mean")}
+    assert [merges.right[0] for merges in near.values()] == [1, 2]
+    assert near["law"].d_hat[0] < near["law_and_mean"].d_hat[0] < 0
 
 
 def test_a_neighbour_found_unbalanced_is_met_again_in_later_sweeps():
@@ -264,6 +279,8 @@ GOOD = {"visits": [3, 2], "profile_ptr": [0, 2, 3], "profile_counts": [2, 1, 2],
         ({"balance": math.nan}, ValueError, "balance .* nan"),
         ({"radius": "poled"}, ValueError, "did you mean 'pooled'"),
         ({"merge_rule": "closest"}, ValueError, "unknown merge_rule 'closest'"),
+        ({"nearest_by": "mean"}, ValueError, "unknown nearest_by 'mean'"),
+        ({"nearest_by": "law_and_mean"}, ValueError, "needs means to compare"),
         ({"visits": []}, ValueError, "at least one pair"),
         ({"visits": [[3, 2]]}, ValueError, "one dimension"),
         ({"visits": [3.0, 2.0]}, TypeError, "visits must hold integers, not float64"),

@@ -7,8 +7,10 @@ from equirl.counts import Counts
 from equirl.equivalence import equivalence_classes
 from equirl.mdp import TabularMDP
 from equirl.pooling import estimate, pool, pool_known, tie_groups
+from equirl.quicksort import quicksort_order
 from equirl.similarity import profiles
 from oracles import Tally, pooled_law
+from oracles import quicksort_order as plain_quicksort_order
 
 STEPS = st.lists(st.tuples(st.integers(0, 5), st.floats(0, 1), st.integers(0, 6)), max_size=120)
 
@@ -51,15 +53,17 @@ def test_a_snapshot_is_unaffected_by_later_steps():
     assert seen.succ.tolist() == [1]
 
 
-@pytest.mark.parametrize("ties", ["support", "optimistic", "index"])
+@pytest.mark.parametrize(
+    ("ties", "n_states"), [("support", 7), ("optimistic", 7), ("index", 7), ("quicksort", 7), ("quicksort", 40)]
+)
 @given(steps=STEPS, label=st.lists(st.integers(0, 2), min_size=6, max_size=6))
-def test_pooling_equals_its_definition(ties, steps, label):
+def test_pooling_equals_its_definition(ties, n_states, steps, label):
     counts, tally = both(steps)
     label = np.unique(label, return_inverse=True)[1]
-    got = pool(counts.snapshot(), label, label.max() + 1, 7, ties=ties, pool_rewards=True)
+    got = pool(counts.snapshot(), label, label.max() + 1, n_states, ties=ties, pool_rewards=True)
     for k in range(6):
         members = [j for j in range(6) if label[j] == label[k]]
-        law, spare = pooled_law(tally, members, k, 7, ties)
+        law, spare = pooled_law(tally, members, k, n_states, ties)
         part = slice(got.ptr[k], got.ptr[k + 1])
         found = dict(zip(got.succ[part].tolist(), got.prob[part].tolist(), strict=True))
         assert found == pytest.approx(law, abs=1e-12)
@@ -69,6 +73,31 @@ def test_pooling_equals_its_definition(ties, steps, label):
         assert got.samples[k] == n
         if n:
             assert got.r_hat[k] == pytest.approx(sum(tally.r_sum[j] for j in members) / n)
+
+
+def sorted_places(values):
+    order = np.empty(len(values), np.int64)
+    quicksort_order(np.array(values, dtype=np.int64), order)
+    return order.tolist()
+
+
+@given(st.lists(st.sampled_from([0, 0, 0, 0, 1, 2, 9]), max_size=200))
+def test_quicksort_leaves_ties_as_its_swaps_fall(values):
+    order = sorted_places(values)
+    assert order == plain_quicksort_order(values)
+    assert [values[i] for i in order] == sorted(values)
+
+
+def test_the_order_of_ties_is_that_of_the_published_programs_library():
+    values = [0] * 25
+    values[3], values[4] = 6, 4
+    order = [0, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 23, 12, 10, 9, 8, 7, 6, 5, 2, 1, 11, 24, 4, 3]
+    assert sorted_places(values) == order  # numpy.argsort before it used vector instructions
+
+
+def test_up_to_sixteen_states_quicksort_orders_ties_by_number():
+    assert sorted_places([0] * 16) == list(range(16))
+    assert sorted_places([0] * 17) != list(range(17))
 
 
 @given(STEPS)

@@ -24,7 +24,7 @@ LADDER = (
     "envs", "tables", "gym", "convert",
     "chains", "elimination", "policies", "hitting", "sweeping", "solving",
     "partition", "quality", "similarity", "equivalence",
-    "confidence", "counts", "pooling", "clusters", "proximity", "merging", "clustering",
+    "confidence", "counts", "quicksort", "pooling", "clusters", "proximity", "merging", "clustering",
     "optimism", "sharing", "planning", "agents", "walking", "simulation", "theory",
     "experiments", "plots", "benchmarks", "cli",
 )  # fmt: skip

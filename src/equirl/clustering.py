@@ -20,6 +20,7 @@ from equirl.partition import Partition
 
 RADII = ("pooled", "theory")
 MERGE_RULES = ("balanced", "nearest")
+NEARNESS = ("law", "law_and_mean")
 _NO_SUMS, _NO_LABELS = np.empty(0), np.empty(0, np.int64)
 
 
@@ -29,7 +30,7 @@ class Merges(NamedTuple):
     sweep: np.ndarray  # (merges,) from 1
     left: np.ndarray  # (merges,) the cluster that looked for a partner
     right: np.ndarray  # (merges,) the partner
-    d_hat: np.ndarray  # (merges,)
+    d_hat: np.ndarray  # (merges,) lower distance of the two, by which they were nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ def make_rules(
     balance: float = 4.0,
     radius: str = "pooled",
     merge_rule: str = "balanced",
+    nearest_by: str = "law",
     means: bool = False,
     known: bool = False,
 ) -> Rules:
@@ -66,10 +68,15 @@ def make_rules(
         raise ValueError(unknown_name("radius", radius, RADII))
     if merge_rule not in MERGE_RULES:
         raise ValueError(unknown_name("merge_rule", merge_rule, MERGE_RULES))
+    if nearest_by not in NEARNESS:
+        raise ValueError(unknown_name("nearest_by", nearest_by, NEARNESS))
+    by_mean = nearest_by == "law_and_mean"
+    if by_mean and (known or not means):
+        raise ValueError("nearest_by='law_and_mean' needs means to compare: rewards='per_class', no known classes")
     theory = radius == "theory"
     log_level = math.log(delta) - math.log(n_pairs if theory else 3 * n_pairs)
     nearest = merge_rule == "nearest"
-    return Rules(log_events(n_states), log_level, float(balance), theory, nearest, means and not known, known)
+    return Rules(log_events(n_states), log_level, float(balance), theory, nearest, means and not known, known, by_mean)
 
 
 def merge_pairs(
@@ -101,6 +108,7 @@ def approx_equivalence(
     balance: float = 4.0,
     radius: str = "pooled",
     merge_rule: str = "balanced",
+    nearest_by: str = "law",
     r_sum: Any = None,
     priority: Any = None,
     known: Any = None,
@@ -123,7 +131,7 @@ def approx_equivalence(
     visits, ptr, counts = _check_counts(visits, profile_ptr, profile_counts, n_states)
     rules = make_rules(
         len(visits), n_states, delta=delta, balance=balance, radius=radius, merge_rule=merge_rule,
-        means=r_sum is not None, known=known is not None,
+        nearest_by=nearest_by, means=r_sum is not None, known=known is not None,
     )  # fmt: skip
     sums = _NO_SUMS if r_sum is None or known is not None else _check_sums(r_sum, visits)
     labels = _NO_LABELS if known is None else _check_labels(known, len(visits))

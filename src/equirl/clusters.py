@@ -36,6 +36,7 @@ class Rules(NamedTuple):
     nearest: bool  # take the nearest neighbour first, ask for balance then
     means: bool  # mean rewards are compared too
     granted: bool  # known classes stand in for the tests
+    by_mean: bool  # nearness is the larger of the lower distances of laws and of means
 
 
 CLUSTER_FIELDS = [

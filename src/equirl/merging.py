@@ -150,6 +150,8 @@ def _scan(
             continue
         total = distance(profile, a.row, a.length, profile, b.row, b.length)
         d_hat = total - (a.radius + b.radius)
+        if rules.by_mean:
+            d_hat = max(d_hat, abs(a.r_mean - b.r_mean) - (a.r_radius + b.r_radius))
         if d_hat > least or (d_hat == least and b.priority > first):
             continue
         if not rules.granted and abs(a.r_mean - b.r_mean) > a.r_radius + b.r_radius:

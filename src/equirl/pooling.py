@@ -13,6 +13,7 @@ import numpy as np
 
 from equirl.compiling import kernel
 from equirl.counts import Snapshot
+from equirl.quicksort import quicksort_order
 from equirl.similarity import Profiles
 
 
@@ -48,17 +49,22 @@ def pool(
 ) -> Estimates:
     """Pool over classes through the empirical profiles (equation 7); ``ties`` as SPEC's D3. O(pairs + successors).
 
-    A pair never visited keeps a free law, whatever its class.
+    A pair never visited keeps a free law, whatever its class. ``ties="quicksort"``, the order of the published
+    program, sorts all states of each pair: O(pairs S log S).
     """
     size = np.diff(seen.ptr)
     class_ptr, class_count = pooled_positions(seen.ptr, seen.count, label, n_classes)
     class_visits = _class_sums(label, seen.visits, n_classes)
     spare_ptr, spare = NOTHING_SPARE
-    if ties == "index":
+    if ties in ("index", "quicksort"):
         length = np.where(seen.visits > 0, np.diff(class_ptr)[label], 0)
         ptr = np.concatenate([[0], np.cumsum(length)])
         succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
-        _read_by_index(seen.ptr, seen.succ, label, class_ptr, class_count, class_visits, n_states, ptr, succ, prob)
+        if ties == "index":
+            _place_by_index(seen.ptr, seen.succ, n_states, ptr, succ)
+        else:
+            _place_by_quicksort(seen.ptr, seen.succ, seen.count, n_states, ptr, succ)
+        _masses_by_position(label, class_ptr, class_count, class_visits, ptr, prob)
     else:
         ptr, succ, prob = seen.ptr, seen.succ, np.empty(len(seen.succ))
         cut = ties == "support"
@@ -168,22 +174,50 @@ def _spare_masses(
 
 
 @kernel
-def _read_by_index(
-    seen_ptr: np.ndarray, seen_succ: np.ndarray, label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray,
-    class_visits: np.ndarray, n_states: int, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray,
-) -> None:  # fmt: skip
-    for k in range(len(label)):
-        c, size = label[k], seen_ptr[k + 1] - seen_ptr[k]
-        unseen = n_states
+def _place_by_index(
+    seen_ptr: np.ndarray, seen_succ: np.ndarray, n_states: int, ptr: np.ndarray, succ: np.ndarray
+) -> None:
+    """The states of each row: the observed successors, then the others, highest number first."""
+    for k in range(len(ptr) - 1):
+        size, unseen = seen_ptr[k + 1] - seen_ptr[k], n_states
         for j in range(ptr[k + 1] - ptr[k]):
             if j < size:
                 succ[ptr[k] + j] = seen_succ[seen_ptr[k] + j]
-            else:  # the highest state not yet placed
+                continue
+            unseen -= 1
+            while contains(seen_succ, seen_ptr[k], seen_ptr[k + 1], unseen):
                 unseen -= 1
-                while contains(seen_succ, seen_ptr[k], seen_ptr[k + 1], unseen):
-                    unseen -= 1
-                succ[ptr[k] + j] = unseen
-            prob[ptr[k] + j] = class_count[class_ptr[c] + j] / class_visits[c]
+            succ[ptr[k] + j] = unseen
+
+
+@kernel
+def _place_by_quicksort(
+    seen_ptr: np.ndarray, seen_succ: np.ndarray, seen_count: np.ndarray, n_states: int, ptr: np.ndarray,
+    succ: np.ndarray,
+) -> None:  # fmt: skip
+    """The states of each row by decreasing count, ties as a quicksort of all states leaves them."""
+    count, order = np.zeros(n_states, np.int64), np.empty(n_states, np.int64)
+    for k in range(len(ptr) - 1):
+        if ptr[k] == ptr[k + 1]:
+            continue
+        for i in range(seen_ptr[k], seen_ptr[k + 1]):
+            count[seen_succ[i]] = seen_count[i]
+        quicksort_order(count, order)
+        for j in range(ptr[k + 1] - ptr[k]):
+            succ[ptr[k] + j] = order[n_states - 1 - j]
+        for i in range(seen_ptr[k], seen_ptr[k + 1]):
+            count[seen_succ[i]] = 0
+
+
+@kernel
+def _masses_by_position(
+    label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray, class_visits: np.ndarray, ptr: np.ndarray,
+    prob: np.ndarray,
+) -> None:  # fmt: skip
+    for k in range(len(label)):
+        first, total = class_ptr[label[k]], class_visits[label[k]]
+        for j in range(ptr[k + 1] - ptr[k]):
+            prob[ptr[k] + j] = class_count[first + j] / total
 
 
 @kernel

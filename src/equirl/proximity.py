@@ -183,3 +183,5 @@ def set_bound(tree: Tree, number: int, a: np.record, leader: int, rules: Rules) 
     for p in range(K):
         total += max(low[number, p] - x[leader, p], x[leader, p] - high[number, p], 0.0)
     node.bound = total - (a.radius + high[number, K + RADIUS])
+    if rules.by_mean:
+        node.bound = max(node.bound, max(gap, 0.0) - (a.r_radius + high[number, K + R_RADIUS]))

@@ -57,7 +57,8 @@ AGENTS: dict[str, Recipe] = {
         (*_PLANNING, *_CLUSTERING, "pooling"),
     ),
     "c-ucrl": Recipe(
-        "C-UCRL: told nothing, estimates classes and profiles", _ESTIMATED, (*_PLANNING, *_CLUSTERING, "radius")
+        "C-UCRL: told nothing, estimates classes and profiles", _ESTIMATED,
+        (*_PLANNING, *_CLUSTERING, "radius", "nearest_by"),
     ),
     "c-ucrl-published": Recipe(
         "C-UCRL with the unstated choices of the published program",
@@ -65,7 +66,7 @@ AGENTS: dict[str, Recipe] = {
             **_ESTIMATED, "rewards": "per_class", "merge_rule": "balanced", "ties": "index",
             "action_ties": "first", "stopping": "class", "priority": "index",
         },
-        (*_PLANNING, *_CLUSTERING, "radius"),
+        (*_PLANNING, *_CLUSTERING, "radius", "nearest_by"),
     ),
     "random": Recipe("plays uniformly at random"),
     "optimal": Recipe("plays an optimal policy of the true MDP"),

@@ -54,7 +54,8 @@ def form_groups(
     known = told.classes.label if told.classes is not None else None
     rules = make_rules(
         M, n_states, delta=settings.delta, balance=settings.balance, radius=settings.radius,
-        merge_rule=settings.merge_rule, means=settings.rewards == "per_class", known=known is not None,
+        merge_rule=settings.merge_rule, nearest_by=settings.nearest_by, means=settings.rewards == "per_class",
+        known=known is not None,
     )  # fmt: skip
     if priority is None:
         priority = np.arange(M)

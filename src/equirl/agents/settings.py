@@ -12,9 +12,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "structure": ("none", "profiles", "classes", "estimated"),
     "bounds": ("laplace", "jaksch"),
     "rewards": ("per_class", "per_pair", "known"),
-    "ties": ("support", "optimistic", "index"),
+    "ties": ("support", "optimistic", "index", "quicksort"),
     "action_ties": ("random", "first"),
     "merge_rule": ("balanced", "nearest"),
+    "nearest_by": ("law", "law_and_mean"),
     "radius": ("pooled", "theory"),
     "pooling": ("balanced", "class"),
     "stopping": ("pair", "class", "either"),
@@ -34,6 +35,7 @@ class Settings:
     ties: str = "support"
     action_ties: str = "random"
     merge_rule: str = "balanced"
+    nearest_by: str = "law"
     radius: str = "pooled"
     pooling: str = "balanced"
     stopping: str = "pair"
@@ -50,6 +52,10 @@ class Settings:
         _check_number("delta", self.delta, 0 < _real(self.delta) < 1, "strictly between 0 and 1")
         _check_number("balance", self.balance, _real(self.balance) > 1, "greater than 1 (inf switches the test off)")
         _check_number("effort", self.effort, _real(self.effort) > 0, "positive (inf plans whenever the rule fires)")
+        if self.nearest_by == "law_and_mean" and self.rewards != "per_class":
+            raise ValueError(
+                f"nearest_by='law_and_mean' compares means: it needs rewards='per_class', not {self.rewards!r}"
+            )
         if not isinstance(self.warm_start, bool):
             raise TypeError(f"warm_start must be True or False, not {self.warm_start!r}")
         for key in ("max_sweeps", "threads"):
