@@ -38,6 +38,22 @@ def test_both_measures_agree_with_their_definitions(case):
     assert misclustering_ratio(part, true) == pytest.approx(expected)
 
 
+@given(clustered_counts(), st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_the_bias_by_state_pools_the_laws_themselves(case, random):
+    label, truth, counts, priority = case
+    visits, ptr, flat = as_arrays(counts)
+    states = [random.sample(range(6), len(row)) for row in counts]
+    laws = [
+        [dict(zip(at, row, strict=True)).get(x, 0) for x in range(6)] for at, row in zip(states, counts, strict=True)
+    ]
+    flat_states = [x for at in states for x in at]
+    part, true = Partition.from_labels(label), Partition.from_labels(truth)
+    expected = oracle.bias(label, truth, visits, laws, priority)
+    found = misclustering_bias(part, true, visits, ptr, flat, priority, successors=flat_states)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
 @given(clustered_counts())
 @settings(max_examples=50, deadline=None)
 def test_the_right_partition_and_singletons_have_no_error(case):
@@ -70,9 +86,15 @@ def test_the_compiled_bias_is_the_plain_one():
     counts = [sorted(rng.integers(1, 9, rng.integers(1, 5)).tolist(), reverse=True) for _ in range(30)]
     _, ptr, flat = as_arrays(counts)
     label, wrong = rng.integers(0, 3, 30), rng.random(30) < 0.4
-    start = np.array([0, 4, 8, 12])
-    results = [f(label, wrong, ptr, flat, start, np.zeros(12, int), np.zeros(3, int)) for f in (_bias, _bias.py_func)]
+    place = 4 * np.repeat(label, np.diff(ptr)) + np.arange(len(flat)) - np.repeat(ptr[:-1], np.diff(ptr))
+    results = [f(label, wrong, ptr, flat, place, np.zeros(12, int), np.zeros(3, int)) for f in (_bias, _bias.py_func)]
     assert results[0] == results[1] > 0
+
+
+def test_successors_that_do_not_match_are_named():
+    part = Partition.from_labels("aab")
+    with pytest.raises(ValueError, match="2 successors do not match 3 profile counts"):
+        misclustering_bias(part, part, [1, 1, 1], np.arange(4), np.ones(3, int), successors=[0, 1])
 
 
 @pytest.mark.parametrize(

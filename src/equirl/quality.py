@@ -57,12 +57,14 @@ def misclustering_bias(
     profile_ptr: np.ndarray,
     profile_counts: np.ndarray,
     priority: Any = None,
+    successors: Any = None,
 ) -> float:
     """sum_c sum_{e in c, e not in l(c)} || p_hat(.|c) - p_hat(.|c \\ {e}) ||_1, with pooled profiles.
 
     What the mis-clustered pairs do to the estimates. ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` are the
     successor counts of pair k, largest first. A pair whose cluster has no other sample adds 0: there is no pooled
-    profile to compare with. O(number of counts).
+    profile to compare with. With ``successors``, the state that each count belongs to, laws are pooled state by state
+    instead, as the published program does. Takes a sort of the counts.
 
     >>> ptr, counts = np.array([0, 1, 2, 4]), np.array([6, 6, 3, 3])
     >>> together, truth = Partition.from_labels("aaa"), Partition.from_labels("xxy")
@@ -75,12 +77,14 @@ def misclustering_bias(
     if ptr.shape != (partition.n_pairs + 1,) or ptr[-1] != len(counts):
         raise ValueError(f"{len(counts)} profile counts do not match {partition.n_pairs} pairs and their profile_ptr")
     wrong = misclustered(partition, truth, visits, priority)
-    longest = np.zeros(partition.n_classes, np.int64)
-    np.maximum.at(longest, partition.label, np.diff(ptr))
-    start = np.concatenate([[0], np.cumsum(longest)])
-    pooled = np.zeros(start[-1], np.int64)
-    total = np.zeros(partition.n_classes, np.int64)
-    return float(_bias(partition.label, wrong, ptr, counts, start, pooled, total))
+    row = np.repeat(np.arange(partition.n_pairs), np.diff(ptr))
+    column = np.arange(len(counts)) - ptr[row] if successors is None else np.asarray(successors, dtype=np.int64)
+    if column.shape != counts.shape:
+        raise ValueError(f"{len(column)} successors do not match {len(counts)} profile counts")
+    width = int(column.max(initial=0)) + 1
+    found, place = np.unique(partition.label[row] * width + column, return_inverse=True)
+    pooled, total = np.zeros(len(found), np.int64), np.zeros(partition.n_classes, np.int64)
+    return float(_bias(partition.label, wrong, ptr, counts, place, pooled, total))
 
 
 @kernel
@@ -89,25 +93,25 @@ def _bias(
     wrong: np.ndarray,
     ptr: np.ndarray,
     counts: np.ndarray,
-    start: np.ndarray,  # (C + 1,) where the places of each cluster begin in pooled
-    pooled: np.ndarray,  # zeros; becomes the counts of each cluster by place
+    place: np.ndarray,  # (nnz,) where each count is pooled: one place per cluster and position, or state
+    pooled: np.ndarray,  # zeros; becomes the counts by place
     total: np.ndarray,  # (C,) zeros; becomes n(c)
 ) -> float:
     for k in range(len(label)):
         for i in range(ptr[k], ptr[k + 1]):
-            pooled[start[label[k]] + i - ptr[k]] += counts[i]
+            pooled[place[i]] += counts[i]
             total[label[k]] += counts[i]
     bias = 0.0
     for k in range(len(label)):
         if not wrong[k]:
             continue
-        at, n, own, head = start[label[k]], total[label[k]], 0, 0
+        n, own, head = total[label[k]], 0, 0
         for i in range(ptr[k], ptr[k + 1]):
             own += counts[i]
         if own == 0 or own == n:
             continue
         for i in range(ptr[k], ptr[k + 1]):
-            together = pooled[at + i - ptr[k]]
+            together = pooled[place[i]]
             head += together
             bias += abs(together / n - (together - counts[i]) / (n - own))
         bias += (n - head) * (1.0 / (n - own) - 1.0 / n)  # places that the pair never reached

@@ -13,6 +13,7 @@ import numpy as np
 from equirl.agents import Agent, agent_for
 from equirl.agents.baselines import FixedLearner
 from equirl.agents.optimistic import OptimisticLearner
+from equirl.counts import Snapshot
 from equirl.equivalence import equivalence_classes
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.partition import Partition
@@ -20,6 +21,8 @@ from equirl.quality import misclustering_bias, misclustering_ratio
 from equirl.seeding import Seed, seed_sequence
 from equirl.solving import solve
 from equirl.walking import BLOCK, NO_SLOT, World, tally, walk
+
+CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class Trace:
     n_classes: np.ndarray  # (K,) classes in force
     misclustering_ratio: np.ndarray | None  # (K,)
     misclustering_bias: np.ndarray | None  # (K,)
+    misclustering_bias_by_state: np.ndarray | None  # (K,) laws pooled state by state, as the published program does
     episode_starts: np.ndarray  # (E,) int64, of the episodes that began in this run
     n_unconverged: int  # episodes whose planning hit its cap
     gain: float  # g*
@@ -157,7 +161,7 @@ class _Recorder:
         self.reward, self.mean_reward = np.zeros(len(marks)), np.zeros(len(marks))
         self.n_classes = np.zeros(len(marks), np.int64)
         self.truth = _true_classes(mdp, learner) if measure else None
-        self.quality = np.zeros((2, len(marks)))
+        self.quality = np.zeros((len(CLUSTERING_CURVES), len(marks)))
 
     def add(self, t: int, path: np.ndarray, paid: np.ndarray) -> None:
         first = self.mark
@@ -169,20 +173,27 @@ class _Recorder:
             episode = self.learner.current
             self.n_classes[first : self.mark] = episode.groups.n_classes
             if self.truth is not None:
-                part, seen = self.learner.partition, episode.seen
-                ratio = misclustering_ratio(part, self.truth, seen.visits)
-                bias = misclustering_bias(part, self.truth, seen.visits, seen.ptr, seen.count)
-                self.quality[:, first : self.mark] = [[ratio], [bias]]
+                self.quality[:, first : self.mark] = np.reshape(self._quality(self.truth, episode.seen), (-1, 1))
+
+    def _quality(self, truth: Partition, seen: Snapshot) -> list[float]:
+        """The values of CLUSTERING_CURVES for the partition in force."""
+        found = self.learner.partition, truth, seen.visits
+        counts = seen.ptr, seen.count
+        return [
+            misclustering_ratio(*found),
+            misclustering_bias(*found, *counts),
+            misclustering_bias(*found, *counts, successors=seen.succ),
+        ]
 
     def trace(self, gain: float) -> Trace:
         t, learner = self.marks[:-1], self.learner
         if isinstance(learner, FixedLearner):
             self.n_classes[:] = learner.pairs.n_pairs
+        quality = [None] * len(CLUSTERING_CURVES) if self.truth is None else self.quality
         return Trace(
             t=t, reward=self.reward, regret=t * gain - self.reward, pseudo_regret=t * gain - self.mean_reward,
             n_classes=self.n_classes,
-            misclustering_ratio=None if self.truth is None else self.quality[0],
-            misclustering_bias=None if self.truth is None else self.quality[1],
+            **dict(zip(CLUSTERING_CURVES, quality, strict=True)),
             episode_starts=np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
             n_unconverged=learner.n_unconverged - self.before[1],
             gain=gain, agent_name=learner.name, settings=learner.settings.as_dict() if learner.settings else {},

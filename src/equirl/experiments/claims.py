@@ -13,6 +13,7 @@ from equirl.experiments.published import (
     DEFAULT,
     IMPROVEMENT,
     KNOWN_ALL,
+    PROGRAMMED,
     PUBLISHED,
     QUARTER_PART,
     REGRET,
@@ -20,7 +21,7 @@ from equirl.experiments.published import (
     PublishedClustering,
     PublishedFigure,
 )
-from equirl.experiments.summary import Comparison, Group, compare, find, half_width
+from equirl.experiments.summary import Comparison, Curve, Group, compare, find, half_width
 
 Verdict = Literal[
     "reproduced", "not reproduced", "turned round", "not turned round", "undecided", "reported", "no data"
@@ -30,6 +31,11 @@ UNSTATED = (
     "This learner rests on choices the paper does not state: pooled rewards, balance asked among the conditions of a "
     "neighbour, unseen successors ordered by state number, the first of tied actions, the class rule alone."
 )
+PROGRAM = (
+    "The same with two more unstated choices of the program: nearest is the neighbour for which the larger of two "
+    "lower distances, of laws and of means, is smallest; and tied successors stand as a quicksort leaves them."
+)
+VARIANTS = {PUBLISHED: UNSTATED, PROGRAMMED: PROGRAM}  # two readings of the published C-UCRL
 
 
 @dataclass(frozen=True)
@@ -84,13 +90,15 @@ def _guarded(subject: str, claims: Callable[[], Iterator[Claim]]) -> list[Claim]
 
 
 def _regret_claims(groups: Sequence[Group], figure: PublishedFigure) -> Iterator[Claim]:
-    plain, published = find(groups, figure.part, UCRL2L), find(groups, figure.part, PUBLISHED)
-    known, default = find(groups, figure.part, KNOWN_ALL), find(groups, figure.part, DEFAULT)
-    river = figure.part != "grid"
+    plain, known = find(groups, figure.part, UCRL2L), find(groups, figure.part, KNOWN_ALL)
+    default = find(groups, figure.part, DEFAULT)
+    variants = [(find(groups, figure.part, label), note) for label, note in VARIANTS.items()]
+    margin = FREE if figure.part == "grid" else TWOFOLD
 
     yield _value(figure.title, plain, figure.horizon, figure.ucrl2l, TIGHT)
     yield _value(figure.title, known, figure.horizon, figure.known_all, WIDE)
-    yield _value(figure.title, published, figure.horizon, figure.c_ucrl, TWOFOLD if river else FREE, UNSTATED)
+    for variant, note in variants:
+        yield _value(figure.title, variant, figure.horizon, figure.c_ucrl, margin, note)
     if figure.part == QUARTER_PART:
         yield from _quarter_claims(groups, figure)
     yield _slope(figure, plain)
@@ -98,10 +106,12 @@ def _regret_claims(groups: Sequence[Group], figure: PublishedFigure) -> Iterator
         yield _improvement(figure, compare(plain, known))
     yield _ordering(figure.title, compare(known, plain), "reproduced")
     if figure.part.startswith("ergodic"):
-        yield _ordering(figure.title, compare(published, plain), "reproduced", UNSTATED)
-        yield _ordering(figure.title, compare(known, published), "reproduced", UNSTATED)
+        for variant, note in variants:
+            yield _ordering(figure.title, compare(variant, plain), "reproduced", note)
+            yield _ordering(figure.title, compare(known, variant), "reproduced", note)
     else:
-        yield _ordering(figure.title, compare(plain, published), "reproduced", UNSTATED)
+        for variant, note in variants:
+            yield _ordering(figure.title, compare(plain, variant), "reproduced", note)
         yield _ordering(figure.title, compare(default, plain), "turned round", "The paper has it the other way round.")
 
 
@@ -148,39 +158,50 @@ def _ordering(subject: str, comparison: Comparison, good: Verdict, note: str = "
 
 
 def _quarter_claims(groups: Sequence[Group], figure: PublishedFigure) -> Iterator[Claim]:
-    margins = {UCRL2L: TIGHT, PUBLISHED: TWOFOLD, KNOWN_ALL: WIDE}
+    margins = {UCRL2L: TIGHT, KNOWN_ALL: WIDE}
     for learner, published in AT_QUARTER.items():
-        note = UNSTATED if learner == PUBLISHED else ""
-        group = find(groups, figure.part, learner)
-        yield _value(figure.title, group, figure.horizon // 4, published, margins[learner], note)
+        group, margin = find(groups, figure.part, learner), margins.get(learner, TWOFOLD)
+        yield _value(figure.title, group, figure.horizon // 4, published, margin, VARIANTS.get(learner, ""))
 
 
 def _clustering_claims(groups: Sequence[Group], world: PublishedClustering) -> Iterator[Claim]:
-    subject = f"Clustering, {world.n_states} states"
-    group = find(groups, world.part, PUBLISHED)
-    ratio, bias = group.curves["misclustering_ratio"], group.curves["misclustering_bias"]
+    for label, note in VARIANTS.items():
+        yield from _quality_claims(find(groups, world.part, label), world, note)
+
+
+def _quality_claims(group: Group, world: PublishedClustering, note: str) -> Iterator[Claim]:
+    subject = f"Clustering, {world.n_states} states, {group.learner}"
+    ratio = group.curves["misclustering_ratio"]
     last, half = float(ratio.mean[-1]), float(ratio.half_width()[-1])
 
     statement = f"mis-clustering ratio at T = {group.horizon:,}, {TWOFOLD}"
     verdict = _agrees(TWOFOLD.holds(last, world.ratio_last))
-    yield Claim(subject, statement, f"{world.ratio_last:g}", _interval(last, half), verdict, UNSTATED)
+    yield Claim(subject, statement, f"{world.ratio_last:g}", _interval(last, half), verdict, note)
     peak = float(ratio.mean.max())
     yield Claim(subject, "peak of the mis-clustering ratio", f"{world.ratio_peak:g}", f"{peak:.3f}", "reported")
     falls = last < peak - half
     yield Claim(subject, "the errors of clustering fall with time", "yes", f"{peak:.3f} to {last:.3f}", _agrees(falls))
 
-    yield _bias(subject, f"mis-clustering bias at T = {group.horizon:,}", float(bias.mean[-1]), world.bias_last, world)
-    yield _bias(subject, "peak of the mis-clustering bias", float(bias.mean.max()), world.bias_peak, world)
-
-
-def _bias(subject: str, statement: str, bias: float, published: float, world: PublishedClustering) -> Claim:
-    """The bias on both scales, and which of them is nearer to the published value."""
     n_pairs = 2 * world.n_states
-    plain, scaled = bias / published, bias / n_pairs / published
-    near = "as defined" if abs(math.log(max(plain, 1e-300))) < abs(math.log(max(scaled, 1e-300))) else "divided by M"
-    note = f"{number(plain, 2)} and {number(scaled, 2)} times the published value; nearer to its scale: {near}."
-    measured = f"{number(bias)} as defined, {number(bias / n_pairs)} divided by M = {n_pairs}"
-    return Claim(subject, statement, f"{published:g}", measured, "reported", note)
+    final = f"mis-clustering bias at T = {group.horizon:,}"
+    yield _bias(subject, final, lambda curve: float(curve.mean[-1]), world.bias_last, group, n_pairs)
+    peak_of_bias = "peak of the mis-clustering bias"
+    yield _bias(subject, peak_of_bias, lambda curve: float(curve.mean.max()), world.bias_peak, group, n_pairs)
+
+
+def _bias(
+    subject: str, statement: str, read: Callable[[Curve], float], published: float, group: Group, n_pairs: int
+) -> Claim:
+    """The bias on three scales, and which of them is nearest to the published value."""
+    defined, by_state = (read(group.curves[f"misclustering_bias{way}"]) for way in ("", "_by_state"))
+    scales = {
+        "as defined": defined,
+        f"divided by M = {n_pairs}": defined / n_pairs,
+        "pooled by state and divided by M": by_state / n_pairs,
+    }
+    near = min(scales, key=lambda scale: abs(math.log(max(scales[scale], 1e-300) / published)))
+    measured = ", ".join(f"{number(value)} {scale}" for scale, value in scales.items())
+    return Claim(subject, statement, f"{published:g}", measured, "reported", f"Nearest to the published scale: {near}.")
 
 
 def _agrees(holds: bool) -> Verdict:

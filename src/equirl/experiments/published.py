@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 UCRL2L, KNOWN_CLASSES, KNOWN_ALL = "UCRL2-L", "C-UCRL(C)", "C-UCRL(C,σ)"  # labels in paper.toml
-PUBLISHED, DEFAULT = "C-UCRL (as published)", "C-UCRL (our defaults)"
+PUBLISHED, PROGRAMMED, DEFAULT = "C-UCRL (as published)", "C-UCRL (as programmed)", "C-UCRL (our defaults)"
 
 
 class PublishedFigure(NamedTuple):
@@ -27,7 +27,7 @@ REGRET = (
     PublishedFigure("grid", "Four-room grid-world, 7x7", 500_000, 3.1e4, 3.45e4, 1.4e4, 0.0756),
 )
 QUARTER_PART = "ergodic-25"
-AT_QUARTER = {UCRL2L: 3.9e4, PUBLISHED: 1.95e4, KNOWN_ALL: 0.8e4}  # regret at T/4 in ergodic-25
+AT_QUARTER = {UCRL2L: 3.9e4, PUBLISHED: 1.95e4, PROGRAMMED: 1.95e4, KNOWN_ALL: 0.8e4}  # regret at T/4 in ergodic-25
 IMPROVEMENT = {"ergodic-25": 2.9, "ergodic-50": 8.0}  # regret of UCRL2-L / regret of C-UCRL(C, sigma) at T
 
 

@@ -22,12 +22,12 @@ import numpy as np
 from equirl.agents import make_settings
 from equirl.envs import make
 from equirl.mdp import TabularMDP
-from equirl.simulation import simulate
+from equirl.simulation import CLUSTERING_CURVES, simulate
 from equirl.solving import solve
 
-RESULT_VERSION = 1  # part of every key: raise it when the numbers of a run change
+RESULT_VERSION = 2  # part of every key: raise it when the numbers of a run change, or what it records
 MEASURES = ("clustering",)
-CURVES = ("regret", "pseudo_regret", "reward", "n_classes", "misclustering_ratio", "misclustering_bias")
+CURVES = ("regret", "pseudo_regret", "reward", "n_classes", *CLUSTERING_CURVES)
 FILE_WORLD = "file"
 
 

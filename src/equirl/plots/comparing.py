@@ -14,13 +14,10 @@ from equirl.experiments.summary import Curve, Group
 from equirl.naming import unknown_name
 from equirl.plots.canvas import check_format, save_figure
 from equirl.plots.curves import plot_curves
-from equirl.simulation import Trace
+from equirl.simulation import CLUSTERING_CURVES, Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-CLUSTERING = ("misclustering_ratio", "misclustering_bias")
 
 
 def _check_measure(measure: str, known: Iterable[str]) -> None:
@@ -42,8 +39,8 @@ def draw_comparison(table: TidyTable, measure: str = "regret", title: str = "") 
 
 def draw_trace(trace: Trace, measure: str = "regret", title: str = "") -> Figure:
     """The curve of one run."""
-    measured = [name for name in (*CURVES, *CLUSTERING) if getattr(trace, name) is not None]
-    if measure in CLUSTERING and measure not in measured:
+    measured = [name for name in (*CURVES, *CLUSTERING_CURVES) if getattr(trace, name) is not None]
+    if measure in CLUSTERING_CURVES and measure not in measured:
         raise ValueError(f"the run did not measure {measure}; ask for it with simulate(..., measure_clustering=True)")
     _check_measure(measure, measured)
     curves = {name: Curve(trace.t, getattr(trace, name)[None].astype(float)) for name in measured}

@@ -26,6 +26,7 @@ MEASURES = {
     "n_classes": "number of classes",
     "misclustering_ratio": "mis-clustering ratio",
     "misclustering_bias": "mis-clustering bias",
+    "misclustering_bias_by_state": "mis-clustering bias, by state",
 }
 DEFINITIONS = {
     "regret": "regret $R(T) = T g^* - (r_1 + ... + r_T)$, rewards as received",

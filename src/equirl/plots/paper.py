@@ -12,6 +12,7 @@ from equirl.experiments.published import (
     CLUSTERING,
     KNOWN_ALL,
     MAPS,
+    PROGRAMMED,
     PUBLISHED,
     REGRET,
     UCRL2L,
@@ -49,29 +50,34 @@ def _draw_regret(groups: Sequence[Group], figure: PublishedFigure, folder: Path)
 
 
 def _draw_clustering(groups: Sequence[Group], folder: Path) -> dict[str, Path]:
-    """The two clustering figures; the bias as defined and divided by the number of pairs."""
+    """The two clustering figures; the bias as defined, by pair, and by pair and state."""
     sizes = {world.part: world.n_states for world in CLUSTERING}
-    labels = [f"{sizes[group.part]} states" for group in groups]
-    ratios = {f"{world.n_states} states": world.ratio_last for world in CLUSTERING}
-    biases = {f"{world.n_states} states": world.bias_last for world in CLUSTERING}
+    labels = [_clustering_label(sizes[group.part], group.learner) for group in groups]
+    ratios = {_clustering_label(world.n_states, PROGRAMMED): world.ratio_last for world in CLUSTERING}
+    biases = {_clustering_label(world.n_states, PROGRAMMED): world.bias_last for world in CLUSTERING}
     scaled = [_scaled(group, 2 * sizes[group.part]) for group in groups]
+    wanted = {
+        "clustering-ratio": (groups, "misclustering_ratio", "Mis-clustering ratio", ratios),
+        "clustering-bias": (groups, "misclustering_bias", "Mis-clustering bias", biases),
+        "clustering-bias-by-pair": (scaled, "misclustering_bias", "Mis-clustering bias / M", biases),
+        "clustering-bias-by-state": (scaled, "misclustering_bias_by_state", "Bias by state / M", biases),
+    }
     figures = {
-        "clustering-ratio": plot_curves(
-            groups, "misclustering_ratio", title="Mis-clustering ratio", labels=labels, points=ratios
-        ),
-        "clustering-bias": plot_curves(
-            groups, "misclustering_bias", title="Mis-clustering bias", labels=labels, points=biases
-        ),
-        "clustering-bias-by-pair": plot_curves(
-            scaled, "misclustering_bias", title="Mis-clustering bias / number of pairs", labels=labels, points=biases
-        ),
+        name: plot_curves(shown, measure, title=title, labels=labels, points=points)
+        for name, (shown, measure, title, points) in wanted.items()
     }
     return {name: _svg(save_all(figure, folder / name)) for name, figure in figures.items()}
 
 
+def _clustering_label(n_states: int, learner: str) -> str:
+    return f"{n_states} states, {learner.partition('(')[2].rstrip(')') or learner}"
+
+
 def _scaled(group: Group, n_pairs: int) -> Group:
-    bias = group.curves["misclustering_bias"]
-    return replace(group, curves={**group.curves, "misclustering_bias": Curve(bias.t, bias.runs / n_pairs)})
+    curves = {
+        name: Curve(curve.t, curve.runs / n_pairs) if "bias" in name else curve for name, curve in group.curves.items()
+    }
+    return replace(group, curves=curves)
 
 
 def draw_maps(folder: Path, maps: Sequence[PublishedClasses] = MAPS) -> dict[str, Path]:

@@ -16,6 +16,7 @@ from equirl.experiments.summary import Group
 from equirl.hitting import diameter
 from equirl.plots.curves import Bound, plot_curves
 from equirl.plots.style import save_all
+from equirl.simulation import CLUSTERING_CURVES
 from equirl.theory import theorem1_bound, ucrl2_bound
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def draw_study(
         bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
         files += save_all(plot_curves(bundle, title=world), stem)
         files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
-        for measure in ("misclustering_ratio", "misclustering_bias"):
+        for measure in CLUSTERING_CURVES:
             measured = [group for group in bundle if measure in group.curves]
             if measured:
                 files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{measure}")
