@@ -81,16 +81,20 @@ def test_a_shard_that_is_none_is_refused(text):
         parse_shard(text)
 
 
-def test_the_longest_runs_start_first(tmp_path):
+def test_runs_go_replicate_by_replicate_and_the_longest_first_in_each(tmp_path):
     order = []
 
     def run(spec):
-        order.append(spec.horizon)
+        order.append((spec.replicate, spec.horizon))
         return execute(spec)
 
     mixed = [spec for horizon in ("100", "300", "200") for spec in specs(with_lines(horizon=horizon))]
     compute(mixed, Store(tmp_path), LocalEngine(1), run=run)
-    assert order == sorted(order, reverse=True)
+    replicates = [replicate for replicate, _ in order]
+    for replicate in set(replicates):
+        first, n = replicates.index(replicate), replicates.count(replicate)
+        round_of_it = order[first : first + n]
+        assert round_of_it == sorted(((replicate, horizon) for _, horizon in round_of_it), reverse=True)
 
 
 def test_a_run_that_another_process_finished_meanwhile_is_not_computed_again(tmp_path):

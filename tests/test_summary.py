@@ -106,6 +106,13 @@ def test_a_figure_has_a_curve_for_every_learner_and_bound():
     assert all(line.get_ydata()[-1] > 31 for line in axes.lines[2:])
 
 
+@pytest.mark.parametrize("width", [10, 25, 45])
+def test_the_names_of_the_curves_fit_the_figure(width):
+    groups = 2 * groups_of({"ucrl2-l": [10.0, 12.0], "random": [30.0, 31.0]})
+    figure = plot_curves(groups, labels=[k * width for k in "abcd"])
+    assert figure.legends[0].get_window_extent().width <= figure.bbox.width
+
+
 def test_a_measure_that_no_run_has_is_named():
     with pytest.raises(ValueError, match="no finished run has the measure 'misclustering_ratio'"):
         plot_curves(groups_of({"ucrl2-l": [1.0], "random": [1.0]}), "misclustering_ratio")

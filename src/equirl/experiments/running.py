@@ -84,7 +84,7 @@ def shard_of(specs: Iterable[RunSpec], shard: int, n_shards: int) -> list[RunSpe
 def compute(
     specs: Iterable[RunSpec], store: Store, engine: Engine, watch: Watch | None = None, run: Execute = execute
 ) -> Report:
-    """Compute every run of ``specs`` that has no result yet, longest first."""
+    """Compute every run of ``specs`` that has no result yet."""
     watch = watch or Silent()
     queue = _ordered(specs)
     if queue and engine.warms_here and run is execute:
@@ -97,10 +97,14 @@ def compute(
 
 
 def _ordered(specs: Iterable[RunSpec]) -> list[RunSpec]:
-    """Longest first; equals in an order of this process's own, so that two processes rarely take the same run."""
-    mixed = list(specs)
-    random.Random(os.getpid()).shuffle(mixed)
-    return sorted(mixed, key=lambda spec: -spec.cost)
+    """Replicate by replicate, so that what is done is balanced at any moment; longest first in each.
+
+    Replicates, and equals among them, come in an order of this process's own: two processes rarely take the same run.
+    """
+    mixed, dice = list(specs), random.Random(os.getpid())
+    dice.shuffle(mixed)
+    turn = {replicate: dice.random() for replicate in sorted({spec.replicate for spec in mixed})}
+    return sorted(mixed, key=lambda spec: (turn[spec.replicate], -spec.cost))
 
 
 def _warm(specs: list[RunSpec], watch: Watch) -> None:

@@ -93,7 +93,7 @@ class RunSpec:
 
     @property
     def cost(self) -> int:
-        """A rough measure of the work, by which long runs start first."""
+        """A rough measure of the work, by which long runs of a replicate start first."""
         return self.horizon * (2 if self.measures else 1)
 
 

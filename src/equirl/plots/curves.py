@@ -66,7 +66,7 @@ def plot_curves(
         _draw_bounds(axes, bounds or {}, groups)
         _draw_points(axes, points or {}, groups, names, styles)
         _finish(axes, title, MEASURES.get(measure, measure), log)
-        figure.legend(loc="outside upper left", ncols=min(3, len(axes.get_legend_handles_labels()[1])))
+        _draw_legend(figure, n_names=len(axes.get_legend_handles_labels()[1]))
         figure.supxlabel(foot(groups, measure, spread), fontsize=7.5, color="#555555")
     return figure
 
@@ -105,6 +105,15 @@ def foot(groups: Sequence[Group], measure: str, spread: Spread) -> str:
     middle = ", band: middle half of the runs" if spread == "quantiles" else ""
     meaning = f"\n{DEFINITIONS[measure]}" if measure in DEFINITIONS else ""
     return f"mean of {runs} run{'s' if max(counts) > 1 else ''}{interval}{middle}{meaning}"
+
+
+def _draw_legend(figure: Figure, n_names: int) -> None:
+    """Names above the axes, in as many columns, up to three, as the figure is wide enough for."""
+    for ncols in range(min(3, n_names), 0, -1):
+        legend = figure.legend(loc="outside upper left", ncols=ncols)
+        if ncols == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _marks(t: np.ndarray, shift: float, log: bool) -> list[int]:
