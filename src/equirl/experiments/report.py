@@ -68,8 +68,8 @@ def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     planning = "all plans converged" if stuck == 0 else f"{stuck} plans stopped at the cap on sweeps"
     versions = ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
     return (
-        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Of {good + open_ + bad} claims with a verdict "
-        f"{good} hold, {open_} are undecided and {bad} do not hold. Computed with {versions}."
+        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Claims that hold: {good} of "
+        f"{good + open_ + bad} with a verdict; undecided: {open_}; not held up: {bad}. Computed with {versions}."
     )
 
 
