@@ -9,7 +9,7 @@ import pytest
 from equirl import files
 from equirl.experiments.conducting import conduct, status_rows
 from equirl.experiments.engines import LocalEngine
-from equirl.experiments.runs import execute
+from equirl.experiments.runs import RESULT_VERSION, execute
 from equirl.experiments.store import Store, StoreError
 from equirl.experiments.tables import TableError, export
 from equirl.files import DamagedFile
@@ -43,7 +43,7 @@ def test_a_result_comes_back_as_it_was_written(store):
 
 
 def test_a_result_file_holds_spec_seeds_and_versions(full):
-    _, meta = files.load_npz(full.path(specs()[0]), "equirl-run", 1)
+    _, meta = files.load_npz(full.path(specs()[0]), "equirl-run", RESULT_VERSION)
     assert (meta["spec"]["seed"], meta["spec"]["learner"]) == (specs()[0].seed, "ucrl2-l")
     assert {"equirl", "numpy", "numba"} <= meta["provenance"]["versions"].keys()
 
@@ -207,9 +207,9 @@ def test_results_of_a_longer_horizon_stand_beside_the_shorter_ones(full):
 @pytest.mark.parametrize("missing", ["facts", "provenance"])
 def test_a_result_that_says_nothing_of_its_run_is_damaged(full, missing):
     path = full.path(specs()[0])
-    arrays, meta = files.load_npz(path, "equirl-run", 1)
+    arrays, meta = files.load_npz(path, "equirl-run", RESULT_VERSION)
     del meta[missing]
-    files.save_npz(path, "equirl-run", 1, arrays, meta)
+    files.save_npz(path, "equirl-run", RESULT_VERSION, arrays, meta)
     with pytest.raises(DamagedFile, match="nothing of the run"):
         full.read(specs()[0])
     assert len(full.status(specs()).damaged) == 1

@@ -26,7 +26,7 @@ def paper_runs(runs: int = 100) -> list[PlannedRun]:
     """Every run of the paper's study.
 
     >>> len(paper_runs(runs=1))
-    22
+    28
     """
     return expand(paper_study(runs))
 
