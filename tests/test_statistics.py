@@ -149,3 +149,19 @@ def test_a_tempting_small_reward_does_not_lock_the_learner_in(small_reward):
     for seed in range(12):
         trace = simulate(river, "c-ucrl", T, seed=seed, gain=gain, checkpoints=4)
         assert trace.regret[3] - trace.regret[2] < 0.5 * gain * T / 4
+
+
+@pytest.mark.parametrize(("n_states", "peak"), [(25, 0.41), (50, 0.32)])
+def test_the_published_clusters_follow_from_the_programs_neighbours_and_sort(n_states, peak):
+    mdp, horizon = make("ergodic-riverswim", n_states=n_states), 200_000
+
+    def ratios(**settings):
+        runs = [
+            simulate(mdp, "c-ucrl-published", horizon, seed, gain=0.875, measure_clustering=True, **settings)
+            for seed in range(20)
+        ]
+        return np.mean([run.misclustering_ratio for run in runs], axis=0)
+
+    text, program = ratios(), ratios(nearest_by="law_and_mean", ties="quicksort")
+    assert program.max() == pytest.approx(peak, rel=0.2)  # read off the published curve
+    assert program[-1] > 1.5 * text[-1]

@@ -116,7 +116,8 @@ def approx_equivalence(
     """Estimate the classes of M pairs from their visits (M,) and counts by profile position.
 
     Pair k was seen ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` times at each of its successors, sorted
-    decreasingly. With ``r_sum`` (M,), the sums of rewards, means are compared too. With ``known`` (M,), labels of
+    decreasingly. With ``r_sum`` (M,), the sums of rewards, means are compared too; ``nearest_by="law_and_mean"`` then
+    takes the neighbour whose larger lower distance, of law and mean, is smallest. With ``known`` (M,), labels of
     known classes, any two clusters inside a class may merge and none across; balance is still asked for. Ties are
     broken by ``priority`` (M,), different numbers, by default the pair index. Takes memory in proportion to the counts.
 
