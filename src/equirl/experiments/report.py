@@ -222,10 +222,10 @@ def _reading_section(claims: Sequence[Claim]) -> str:
         "tied actions, which in its rivers is the good one, and ended episodes by the class rule alone. "
         "<code>c-ucrl-published</code> makes the same choices. Two of them depend on how states and actions happen to "
         "be numbered: renumbering the river changes its regret several-fold.</p>"
+        f"<p>{PROGRAMMED_READING}</p>"
         "<p><code>c-ucrl</code>, the default here, keeps only as many positions of a profile as a pair has seen "
         "successors, breaks ties at random, keeps each pair&rsquo;s own mean reward, and ends episodes by pair or "
         f"class. Its law does not depend on any numbering. {escape(outcome) + '.' if turned or kept else ''}</p>"
-        f"<p>{PROGRAMMED_READING}</p>"
     )
 
 
