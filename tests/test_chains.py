@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirl import chains
-from equirl.chains import block, chain_kind, closed_classes, decided, end_components, reachable, whole
+from equirl.chains import block, chain_kind, closed_classes, decided, end_components, whole
 from equirl.envs import make
 from equirl.mdp import TabularMDP
 from equirl.policies import policy_kind
+from equirl.reaching import reached
 from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets
 
 seeds = st.integers(0, 10**6)
@@ -39,9 +40,24 @@ def test_a_state_where_one_may_stay_and_never_come_back_makes_an_mdp_multichain(
     assert chain_kind(mdp) == "multichain"
 
 
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12),
+    st.sets(st.integers(0, 5)),
+)
+def test_what_is_reached_is_what_some_walk_along_edges_ends_in(n, edges, first):
+    edges = [(a % n, b % n) for a, b in edges]
+    start, step = np.isin(np.arange(n), list(first)), np.eye(n, dtype=int)
+    for a, b in edges:
+        step[a, b] = 1
+    walks = np.linalg.matrix_power(step, n) > 0
+    source, target = (np.array([edge[k] for edge in edges], dtype=np.int64) for k in (0, 1))
+    assert reached(start, source, target).tolist() == walks[start].any(axis=0).tolist()
+
+
 def test_states_nobody_reaches_count_only_everywhere() -> None:
     mdp = make("four-room", height=7, width=7, walls_are_states=True)
-    assert reachable(mdp).sum() == 20
+    assert mdp.reachable().sum() == 20
     assert chain_kind(mdp) == "communicating"
     assert chain_kind(mdp, everywhere=True) == "multichain"
 
@@ -61,7 +77,7 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(4)
     mdps = [random_mdp(rng, 6) for _ in range(10)] + [dense_mdp(rng, 5, 2)]
     compiled = [chain_kind(mdp) for mdp in mdps]
-    for name in ("_flood", "_attract", "_every_policy_recurrent"):
+    for name in ("_attract", "_every_policy_recurrent"):
         monkeypatch.setattr(chains, name, getattr(chains, name).py_func)
     assert [chain_kind(mdp) for mdp in mdps] == compiled
 

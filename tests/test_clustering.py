@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import oracles_clustering as oracle
 from equirl.clustering import approx_equivalence, make_rules, merge_pairs
-from equirl.clusters import SLACK
 from equirl.envs import make
 from equirl.equivalence import equivalence_classes, separation
+from equirl.neighbours import SLACK
 from equirl.partition import Partition
 from equirl.proximity import LEAF
 from equirl.similarity import profiles

@@ -20,11 +20,11 @@ ROOT = Path(equirl.__file__).parent
 
 # Rooms in reading order: a module imports only from the rooms before its own.
 LADDER = (
-    "compiling", "naming", "files", "pairs", "seeding", "building", "renumbering", "mdp",
+    "compiling", "naming", "files", "pairs", "seeding", "reaching", "building", "renumbering", "mdp",
     "envs", "tables", "gym", "convert",
     "chains", "elimination", "policies", "hitting", "sweeping", "solving",
     "partition", "quality", "similarity", "equivalence",
-    "confidence", "counts", "quicksort", "pooling", "clusters", "proximity", "merging", "clustering",
+    "confidence", "counts", "quicksort", "pooling", "clusters", "neighbours", "proximity", "merging", "clustering",
     "optimism", "sharing", "planning", "agents", "walking", "simulation", "theory",
     "experiments", "plots", "benchmarks", "cli",
 )  # fmt: skip

@@ -231,3 +231,16 @@ def _action(action: Any, numbers: Mapping[str, int] | None, state: int) -> int:
     if number > np.iinfo(INDEX).max:
         raise ValueError(f"pair (s={state}, a={number}): action ids go up to {np.iinfo(INDEX).max}")
     return number
+
+
+def initial_law(initial: Any, pairs: Pairs) -> np.ndarray:
+    """A law over states from a state (number or name) or a vector of length S."""
+    n_states = pairs.n_states
+    if np.ndim(initial) == 0:
+        law = np.zeros(n_states)
+        law[pairs.state_number(initial)] = 1.0
+        return law
+    law = real_array("initial", initial)
+    if law.shape != (n_states,):
+        raise ValueError(f"the initial law has shape {law.shape}, not ({n_states},)")
+    return law

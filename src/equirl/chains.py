@@ -24,6 +24,7 @@ from scipy.sparse import csgraph
 
 from equirl.compiling import kernel
 from equirl.mdp import TabularMDP, check_mdp
+from equirl.reaching import reached
 
 
 class Block(NamedTuple):
@@ -83,32 +84,18 @@ def whole(mdp: TabularMDP) -> Block:
     return block(mdp, np.ones(mdp.n_states, bool))
 
 
-def reachable(mdp: TabularMDP) -> np.ndarray:
-    """(S,) mask of the states that some policy reaches from the initial law. No action leaves them.
-
-    >>> mdp = TabularMDP.from_pairs([(0, 0, {0: 1.0}, 0.0), (1, 0, {0: 1.0}, 0.0)], 2, initial=0)
-    >>> reachable(mdp)
-    array([ True, False])
-    """
-    seen = mdp.initial > 0
-    ptr = mdp.rows.ptr[mdp.pairs.ptr]
-    _flood(ptr, mdp.rows.succ, seen, np.empty(mdp.n_states, np.int64))
-    return seen
-
-
 def decided(mdp: TabularMDP) -> np.ndarray:
     """(S,) mask of the reachable states and of those from which every policy enters them sooner or later.
 
     They share the optimal gain of the reachable part, where that has one. No action leaves them.
     """
-    part = reachable(mdp)
+    part = mdp.reachable()
     if part.all():
         return part
     everything = whole(mdp)
     trapped = ~_attractor(everything, part)
-    backward = everything.graph().T.tocsr()
-    _flood(backward.indptr, backward.indices, trapped, np.empty(mdp.n_states, np.int64))
-    return ~trapped
+    owner = np.repeat(everything.owner, np.diff(everything.row_ptr))
+    return ~reached(trapped, everything.succ, owner)  # backwards: whatever may enter a trap is not decided
 
 
 def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
@@ -121,7 +108,7 @@ def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
     'communicating'
     """
     check_mdp(mdp)
-    return block_kind(whole(mdp) if everywhere else block(mdp, reachable(mdp)))
+    return block_kind(whole(mdp) if everywhere else block(mdp, mdp.reachable()))
 
 
 def block_kind(part: Block) -> str:
@@ -198,25 +185,6 @@ def _attractor(part: Block, seed: np.ndarray) -> np.ndarray:
     never = np.zeros(part.n_states, bool)
     _attract(ptr, pair, part.owner, never, inside, left, np.zeros(len(part.pair), bool), queue, n_seed)
     return inside
-
-
-@kernel
-def _flood(ptr: np.ndarray, succ: np.ndarray, seen: np.ndarray, stack: np.ndarray) -> None:
-    """Add to ``seen`` every state that its edges lead to."""
-    n = 0
-    for s in range(len(seen)):
-        if seen[s]:
-            stack[n] = s
-            n += 1
-    while n > 0:
-        n -= 1
-        s = stack[n]
-        for j in range(ptr[s], ptr[s + 1]):
-            x = succ[j]
-            if not seen[x]:
-                seen[x] = True
-                stack[n] = x
-                n += 1
 
 
 @kernel

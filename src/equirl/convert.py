@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.building import Rows, is_sparse, rows_from_triplets
-from equirl.mdp import TabularMDP, initial_law, rescale_rewards
+from equirl.building import Rows, initial_law, is_sparse, rows_from_triplets
+from equirl.mdp import TabularMDP, rescale_rewards
 from equirl.pairs import Pairs
 
 

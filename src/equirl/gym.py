@@ -14,9 +14,9 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from equirl.building import rows_from_triplets
+from equirl.building import initial_law, rows_from_triplets
 from equirl.envs import WORLDS, load_world
-from equirl.mdp import TabularMDP, check_mdp, initial_law
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
 from equirl.tables import Table, absorbed, compare_with_rollouts, read_table, restarted
 

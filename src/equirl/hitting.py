@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from equirl.chains import Block, block, closed_classes, incoming, reachable
+from equirl.chains import Block, block, closed_classes, incoming
 from equirl.compiling import kernel
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.pairs import whole_number
@@ -28,7 +28,7 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     """
     max_states = whole_number("max_states", max_states)
     check_mdp(mdp)
-    part = block(mdp, reachable(mdp))
+    part = block(mdp, mdp.reachable())
     if (closed_classes(part.graph()) != 0).any():
         return float("inf")
     if part.n_states > max_states:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.building import ROW_TOLERANCE, Rows, checked_rows, read_arrays, read_pairs, real_array
+from equirl.building import ROW_TOLERANCE, Rows, checked_rows, initial_law, read_arrays, read_pairs, real_array
 from equirl.files import DamagedFile, load_npz, save_npz
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs, frozen
+from equirl.reaching import reached
 from equirl.renumbering import Renumbering, by_state, permutation, random_numbers, renumber_rows, restriction
 
 REWARD_LAWS = ("deterministic", "bernoulli", "beta")
@@ -149,14 +150,7 @@ class TabularMDP:
 
     def reachable(self) -> np.ndarray:
         """(S,) which states can be reached from the initial law under some actions."""
-        seen = self.initial > 0
-        front = np.flatnonzero(seen)
-        while len(front):
-            after = [self.rows.succ[slice(*self.rows.ptr[self.pairs.ptr[[s, s + 1]]])] for s in front]
-            succ = np.unique(np.concatenate(after))
-            front = succ[~seen[succ]]
-            seen[front] = True
-        return seen
+        return reached(self.initial > 0, np.repeat(self.pairs.state, np.diff(self.rows.ptr)), self.rows.succ)
 
     def restrict_to_reachable(self) -> TabularMDP:
         """The MDP of the reachable states alone, each named by its old name or number.
@@ -249,19 +243,6 @@ def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
     low, high = float(values.min()), float(values.max())
     scale = high - low or 1.0
     return (values - low) / scale, (scale, low)
-
-
-def initial_law(initial: Any, pairs: Pairs) -> np.ndarray:
-    """A law over states from a state (number or name) or a vector of length S."""
-    n_states = pairs.n_states
-    if np.ndim(initial) == 0:
-        law = np.zeros(n_states)
-        law[pairs.state_number(initial)] = 1.0
-        return law
-    law = real_array("initial", initial)
-    if law.shape != (n_states,):
-        raise ValueError(f"the initial law has shape {law.shape}, not ({n_states},)")
-    return law
 
 
 def _extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.clusters import Clusters, Rules, balanced, distance, join, members_agree, singletons, surely_agree
+from equirl.clusters import Clusters, Rules, balanced, distance, join, singletons
 from equirl.compiling import inlined, kernel
+from equirl.neighbours import members_agree, surely_agree
 from equirl.proximity import LEADING, PRIORITY, Tree, clear_ground, plant, remove, set_bound
 
 

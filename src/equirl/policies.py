@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from equirl.chains import closed_classes, reachable
+from equirl.chains import closed_classes
 from equirl.elimination import long_run_law
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.pairs import Pairs
@@ -96,7 +96,7 @@ def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> st
     """
     check_mdp(mdp)
     chain, _ = policy_chain(mdp, policy)
-    part = np.ones(mdp.n_states, bool) if everywhere else reachable(mdp)
+    part = np.ones(mdp.n_states, bool) if everywhere else mdp.reachable()
     label = closed_classes(chain[part][:, part])
     if label.max() > 0:
         return "multichain"

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csgraph
 
-from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components, reachable
+from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components
 from equirl.hitting import diameter
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
@@ -99,7 +99,7 @@ def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_swe
         raise ValueError(f"accuracy must be positive and finite, not {accuracy}")
     if max_sweeps < 1:
         raise ValueError(f"max_sweeps must be at least 1, not {max_sweeps}")
-    part = reachable(mdp)
+    part = mdp.reachable()
     kind = block_kind(block(mdp, part))
     if kind == "multichain":
         _check_constant_gain(mdp, part, accuracy, max_sweeps)

@@ -12,6 +12,7 @@ import numpy as np
 
 from equirl.building import check_entries, check_n_states
 from equirl.pairs import Pairs
+from equirl.reaching import reached
 
 ROLLOUT_STEPS = 20_000
 ROLLOUT_LEVEL = 1e-6  # a true table fails the comparison with at most this probability
@@ -109,7 +110,7 @@ def absorbed(table: Table, initial: np.ndarray) -> Table:
     state = table.pairs.state[table.pair]
     lives = ~absorbing[state] & (table.prob > 0)
     both = lives & ~table.ends & absorbing[table.succ]
-    both &= _reached(initial > 0, state[lives], table.succ[lives])[state]
+    both &= reached(initial > 0, state[lives], table.succ[lives])[state]
     if both.any():
         k = int(np.flatnonzero(both)[0])
         raise ValueError(
@@ -121,15 +122,6 @@ def absorbed(table: Table, initial: np.ndarray) -> Table:
     kept = (column[~absorbing[state]] for column in table[1:5])
     pair, prob, succ, reward = map(np.concatenate, zip(kept, added, strict=True))
     return Table(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
-
-
-def _reached(seen: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    seen = seen.copy()
-    while True:
-        front = target[seen[source] & ~seen[target]]
-        if not len(front):
-            return seen
-        seen[front] = True
 
 
 def compare_with_rollouts(env: Any, table: Table, initial: np.ndarray, seed: int) -> None:

@@ -25,6 +25,7 @@ Agent = OptimisticLearner | FixedLearner
 
 _PLANNING = ("delta", "action_ties", "effort", "warm_start", "max_sweeps", "threads")
 _CLUSTERING = ("balance", "ties", "merge_rule", "priority", "stopping")
+_ESTIMATING = (*_PLANNING, *_CLUSTERING, "radius", "nearest_by")
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,7 @@ AGENTS: dict[str, Recipe] = {
         (*_PLANNING, *_CLUSTERING, "pooling"),
     ),
     "c-ucrl": Recipe(
-        "C-UCRL: told nothing, estimates classes and profiles", _ESTIMATED,
-        (*_PLANNING, *_CLUSTERING, "radius", "nearest_by"),
+        "C-UCRL: told nothing, estimates classes and profiles", _ESTIMATED, _ESTIMATING
     ),
     "c-ucrl-published": Recipe(
         "C-UCRL with the unstated choices of the published program",
@@ -66,7 +66,7 @@ AGENTS: dict[str, Recipe] = {
             **_ESTIMATED, "rewards": "per_class", "merge_rule": "balanced", "ties": "index",
             "action_ties": "first", "stopping": "class", "priority": "index",
         },
-        (*_PLANNING, *_CLUSTERING, "radius", "nearest_by"),
+        _ESTIMATING,
     ),
     "random": Recipe("plays uniformly at random"),
     "optimal": Recipe("plays an optimal policy of the true MDP"),

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from equirl.clustering import MERGE_RULES, NEARNESS, RADII
 from equirl.naming import unknown_name
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -14,9 +15,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "rewards": ("per_class", "per_pair", "known"),
     "ties": ("support", "optimistic", "index", "quicksort"),
     "action_ties": ("random", "first"),
-    "merge_rule": ("balanced", "nearest"),
-    "nearest_by": ("law", "law_and_mean"),
-    "radius": ("pooled", "theory"),
+    "merge_rule": MERGE_RULES,
+    "nearest_by": NEARNESS,
+    "radius": RADII,
     "pooling": ("balanced", "class"),
     "stopping": ("pair", "class", "either"),
     "priority": ("random", "index"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,9 +49,6 @@ def run(
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
 ) -> None:
     """Play a learner in a world and report its regret."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from equirl.envs import load_world
     from equirl.experiments.many import simulate_many
     from equirl.files import check_place
@@ -63,13 +62,10 @@ def run(
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    screen = Console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("runs", total=runs * len(learners))
+    with _bar(runs * len(learners)) as on_run:
         table = simulate_many(
             mdp, learners, horizon, range(seed, seed + runs), jobs=jobs, common_random_numbers=common_random_numbers,
-            on_run=lambda done, _: progress.update(task, completed=done),
+            on_run=on_run,
         )  # fmt: skip
     _show(table, mdp.name or world, horizon)
     if csv is not None:
@@ -80,6 +76,19 @@ def run(
 
         save_comparison(table, plot, title=mdp.name or world)
         typer.echo(f"figure written to {plot}")
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, nothing elsewhere; inside, what to call with the number of runs done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("runs", total=total)
+        yield lambda done, _: progress.update(task, completed=done)
 
 
 def _setting(text: str) -> tuple[str, Any]:

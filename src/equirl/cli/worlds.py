@@ -99,20 +99,14 @@ def solve(
 ) -> None:
     """The optimal gain and policy of a known problem, its span, its diameter and the kind of its chain."""
     from equirl.envs import load_world
-    from equirl.hitting import diameter as find_diameter
     from equirl.plots.arrows import policy_text
-    from equirl.policies import IllConditioned
     from equirl.solving import solve as find_optimum
 
     _check_plot(plot)
     mdp = load_world(world)
     best = find_optimum(mdp, accuracy=accuracy)
     asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
-    longest, why_not = None, "not computed; ask with --diameter"
-    try:
-        longest = find_diameter(mdp, max_states=mdp.n_states) if asked else None
-    except IllConditioned as error:
-        why_not = f"not computed: {error}"
+    longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
     if as_json:
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind, "gain": best.gain,
@@ -135,6 +129,17 @@ def solve(
         from equirl.plots import draw_policy
 
         _save(draw_policy(mdp, best.policy), plot)
+
+
+def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
+    """The diameter, or why there is none to show."""
+    from equirl.hitting import diameter
+    from equirl.policies import IllConditioned
+
+    try:
+        return diameter(mdp, max_states=mdp.n_states), ""
+    except IllConditioned as error:
+        return None, f"not computed: {error}"
 
 
 def _default(value: Any) -> str:
