@@ -91,7 +91,7 @@ def test_the_diameter_is_left_out_when_not_wanted(run):
         (["classes", "rivrswim"], "did you mean 'riverswim'?"),
         (["solve", "four-room:hight=9"], "did you mean 'height'?"),
         (["classes", "missing.npz"], "missing.npz: No such file"),
-        (["classes", "riverswim", "--tolerance", "-1"], "tolerance must be at least 0"),
+        (["classes", "riverswim", "--tolerance", "-1"], "tolerance must be between 0 and 2"),
         (["solve", "riverswim", "--plot", "policy.gif"], ".png, .pdf or .svg"),
     ],
 )

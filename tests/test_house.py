@@ -20,7 +20,7 @@ ROOT = Path(equirl.__file__).parent
 
 # Rooms in reading order: a module imports only from the rooms before its own.
 LADDER = (
-    "compiling", "naming", "files", "pairs", "seeding", "reaching", "building", "renumbering", "mdp",
+    "compiling", "naming", "checking", "files", "pairs", "seeding", "reaching", "building", "renumbering", "mdp",
     "envs", "tables", "gym", "convert",
     "chains", "elimination", "policies", "hitting", "sweeping", "solving",
     "partition", "quality", "similarity", "equivalence",

@@ -202,8 +202,8 @@ def test_an_accuracy_below_rounding_ends_with_what_rounding_allows(method: str) 
     ("keywords", "words"),
     [
         ({"method": "polcy"}, "did you mean 'policy'"),
-        ({"accuracy": 0.0}, "accuracy must be positive"),
-        ({"accuracy": np.nan}, "accuracy must be positive"),
+        ({"accuracy": 0.0}, "accuracy must lie strictly between 0 and inf"),
+        ({"accuracy": np.nan}, "accuracy must lie strictly between 0 and inf"),
         ({"max_sweeps": 0}, "max_sweeps must be at least 1"),
     ],
 )

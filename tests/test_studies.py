@@ -162,7 +162,7 @@ def test_a_mistake_in_the_file_names_the_key_its_place_and_its_meaning(text, mes
     [
         ({"learners": '["cucrl"]'}, r"unknown learner 'cucrl'; did you mean 'c-ucrl'\?"),
         ({"learners": '[{learner = "c-ucrl", settings = {threads = 2}}]'}, "threads has no place in a study"),
-        ({"learners": '[{ learner = "c-ucrl", settings = { delta = 2.0 } }]'}, r"learner 'c-ucrl': delta must be"),
+        ({"learners": '[{ learner = "c-ucrl", settings = { delta = 2.0 } }]'}, r"learner 'c-ucrl': delta must lie"),
         ({"learners": '["random", "random"]'}, r"'random' names more than one learner"),
         ({"worlds": '["riversim"]'}, r"unknown world 'riversim'; did you mean 'riverswim'\?"),
         ({"worlds": '["riverswim:n_state=5"]'}, r"did you mean 'n_states'\?"),

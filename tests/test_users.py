@@ -81,7 +81,7 @@ def test_mean_rewards_are_on_the_scale_of_the_rewards():
         (lambda: eq.equivalence_classes(3), "mdp must be a TabularMDP, not 3"),
         (lambda: eq.TabularEnv(3), "mdp must be a TabularMDP, not 3"),
         (lambda: eq.from_gymnasium("FrozenLake-v1"), r"gymnasium.make\('FrozenLake-v1'\) makes one"),
-        (lambda: eq.simulate(RIVER, "c-ucrl", 10, gain=np.nan), "gain must be a finite number, not nan"),
+        (lambda: eq.simulate(RIVER, "c-ucrl", 10, gain=np.nan), "gain must be between 0 and 1, not nan"),
         (lambda: eq.make_agent(["c-ucrl"], 3, 2), r"unknown learner \['c-ucrl'\]"),
         (lambda: eq.make_agent("random", 3, 2, classes=[0] * 6), "'random' makes no use of classes"),
         (lambda: eq.make_agent("c-ucrl", 3, 2, reward_range=3), "reward_range must be .* not 3"),

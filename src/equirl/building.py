@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.pairs import Pairs, frozen, number_of, numbered, whole_number
+from equirl.checking import real_array, whole_number
+from equirl.pairs import Pairs, frozen, number_of, numbered
 
 INDEX = np.int32  # states are numbered with this type
 ROW_TOLERANCE = 1e-8
@@ -116,17 +117,6 @@ def read_arrays(transitions: Any, rewards: Any) -> tuple[Pairs, Rows, np.ndarray
 def is_sparse(matrix: Any) -> bool:
     """Whether this is a scipy.sparse matrix or array."""
     return hasattr(matrix, "tocoo")
-
-
-def real_array(name: str, values: Any) -> np.ndarray:
-    """The values as an array of floats, or an error that names them."""
-    try:
-        array = np.asarray(values)
-        if np.issubdtype(array.dtype, np.complexfloating):
-            raise TypeError("some are complex")
-        return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of numbers: {error}") from None
 
 
 def _sparse_entries(matrices: Sequence[Any]) -> tuple[int, int, Entries]:

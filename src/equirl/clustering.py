@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.checking import above, choice, inside, real_array, whole_array, whole_number
 from equirl.clusters import Rules
 from equirl.confidence import log_events
 from equirl.merging import merge
-from equirl.naming import unknown_name
 from equirl.partition import Partition
 
 RADII = ("pooled", "theory")
@@ -58,25 +58,20 @@ def make_rules(
 
     ``means``: mean rewards are compared too. ``known``: known classes stand in for the tests.
     """
-    if n_pairs < 1 or n_states < 1:
-        raise ValueError(f"there must be at least one state and one pair, not {n_states} and {n_pairs}")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie strictly between 0 and 1, not {delta}")
-    if not balance > 1:
-        raise ValueError(f"balance must be greater than 1 (math.inf switches it off), not {balance}")
-    if radius not in RADII:
-        raise ValueError(unknown_name("radius", radius, RADII))
-    if merge_rule not in MERGE_RULES:
-        raise ValueError(unknown_name("merge_rule", merge_rule, MERGE_RULES))
-    if nearest_by not in NEARNESS:
-        raise ValueError(unknown_name("nearest_by", nearest_by, NEARNESS))
-    by_mean = nearest_by == "law_and_mean"
+    n_pairs, n_states = whole_number("n_pairs", n_pairs), whole_number("n_states", n_states)
+    delta, balance = inside("delta", delta), check_balance(balance)
+    theory = choice("radius", radius, RADII) == "theory"
+    nearest = choice("merge_rule", merge_rule, MERGE_RULES) == "nearest"
+    by_mean = choice("nearest_by", nearest_by, NEARNESS) == "law_and_mean"
     if by_mean and (known or not means):
         raise ValueError("nearest_by='law_and_mean' needs means to compare: rewards='per_class', no known classes")
-    theory = radius == "theory"
     log_level = math.log(delta) - math.log(n_pairs if theory else 3 * n_pairs)
-    nearest = merge_rule == "nearest"
-    return Rules(log_events(n_states), log_level, float(balance), theory, nearest, means and not known, known, by_mean)
+    return Rules(log_events(n_states), log_level, balance, theory, nearest, means and not known, known, by_mean)
+
+
+def check_balance(balance: Any) -> float:
+    """alpha, greater than 1."""
+    return above("balance", balance, 1, "switches the test off")
 
 
 def merge_pairs(
@@ -129,6 +124,7 @@ def approx_equivalence(
     >>> found.merges.left, found.merges.right
     (array([0]), array([3]))
     """
+    n_states = whole_number("n_states", n_states)
     visits, ptr, counts = _check_counts(visits, profile_ptr, profile_counts, n_states)
     rules = make_rules(
         len(visits), n_states, delta=delta, balance=balance, radius=radius, merge_rule=merge_rule,
@@ -142,26 +138,12 @@ def approx_equivalence(
     return Clustering(Partition.from_labels(merged.label), merges, merged.n_sweeps)
 
 
-def _integers(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, not shape {array.shape}")
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"{name} must hold integers, not {array.dtype}")
-    return np.array(array, dtype=np.int64)
-
-
 def _check_counts(visits: Any, ptr: Any, counts: Any, n_states: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    visits, ptr, counts = (
-        _integers("visits", visits),
-        _integers("profile_ptr", ptr),
-        _integers("profile_counts", counts),
-    )
+    visits, ptr = whole_array("visits", visits), whole_array("profile_ptr", ptr)
+    counts = whole_array("profile_counts", counts)
     M = len(visits)
     if M == 0:
         raise ValueError("visits is empty: there must be at least one pair")
-    if visits.min() < 0:
-        raise ValueError(f"pair {visits.argmin()} has {visits.min()} visits; visits cannot be negative")
     if ptr.shape != (M + 1,) or ptr[0] != 0 or ptr[-1] != len(counts) or (np.diff(ptr) < 0).any():
         raise ValueError(f"profile_ptr must rise from 0 to {len(counts)}, the number of counts, in {M + 1} entries")
     total = np.concatenate([[0], np.cumsum(counts)])
@@ -171,10 +153,9 @@ def _check_counts(visits: Any, ptr: Any, counts: Any, n_states: int) -> tuple[np
         raise ValueError(f"pair {k} has {visits[k]} visits, and its counts sum to {counts[ptr[k] : ptr[k + 1]].sum()}")
     rises = np.diff(counts) > 0
     rises[ptr[1:-1][(ptr[1:-1] > 0) & (ptr[1:-1] < len(counts))] - 1] = False
-    if rises.any() or (len(counts) and counts.min() < 0):
-        i = int(rises.argmax()) + 1 if rises.any() else int(counts.argmin())
-        k = int(np.searchsorted(ptr, i, side="right")) - 1
-        raise ValueError(f"the counts of pair {k} must be decreasing and not negative: {counts[ptr[k] : ptr[k + 1]]}")
+    if rises.any():
+        k = int(np.searchsorted(ptr, int(rises.argmax()) + 1, side="right")) - 1
+        raise ValueError(f"the counts of pair {k} must be decreasing, not {counts[ptr[k] : ptr[k + 1]]}")
     longest = int(np.diff(ptr).argmax())
     if ptr[longest + 1] - ptr[longest] > n_states:
         raise ValueError(
@@ -184,7 +165,7 @@ def _check_counts(visits: Any, ptr: Any, counts: Any, n_states: int) -> tuple[np
 
 
 def _check_sums(r_sum: Any, visits: np.ndarray) -> np.ndarray:
-    sums = np.array(r_sum, dtype=float)
+    sums = np.array(real_array("r_sum", r_sum))
     if sums.shape != visits.shape:
         raise ValueError(f"r_sum has shape {sums.shape}; one sum per pair would be {visits.shape}")
     wrong = np.flatnonzero(~((sums >= -1e-9 * visits) & (sums <= visits * (1 + 1e-9))))
@@ -197,12 +178,12 @@ def _check_sums(r_sum: Any, visits: np.ndarray) -> np.ndarray:
 def _check_priority(priority: Any, n_pairs: int) -> np.ndarray:
     if priority is None:
         return np.arange(n_pairs)
-    values = np.asarray(priority)
+    values = real_array("priority", priority)
     if values.shape != (n_pairs,):
         raise ValueError(f"priority has shape {values.shape}; one number per pair would be ({n_pairs},)")
     order, rank = np.argsort(values, kind="stable"), np.empty(n_pairs, np.int64)
     if (values[order][1:] == values[order][:-1]).any() or (values != values).any():
-        raise ValueError("priorities must be different numbers; a permutation of the pairs will do")
+        raise ValueError("priority must hold different numbers; a permutation of the pairs will do")
     rank[order] = np.arange(n_pairs)
     return rank
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.checking import between, flag
 from equirl.compiling import kernel
 from equirl.mdp import TabularMDP, check_mdp
-from equirl.pairs import real_number
 from equirl.partition import Partition
 from equirl.quality import misclustering_bias, misclustering_ratio
 from equirl.similarity import (
@@ -53,8 +53,7 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float 
     (2, 1)
     """
     check_mdp(mdp)
-    if not 0 <= real_number("tolerance", tolerance) < math.inf:
-        raise ValueError(f"tolerance must be at least 0 and finite, not {tolerance}")
+    rewards, tolerance = flag("rewards", rewards), between("tolerance", tolerance, most=2)
     table = profiles(mdp)
     means = mdp.r_mean if rewards else np.zeros(mdp.n_pairs)
     first, where = _distinct(table, means)

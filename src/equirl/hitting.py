@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from equirl.chains import Block, block, closed_classes, incoming
+from equirl.checking import whole_number
 from equirl.compiling import kernel
 from equirl.mdp import TabularMDP, check_mdp
-from equirl.pairs import whole_number
 from equirl.policies import LONGEST_TIME, IllConditioned, factor
 
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.building import ROW_TOLERANCE, Rows, checked_rows, initial_law, read_arrays, read_pairs, real_array
+from equirl.building import ROW_TOLERANCE, Rows, checked_rows, initial_law, read_arrays, read_pairs
+from equirl.checking import real_array
 from equirl.files import DamagedFile, load_npz, save_npz
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs, frozen

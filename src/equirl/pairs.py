@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from equirl.checking import whole_number
 from equirl.naming import unknown_name
+
+MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Pairs:
     @classmethod
     def uniform(cls, n_states: int, n_actions: int | Sequence[int] | np.ndarray) -> Pairs:
         """Actions 0, 1, ... in each state: as many as ``n_actions`` says, for all states or one by one."""
-        n_states = whole_number("n_states", n_states)
+        n_states = whole_number("n_states", n_states, most=MOST_STATES)
         per_state = np.asarray(n_actions)
         if per_state.ndim == 0:
             per_state = np.full(n_states, whole_number("n_actions", n_actions))
@@ -138,27 +141,6 @@ def frozen(name: str, array: Any, dtype: Any) -> np.ndarray:
         found = np.array(found, dtype=dtype, order="C")
         found.setflags(write=False)
     return found
-
-
-def whole_number(name: str, value: object, least: int = 1) -> int:
-    """The value as an int of at least ``least``, or an error that names it."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {value!r}") from None
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, not {number}")
-    return number
-
-
-def real_number(name: str, value: object) -> float:
-    """The value as a float (which may be NaN or infinite), or an error that names it."""
-    if isinstance(value, (bool, str, bytes)):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {value!r}") from None
 
 
 def numbered(names: Sequence[str] | None) -> dict[str, int] | None:

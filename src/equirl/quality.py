@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from equirl.checking import real_array, whole_array
 from equirl.compiling import kernel
 from equirl.partition import Partition, check_same_pairs
 
@@ -72,17 +73,16 @@ def misclustering_bias(
     >>> round(bias, 12) == round(1 / 3, 12)
     True
     """
-    ptr = np.asarray(profile_ptr, dtype=np.int64)
-    counts = np.asarray(profile_counts, dtype=np.int64)
-    if ptr.shape != (partition.n_pairs + 1,) or ptr[-1] != len(counts):
-        raise ValueError(f"{len(counts)} profile counts do not match {partition.n_pairs} pairs and their profile_ptr")
     wrong = misclustered(partition, truth, visits, priority)
+    ptr, counts = whole_array("profile_ptr", profile_ptr), whole_array("profile_counts", profile_counts)
+    if len(ptr) != len(wrong) + 1 or ptr[0] != 0 or ptr[-1] != len(counts) or (np.diff(ptr) < 0).any():
+        raise ValueError(f"{len(counts)} profile counts do not match {len(wrong)} pairs and their profile_ptr")
     row = np.repeat(np.arange(partition.n_pairs), np.diff(ptr))
-    column = np.arange(len(counts)) - ptr[row] if successors is None else np.asarray(successors, dtype=np.int64)
+    column = np.arange(len(counts)) - ptr[row] if successors is None else whole_array("successors", successors)
     if column.shape != counts.shape:
         raise ValueError(f"{len(column)} successors do not match {len(counts)} profile counts")
-    width = int(column.max(initial=0)) + 1
-    found, place = np.unique(partition.label[row] * width + column, return_inverse=True)
+    distinct, column = np.unique(column, return_inverse=True)
+    found, place = np.unique(partition.label[row] * len(distinct) + column, return_inverse=True)
     pooled, total = np.zeros(len(found), np.int64), np.zeros(partition.n_classes, np.int64)
     return float(_bias(partition.label, wrong, ptr, counts, place, pooled, total))
 
@@ -121,7 +121,9 @@ def _bias(
 def _by_pair(name: str, values: Any, n_pairs: int, default: np.ndarray) -> np.ndarray:
     if values is None:
         return default
-    values = np.asarray(values)
+    values = real_array(name, values)
+    if np.isnan(values).any() or (name == "visits" and (values < 0).any()):
+        raise ValueError(f"{name} must be numbers{', none of them negative' if name == 'visits' else ''}")
     if values.shape != (n_pairs,):
         raise ValueError(f"{name} has shape {values.shape}; one number per pair would be ({n_pairs},)")
     return values

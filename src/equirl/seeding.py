@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from equirl.pairs import whole_number
+from equirl.checking import whole_number
 
 Seed = int | np.random.SeedSequence
 
@@ -22,4 +24,4 @@ def seed_sequence(name: str, seed: Seed) -> np.random.SeedSequence:
         return np.random.SeedSequence(
             seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size, n_children_spawned=seed.n_children_spawned
         )
-    return np.random.SeedSequence(whole_number(name, seed, least=0))
+    return np.random.SeedSequence(whole_number(name, seed, least=0, most=math.inf))

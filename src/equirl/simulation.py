@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 from equirl.agents import Agent, agent_for
 from equirl.agents.baselines import FixedLearner
 from equirl.agents.optimistic import OptimisticLearner
+from equirl.checking import between, whole_number
 from equirl.counts import Snapshot
 from equirl.equivalence import equivalence_classes
 from equirl.mdp import TabularMDP, check_mdp
@@ -92,18 +91,12 @@ def simulate(
     if world_seed is not None:
         world_root = seed_sequence("world_seed", world_seed)
     learner = _prepare(mdp, agent, agent_root, settings)
-    gain = solve(mdp).gain if gain is None else _checked_gain(gain)
+    gain = solve(mdp).gain if gain is None else between("gain", gain)
     world = World(mdp, world_root)
     learner.settle(world.state)
     recorder = _Recorder(mdp, learner, marks, measure_clustering)
     _play(world, learner, recorder, int(horizon), callback)
     return recorder.trace(gain)
-
-
-def _checked_gain(gain: float) -> float:
-    if not (isinstance(gain, numbers.Real) and math.isfinite(gain)):
-        raise ValueError(f"gain must be a finite number, not {gain!r}")
-    return float(gain)
 
 
 def _prepare(mdp: TabularMDP, agent: str | Agent, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Agent:
@@ -209,11 +202,7 @@ def _true_classes(mdp: TabularMDP, learner: Agent) -> Partition:
 
 def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizon: int) -> np.ndarray:
     """Increasing times ending at the horizon: ``n`` evenly spaced, ``"log"`` (200, log-spaced), or as given."""
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)):
-        raise TypeError(f"horizon must be an integer, not {horizon!r}")
-    horizon = int(horizon)
-    if horizon < 1:
-        raise ValueError(f"horizon must be at least 1, not {horizon}")
+    horizon = whole_number("horizon", horizon)
     if isinstance(checkpoints, str):
         if checkpoints != "log":
             raise ValueError(f"checkpoints are a number, 'log', or a list of times, not {checkpoints!r}")

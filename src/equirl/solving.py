@@ -24,10 +24,10 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components
+from equirl.checking import inside
 from equirl.hitting import diameter
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
-from equirl.pairs import real_number
 from equirl.policies import (
     IllConditioned,
     PolicyValue,
@@ -95,8 +95,7 @@ def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_swe
     check_mdp(mdp)
     if method not in METHODS:
         raise ValueError(unknown_name("method", method, METHODS))
-    if not 0 < real_number("accuracy", accuracy) < math.inf:
-        raise ValueError(f"accuracy must be positive and finite, not {accuracy}")
+    accuracy = inside("accuracy", accuracy, 0, math.inf)
     if max_sweeps < 1:
         raise ValueError(f"max_sweeps must be at least 1, not {max_sweeps}")
     part = mdp.reachable()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from equirl.checking import above, between, inside, real_array, whole_number
 from equirl.confidence import log_events, weissman
 
 Number = float | np.ndarray
@@ -25,7 +26,7 @@ def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Num
     >>> round(theorem1_bound(D=10, S=5, C=2, T=1000))
     29080
     """
-    _check(D=(D, D >= 1, "at least 1"), S=(S, S >= 1, "at least 1"), delta=(delta, 0 < delta < 1, "in (0, 1)"))
+    D, S, delta = between("D", D, 1, math.inf), whole_number("S", S), inside("delta", delta)
     T = _times(T, C)
     log_term = np.log(2 * C * np.sqrt(T + 1) / delta)
     return _plain(18 * D * np.sqrt(C * T * (S + log_term)) + D * n_episodes_bound(C, T))
@@ -33,8 +34,8 @@ def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Num
 
 def ucrl2_bound(D: float, S: int, A: int, T: Any, delta: float = 0.05) -> Number:
     """UCRL2's regret (Jaksch et al. 2010, Theorem 2): 34 D S sqrt(A T log(T/delta))."""
-    _check(D=(D, D >= 1, "at least 1"), S=(S, S >= 1, "at least 1"), A=(A, A >= 1, "at least 1"))
-    _check(delta=(delta, 0 < delta < 1, "in (0, 1)"))
+    D, S, A = between("D", D, 1, math.inf), whole_number("S", S), whole_number("A", A)
+    delta = inside("delta", delta)
     T = _times(T, 1)
     return _plain(34 * D * S * np.sqrt(A * T * np.log(T / delta)))
 
@@ -54,7 +55,7 @@ def azuma_width(T: Any, delta: float = 0.05, c: float = 1.0) -> Number:
 
     c sqrt(2 (T+1) log(sqrt(T+1)/delta)), with probability 1 - delta.
     """
-    _check(delta=(delta, 0 < delta < 1, "in (0, 1)"), c=(c, c > 0, "positive"))
+    delta, c = inside("delta", delta), inside("c", c, 0, math.inf)
     T = _times(T, 1)
     return _plain(c * np.sqrt(2 * (T + 1) * np.log(np.sqrt(T + 1) / delta)))
 
@@ -66,12 +67,8 @@ def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: 
     >>> [4 * weissman(m, log_events(10), math.log(0.05 / 20)) <= 0.5 for m in (n - 1, n)]
     [False, True]
     """
-    _check(
-        separation=(separation, separation > 0, "positive"),
-        n_states=(n_states, n_states >= 1, "at least 1"),
-        n_pairs=(n_pairs, n_pairs >= 1, "at least 1"),
-        delta=(delta, 0 < delta < 1, "in (0, 1)"),
-    )
+    separation, delta = above("separation", separation, 0, "is one class alone"), inside("delta", delta)
+    n_states, n_pairs = whole_number("n_states", n_states), whole_number("n_pairs", n_pairs)
     events, log_level = log_events(n_states), math.log(delta) - math.log(n_pairs)
     return _smallest(lambda n: 4 * weissman(float(n), events, log_level) <= separation)
 
@@ -88,17 +85,11 @@ def _smallest(holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _times(T: Any, least: int) -> np.ndarray:
-    times = np.asarray(T, dtype=float)
-    if least < 1 or not (times >= least).all():
-        raise ValueError(f"T must be at least {max(least, 1)} (the bound asks for T >= C), not {T!r}")
+def _times(T: Any, C: Any) -> np.ndarray:
+    times, least = real_array("T", T), whole_number("C", C)
+    if not (times >= least).all():
+        raise ValueError(f"T must be at least {least} (the bound asks for T >= C), not {T!r}")
     return times
-
-
-def _check(**conditions: tuple[Any, bool, str]) -> None:
-    for name, (value, holds, meaning) in conditions.items():
-        if not holds:
-            raise ValueError(f"{name} must be {meaning}, not {value!r}")
 
 
 def _plain(value: Any) -> Number:

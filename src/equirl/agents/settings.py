@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from equirl.clustering import MERGE_RULES, NEARNESS, RADII
-from equirl.naming import unknown_name
+from equirl.checking import above, choice, flag, inside, whole_number
+from equirl.clustering import MERGE_RULES, NEARNESS, RADII, check_balance
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "structure": ("none", "profiles", "classes", "estimated"),
@@ -48,21 +48,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         for key, choices in CHOICES.items():
-            if getattr(self, key) not in choices:
-                raise ValueError(unknown_name(f"value of {key}", getattr(self, key), choices))
-        _check_number("delta", self.delta, 0 < _real(self.delta) < 1, "strictly between 0 and 1")
-        _check_number("balance", self.balance, _real(self.balance) > 1, "greater than 1 (inf switches the test off)")
-        _check_number("effort", self.effort, _real(self.effort) > 0, "positive (inf plans whenever the rule fires)")
+            choice(f"value of {key}", getattr(self, key), choices)
+        inside("delta", self.delta)
+        check_balance(self.balance)
+        above("effort", self.effort, 0, "plans whenever the rule fires")
         if self.nearest_by == "law_and_mean" and self.rewards != "per_class":
             raise ValueError(
                 f"nearest_by='law_and_mean' compares means: it needs rewards='per_class', not {self.rewards!r}"
             )
-        if not isinstance(self.warm_start, bool):
-            raise TypeError(f"warm_start must be True or False, not {self.warm_start!r}")
+        flag("warm_start", self.warm_start)
         for key in ("max_sweeps", "threads"):
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{key} must be an integer, at least 1, not {value!r}")
+            whole_number(key, getattr(self, key))
 
     @property
     def clusters(self) -> bool:
@@ -72,14 +68,3 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain values."""
         return asdict(self)
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return math.nan
-    return float(value)
-
-
-def _check_number(key: str, value: Any, holds: bool, meaning: str) -> None:
-    if not holds:
-        raise ValueError(f"{key} must be {meaning}, not {value!r}")

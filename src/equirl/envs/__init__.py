@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from equirl.checking import between, choice, whole_number
 from equirl.envs.grids import four_room, grid, random_walls, two_room
-from equirl.envs.parameters import choice, integer, real
 from equirl.envs.random_mdps import garnet, planted
 from equirl.envs.rivers import ergodic_riverswim, riverswim, two_kinds_river
 from equirl.mdp import REWARD_LAWS, TabularMDP
@@ -73,13 +73,13 @@ def make(name: str, **params: Any) -> TabularMDP:
             raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
     given = {**defaults, **params}
     law = choice("reward law", given.pop("reward_law"), REWARD_LAWS)
-    concentration = real("concentration", given.pop("concentration"), most=1e300)
+    concentration = between("concentration", given.pop("concentration"), most=1e300)
     shuffle = given.pop("shuffle")
     if "preset" in given:
         preset = world.presets[choice("preset", given.pop("preset"), world.presets)]
         given |= {key: value for key, value in preset.items() if key not in params}
     mdp = replace(world.factory(**given), reward_law=law, concentration=concentration, name=world_text(name, params))
-    return mdp if shuffle is None else mdp.shuffled(integer("shuffle", shuffle, least=0))
+    return mdp if shuffle is None else mdp.shuffled(whole_number("shuffle", shuffle, least=0))
 
 
 def find_world(name: str) -> World:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equirl.building import rows_from_triplets
-from equirl.envs.parameters import flag, integer, real
+from equirl.checking import between, flag, whole_number
 from equirl.mdp import Picture, TabularMDP
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs
@@ -102,9 +102,9 @@ def random_walls(
     np.True_
     """
     cells = _walled(height, width)
-    rng = np.random.default_rng(integer("seed", seed, least=0))
+    rng = np.random.default_rng(whole_number("seed", seed, least=0))
     inner = cells[1:-1, 1:-1]
-    inner[rng.random(inner.shape) < real("density", density)] = "#"
+    inner[rng.random(inner.shape) < between("density", density)] = "#"
     part, sizes = _floors(cells)
     if sizes.max(initial=0) < 2:
         raise ValueError(f"density {density} leaves no two neighbouring floor cells in {height}x{width}; lower it")
@@ -123,7 +123,7 @@ def _floors(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _walled(height: int, width: int) -> np.ndarray:
-    cells = np.full((integer("height", height, least=5), integer("width", width, least=5)), "#")
+    cells = np.full((whole_number("height", height, least=5), whole_number("width", width, least=5)), "#")
     cells[1:-1, 1:-1] = "."
     return cells
 
@@ -164,7 +164,7 @@ def _read_kernel(kernel: Any) -> tuple[float, float, float]:
     if len(numbers) != 3:
         raise ValueError(f"kernel {kernel!r} has {len(numbers)} numbers; it needs forward, side and stay")
     forward, side, stay = (
-        real(f"kernel {name}", p) for name, p in zip(("forward", "side", "stay"), numbers, strict=True)
+        between(f"kernel {name}", p) for name, p in zip(("forward", "side", "stay"), numbers, strict=True)
     )
     if abs(forward + 2 * side + stay - 1) > 1e-8:
         raise ValueError(f"kernel {kernel!r}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
@@ -192,7 +192,7 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
         np.concatenate([succ[moving], np.tile(starts, len(goals)), walls // 4]),
         np.concatenate([prob[moving], np.full(len(goals) * len(starts), 1 / len(starts)), np.ones(len(walls))]),
     )
-    means = np.repeat(np.where(mark == "G", real("goal_reward", goal_reward), 0.0), 4)
+    means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), 0.0), 4)
     names = tuple(f"{row},{column}" for row, column in cell.tolist())
     picture = Picture(tuple("".join(row) for row in cells), cell)
     initial = (mark == "S") / len(starts)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from equirl.building import rows_from_triplets
-from equirl.envs.parameters import choice, integer, real
+from equirl.checking import between, choice, whole_number
 from equirl.mdp import TabularMDP
 from equirl.pairs import Pairs
 
@@ -30,13 +30,13 @@ def garnet(
     >>> garnet(10, 2, branching=4).rows.succ.size
     80
     """
-    n_states, n_actions = integer("n_states", n_states, least=1), integer("n_actions", n_actions, least=1)
-    branching = integer("branching", branching, least=1, most=n_states)
-    rng = np.random.default_rng(integer("seed", seed, least=0))
+    n_states, n_actions = whole_number("n_states", n_states, least=1), whole_number("n_actions", n_actions, least=1)
+    branching = whole_number("branching", branching, least=1, most=n_states)
+    rng = np.random.default_rng(whole_number("seed", seed, least=0))
     succ = _successors(rng, n_states, n_actions, branching)
     prob = rng.standard_exponential(succ.shape)
     means = np.zeros(len(succ))
-    paying = rng.permutation(len(succ))[: max(1, round((1 - real("sparsity", sparsity)) * len(succ)))]
+    paying = rng.permutation(len(succ))[: max(1, round((1 - between("sparsity", sparsity)) * len(succ)))]
     means[paying] = rng.random(len(paying))
     return _assemble(n_actions, succ, prob / prob.sum(axis=1, keepdims=True), means)
 
@@ -59,11 +59,11 @@ def planted(
     >>> planted(6, 2, n_classes=3, support=2).n_pairs
     12
     """
-    n_states, n_actions = integer("n_states", n_states, least=1), integer("n_actions", n_actions, least=1)
-    n_classes = integer("n_classes", n_classes, least=1, most=n_states * n_actions)
-    support = integer("support", support, least=1, most=n_states)
-    rng = np.random.default_rng(integer("seed", seed, least=0))
-    profiles = _separated_profiles(rng, n_classes, support, real("separation", separation, most=2.0))
+    n_states, n_actions = whole_number("n_states", n_states, least=1), whole_number("n_actions", n_actions, least=1)
+    n_classes = whole_number("n_classes", n_classes, least=1, most=n_states * n_actions)
+    support = whole_number("support", support, least=1, most=n_states)
+    rng = np.random.default_rng(whole_number("seed", seed, least=0))
+    profiles = _separated_profiles(rng, n_classes, support, between("separation", separation, most=2.0))
     label = rng.permutation(np.arange(n_states * n_actions) % n_classes)
     succ = _successors(rng, n_states, n_actions, support)
     means = rng.random(n_classes)[label]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from equirl.building import rows_from_triplets
-from equirl.envs.parameters import choice, integer, mass, real
+from equirl.checking import between, choice, whole_number
 from equirl.mdp import TabularMDP
 from equirl.pairs import Pairs
 
@@ -38,7 +38,7 @@ def riverswim(
     up, down = _right(n_states, forward, back, first_forward, last_back)
     moves = np.zeros((2, 2, len(up)))
     moves[RIGHT] = up, down
-    moves[LEFT, 1] = real("left", left)
+    moves[LEFT, 1] = between("left", left)
     return _river(moves, small_reward, large_reward)
 
 
@@ -62,10 +62,10 @@ def ergodic_riverswim(
     {1: 0.9, 3: 0.1}
     """
     up, down = _right(n_states, forward, back, first_forward, last_back)
-    slips = np.full(len(up), real("slip", slip))
+    slips = np.full(len(up), between("slip", slip))
     falls = 1 - slips
-    slips[0], slips[-1] = real("first_slip", first_slip), 0.0
-    falls[-1] = real("last_left", last_left)
+    slips[0], slips[-1] = between("first_slip", first_slip), 0.0
+    falls[-1] = between("last_left", last_left)
     return _river(np.array([[up, down], [slips, falls]]), small_reward, large_reward)
 
 
@@ -86,12 +86,12 @@ def two_kinds_river(
     >>> two_kinds_river(4, "alternating").law(1, "right")
     {0: 0.05, 1: 0.55, 2: 0.4}
     """
-    n_states = integer("n_states", n_states, least=2)
+    n_states = whole_number("n_states", n_states, least=2)
     place = np.arange(n_states)
     halves = choice("arrangement", arrangement, ARRANGEMENTS) == "halves"
     is_calm = 2 * place < n_states if halves else place % 2 == 0
     for name, value in (("calm", calm), ("rough", rough)):
-        mass(**{name: real(name, value), "back": real("back", back)})
+        _mass(**{name: between(name, value), "back": between("back", back)})
     moves = np.zeros((2, 2, n_states))
     moves[RIGHT, 0], moves[RIGHT, 1] = np.where(is_calm, calm, rough), back
     moves[LEFT, 1] = 1.0
@@ -102,10 +102,10 @@ def _right(
     n_states: int, forward: float, back: float, first_forward: float, last_back: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Masses (S,) that the action right sends to the right and to the left."""
-    n_states = integer("n_states", n_states, least=2)
-    mass(forward=real("forward", forward), back=real("back", back))
+    n_states = whole_number("n_states", n_states, least=2)
+    _mass(forward=between("forward", forward), back=between("back", back))
     up, down = np.full(n_states, float(forward)), np.full(n_states, float(back))
-    up[0], down[-1] = real("first_forward", first_forward), real("last_back", last_back)
+    up[0], down[-1] = between("first_forward", first_forward), between("last_back", last_back)
     return up, down
 
 
@@ -119,7 +119,18 @@ def _river(moves: np.ndarray, small_reward: float, large_reward: float) -> Tabul
     pairs = Pairs.uniform(n_states, 2)
     rows = rows_from_triplets(pairs, (2 * state + action).ravel(), succ.ravel(), np.maximum(prob, 0.0).ravel())
     means = np.zeros((n_states, 2))
-    means[-1, RIGHT] = real("large_reward", large_reward)
-    means[0, LEFT] = real("small_reward", small_reward)
+    means[-1, RIGHT] = between("large_reward", large_reward)
+    means[0, LEFT] = between("small_reward", small_reward)
     named = Pairs(pairs.ptr, pairs.action, action_names=("right", "left"))
     return TabularMDP(named, rows, means.ravel(), np.eye(1, n_states)[0])
+
+
+def _mass(**parts: float) -> None:
+    """Refuse probabilities that together exceed 1.
+
+    >>> _mass(forward=0.8, back=0.3)
+    Traceback (most recent call last):
+    ValueError: forward + back is 1.1, more than 1
+    """
+    if sum(parts.values()) > 1 + 1e-12:
+        raise ValueError(f"{' + '.join(parts)} is {sum(parts.values()):g}, more than 1")

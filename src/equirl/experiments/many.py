@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from equirl.agents import make_settings
+from equirl.checking import whole_number
 from equirl.experiments.engines import LocalEngine
 from equirl.files import write_aside
 from equirl.mdp import TabularMDP
 from equirl.naming import unknown_name
-from equirl.pairs import whole_number
 from equirl.simulation import checkpoint_times, simulate
 from equirl.solving import solve
 
