@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.checking import real_array, whole_number
+from equirl.checking import real_array, several, whole_number
 from equirl.pairs import Pairs, frozen, number_of, numbered
 
 INDEX = np.int32  # states are numbered with this type
@@ -175,7 +175,7 @@ def read_pairs(
     check_n_states(n_states)
     state_numbers, action_numbers = numbered(state_names), numbered(action_names)
     by_pair: dict[tuple[int, int], tuple[dict[int, float], float]] = {}
-    for entry in listed:
+    for entry in several("pairs", listed):
         state, action, law, mean = _entry(entry)
         s = number_of("state", state, n_states, state_numbers)
         a = _action(action, action_numbers, s)
@@ -206,7 +206,7 @@ def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
         law = {x: float(p) for x, p in dict(law).items()}
         return state, action, law, float(mean)
     except (TypeError, ValueError):
-        raise ValueError(f"{entry!r} is not (state, action, {{next: probability}}, mean_reward)") from None
+        raise ValueError(f"{entry!r} in pairs is not (state, action, {{next: probability}}, mean_reward)") from None
 
 
 def _action(action: Any, numbers: Mapping[str, int] | None, state: int) -> int:

@@ -88,6 +88,14 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
+def several(name: str, values: Any) -> list[Any]:
+    """A list of whatever ``values`` holds."""
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(f"{name} must be a list, not {values!r}") from None
+
+
 def real_array(name: str, values: Any) -> np.ndarray:
     """An array of floats."""
     try:

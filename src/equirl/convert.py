@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from equirl.building import Rows, initial_law, is_sparse, rows_from_triplets
-from equirl.mdp import TabularMDP, rescale_rewards
+from equirl.checking import real_array
+from equirl.mdp import TabularMDP, check_mdp, rescale_rewards
 from equirl.pairs import Pairs
 
 
@@ -18,6 +19,7 @@ def to_quantecon(mdp: TabularMDP, discount: float = 1.0) -> Any:
 
     With ``discount=1`` QuantEcon keeps its infinite-horizon solvers closed; give a discount to use them.
     """
+    check_mdp(mdp)
     try:
         from quantecon.markov import DiscreteDP
     except ImportError as error:
@@ -64,6 +66,7 @@ def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarra
     >>> transitions.shape, rewards.shape
     ((2, 6, 6), (6, 2))
     """
+    check_mdp(mdp)
     if not sparse:
         transitions, rewards = mdp.to_arrays()
         return np.ascontiguousarray(transitions.transpose(1, 0, 2)), rewards
@@ -89,7 +92,7 @@ def from_toolbox(
     """
     by_action = isinstance(transitions, Sequence) and any(is_sparse(matrix) for matrix in transitions)
     if not by_action:
-        transitions = np.asarray(transitions, dtype=float)
+        transitions = real_array("transitions", transitions)
         if transitions.ndim != 3 or transitions.shape[1] != transitions.shape[2]:
             raise ValueError(f"transitions have shape {transitions.shape}; (A, S, S) is needed")
     means = _toolbox_means(transitions, rewards)
@@ -102,7 +105,7 @@ def _toolbox_means(transitions: Any, rewards: Any) -> np.ndarray:
     """Rewards by transition averaged to (S, A); others as they are."""
     each = list(rewards) if isinstance(rewards, Sequence) else []
     if not any(is_sparse(matrix) for matrix in each):
-        dense = np.asarray(rewards, dtype=float)
+        dense = real_array("rewards", rewards)
         if dense.ndim != 3:
             return dense
         each = list(dense)
@@ -121,7 +124,7 @@ def _row_sums(law: Any, paid: Any) -> np.ndarray:
 
 
 def _rewards(means: Any, rescale: bool) -> tuple[np.ndarray, tuple[float, float]]:
-    return rescale_rewards(means) if rescale else (np.asarray(means, dtype=float), (1.0, 0.0))
+    return rescale_rewards(means) if rescale else (real_array("rewards", means), (1.0, 0.0))
 
 
 def _matrix(rows: Rows, n_states: int) -> Any:

@@ -21,6 +21,7 @@ from equirl.naming import unknown_name
 from equirl.pairs import Pairs, frozen
 from equirl.reaching import reached
 from equirl.renumbering import Renumbering, by_state, permutation, random_numbers, renumber_rows, restriction
+from equirl.seeding import seed_sequence
 
 REWARD_LAWS = ("deterministic", "bernoulli", "beta")
 FORMAT = "equirl-mdp", 1
@@ -147,7 +148,8 @@ class TabularMDP:
 
     def shuffled(self, seed: int | np.random.Generator) -> TabularMDP:
         """The same MDP with states, and actions state by state, renumbered at random."""
-        return self.permute(*random_numbers(self.pairs, np.random.default_rng(seed)))
+        rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_sequence("seed", seed))
+        return self.permute(*random_numbers(self.pairs, rng))
 
     def reachable(self) -> np.ndarray:
         """(S,) which states can be reached from the initial law under some actions."""

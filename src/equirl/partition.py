@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from equirl.checking import several
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
@@ -53,7 +55,7 @@ class Partition:
     @classmethod
     def from_labels(cls, labels: Any) -> Partition:
         """The partition in which pairs with equal labels (numbers, strings) share a class."""
-        labels = np.asarray(labels if isinstance(labels, np.ndarray) else list(labels))
+        labels = np.asarray(labels if isinstance(labels, np.ndarray) else several("labels", labels))
         if labels.ndim != 1:
             raise ValueError(f"labels have shape {labels.shape}; one label per pair, (M,), is needed")
         if np.issubdtype(labels.dtype, np.floating) and np.isnan(labels).any():

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.building import Rows, rows_from_triplets
+from equirl.checking import several
 from equirl.pairs import Pairs
 
 
@@ -26,7 +27,8 @@ def permutation(pairs: Pairs, states: Any = None, actions: Any = None) -> Renumb
     """
     new_state = _permutation("states", states, pairs.n_states)
     action_names = pairs.action_names
-    if actions is not None and len(actions) and np.ndim(actions[0]):
+    actions = None if actions is None else several("actions", actions)
+    if actions and np.ndim(actions[0]):
         new_action, action_names = _actions_by_state(pairs, actions), None  # an id means something else in each state
     else:
         new_id = _permutation("actions", actions, pairs.n_action_ids)

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from equirl.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components
-from equirl.checking import inside
+from equirl.checking import inside, whole_number
 from equirl.hitting import diameter
 from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
@@ -96,8 +96,7 @@ def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_swe
     if method not in METHODS:
         raise ValueError(unknown_name("method", method, METHODS))
     accuracy = inside("accuracy", accuracy, 0, math.inf)
-    if max_sweeps < 1:
-        raise ValueError(f"max_sweeps must be at least 1, not {max_sweeps}")
+    max_sweeps = whole_number("max_sweeps", max_sweeps)
     part = mdp.reachable()
     kind = block_kind(block(mdp, part))
     if kind == "multichain":

@@ -13,7 +13,7 @@ from equirl.agents.beliefs import Knowledge
 from equirl.agents.optimistic import OptimisticLearner
 from equirl.agents.settings import Settings
 from equirl.building import check_entries
-from equirl.mdp import TabularMDP
+from equirl.mdp import TabularMDP, check_mdp
 from equirl.naming import unknown_name
 from equirl.pairs import Pairs
 from equirl.partition import Partition
@@ -141,6 +141,7 @@ def agent_for(mdp: TabularMDP, name: str, seed: Seed = 0, **settings: Any) -> Ag
     from equirl.equivalence import equivalence_classes, profiles
     from equirl.solving import solve
 
+    check_mdp(mdp)
     _recipe(name)
     if name == "optimal":
         make_settings(name, **settings)

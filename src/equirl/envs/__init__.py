@@ -8,6 +8,7 @@ actions state by state, are renumbered at random) and, where it has presets, ``p
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -123,7 +124,7 @@ def parse_world(text: str) -> tuple[str, dict[str, Any]]:
     return name, params
 
 
-def load_world(text: str, **params: Any) -> TabularMDP:
+def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
     """An MDP from a world's text, a file saved by ``TabularMDP.save`` (.npz) or a file that holds a grid map (.txt).
 
     Keywords add to, or replace, the parameters in the text.
@@ -131,6 +132,9 @@ def load_world(text: str, **params: Any) -> TabularMDP:
     >>> load_world("riverswim:n_states=6").n_states
     6
     """
+    if not isinstance(text, (str, os.PathLike)):
+        raise TypeError(f"text must name a world, such as riverswim:n_states=6, or a file, not {text!r}")
+    text = os.fspath(text)
     if text.endswith(".npz"):
         if params:
             raise TypeError(f"{text} is a saved MDP and takes no parameters ({', '.join(params)})")
