@@ -109,33 +109,28 @@ def test_debug_shows_the_error_itself(run):
     assert isinstance(result.exception, ValueError)
 
 
-def test_an_interruption_is_one_line_too():
-    stopping = typer.Typer(cls=Commands)
+def end_with(error):
+    """The result of a command that raises."""
+    app = typer.Typer(cls=Commands)
 
-    @stopping.callback()
+    @app.callback()
     def options() -> None:
         pass
 
-    @stopping.command()
-    def wait() -> None:
-        raise KeyboardInterrupt
+    @app.command()
+    def fail() -> None:
+        raise error
 
-    result = CliRunner().invoke(stopping, ["wait"])
+    return CliRunner().invoke(app, ["fail"])
+
+
+def test_an_interruption_is_one_line_too():
+    result = end_with(KeyboardInterrupt)
     assert (result.exit_code, result.stderr) == (2, "equirl: interrupted\n")
 
 
 def test_an_unexpected_error_is_not_hidden():
-    failing = typer.Typer(cls=Commands)
-
-    @failing.callback()
-    def options() -> None:
-        pass
-
-    @failing.command()
-    def fail() -> None:
-        raise ZeroDivisionError
-
-    assert isinstance(CliRunner().invoke(failing, ["fail"]).exception, ZeroDivisionError)
+    assert isinstance(end_with(ZeroDivisionError).exception, ZeroDivisionError)
 
 
 def test_the_version_is_told(run):
