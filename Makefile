@@ -22,7 +22,7 @@ lint: setup
 	$(BIN)/mypy
 
 # Kernels are interpreted for their own tests, so that coverage sees their lines; the rest runs compiled.
-KERNEL_TESTS = $(addprefix tests/test_,counts.py planning.py confidence.py clustering.py agents.py equivalence.py quality.py)
+KERNEL_TESTS = $(addprefix tests/,estimation planning clustering learners structure)
 
 coverage: setup
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow" $(KERNEL_TESTS)

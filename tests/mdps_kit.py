@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from equirl.mdp import TabularMDP
+from equirl.model.mdp import TabularMDP
 
 P = np.array([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])
 R = np.array([[0.0, 0.5], [1.0, 0.25]])

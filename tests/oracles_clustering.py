@@ -6,7 +6,7 @@ import math
 from functools import cached_property
 from itertools import product, zip_longest
 
-from equirl.confidence import hoeffding, log_events, weissman
+from equirl.estimation.confidence import hoeffding, log_events, weissman
 
 
 class Group:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from equirl.mdp import TabularMDP
+from equirl.model.mdp import TabularMDP
 
 
 def random_mdp(rng: np.random.Generator, n_states: int, max_actions: int = 3, branching: int = 3) -> TabularMDP:

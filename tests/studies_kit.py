@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-from equirl.experiments.expanding import PlannedRun, expand
-from equirl.experiments.runs import RunResult, RunSpec, execute
-from equirl.experiments.study import parse_study
+from equirl.studies.expansion import PlannedRun, expand
+from equirl.studies.runs import RunResult, RunSpec, execute
+from equirl.studies.study_file import parse_study
 
 SMALL = """
 name = "small"

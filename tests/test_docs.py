@@ -10,9 +10,9 @@ import pytest
 import typer
 
 import equirl
-from equirl.agents import AGENTS
 from equirl.cli import app
-from equirl.envs import WORLDS
+from equirl.learners.learner_registry import AGENTS
+from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -54,8 +54,8 @@ def test_every_command_and_option_of_a_page_exists(page):
 
 
 def test_every_study_file_of_the_pages_is_valid(tmp_path):
-    from equirl.experiments.expanding import expand
-    from equirl.experiments.study import load_study
+    from equirl.studies.expansion import expand
+    from equirl.studies.study_file import load_study
 
     texts = [text for page in PAGES for text in blocks(page, "toml")]
     assert texts

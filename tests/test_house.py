@@ -12,24 +12,19 @@ from pathlib import Path
 import pytest
 
 import equirl
-from equirl.agents import AGENTS
-from equirl.compiling import kernel
-from equirl.envs import WORLDS
+from equirl.core.compiling import kernel
+from equirl.learners.learner_registry import AGENTS
+from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(equirl.__file__).parent
 
 # Rooms in reading order: a module imports only from the rooms before its own.
 LADDER = (
-    "compiling", "naming", "checking", "files", "pairs", "seeding", "reaching", "building", "renumbering", "mdp",
-    "envs", "tables", "gym", "convert",
-    "chains", "elimination", "policies", "hitting", "sweeping", "solving",
-    "partition", "quality", "similarity", "equivalence",
-    "confidence", "counts", "quicksort", "pooling", "clusters", "neighbours", "proximity", "merging", "clustering",
-    "optimism", "sharing", "planning", "agents", "walking", "simulation", "theory",
-    "experiments", "plots", "benchmarks", "cli",
+    "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "learners",
+    "simulation", "theory", "studies", "plots", "paper", "benchmarks", "cli",
 )  # fmt: skip
 # Inside a function, for a user's convenience, these may point back.
-CONVENIENCES = {("simulation", "plots"), ("experiments", "plots")}
+CONVENIENCES = {("simulation", "plots"), ("studies", "plots")}
 HEAVY = ("numba", "scipy", "matplotlib", "pydantic", "rich", "pyarrow", "distributed")  # NumPy and Gymnasium are not
 
 
@@ -148,6 +143,6 @@ def test_kernels_work_where_no_cache_folder_can_be_written(monkeypatch):
 
 
 def test_kernels_keep_their_plain_body():
-    from equirl.optimism import sweep
+    from equirl.planning.l1_ball import sweep
 
     assert sweep.py_func.__name__ == "sweep"

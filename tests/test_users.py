@@ -14,11 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl import files, solving
 from equirl.cli import app
-from equirl.experiments import many
-from equirl.files import DamagedFile, load_npz, save_npz
+from equirl.core import files
+from equirl.core.files import DamagedFile, load_npz, save_npz
 from equirl.plots.arrows import policy_text
+from equirl.solving import optimal_gain
+from equirl.studies import compare
 
 RIVER = eq.make("riverswim", n_states=5)
 LIFT = eq.TabularMDP.from_pairs(
@@ -171,8 +172,8 @@ def test_a_trace_draws_the_clustering_it_measured_and_says_when_it_did_not():
 
 
 def test_progress_is_told_run_by_run(monkeypatch):
-    ran, run = [], many._run
-    monkeypatch.setattr(many, "_run", lambda *call: ran.append(call) or run(*call))
+    ran, run = [], compare._run
+    monkeypatch.setattr(compare, "_run", lambda *call: ran.append(call) or run(*call))
     told = []
     eq.simulate_many(RIVER, ["random"], 10, seeds=range(3), on_run=lambda done, total: told.append((len(ran), done)))
     assert told == [(1, 1), (2, 2), (3, 3)]
@@ -180,8 +181,8 @@ def test_progress_is_told_run_by_run(monkeypatch):
 
 def test_value_iteration_in_parts_is_value_iteration(monkeypatch):
     whole = eq.solve(RIVER, method="value")
-    monkeypatch.setattr(solving, "FIRST_SWEEPS", 7)
-    monkeypatch.setattr(solving, "SWEEPS_AT_ONCE", 1)
+    monkeypatch.setattr(optimal_gain, "FIRST_SWEEPS", 7)
+    monkeypatch.setattr(optimal_gain, "SWEEPS_AT_ONCE", 1)
     parts = eq.solve(RIVER, method="value")
     assert whole.n_sweeps == parts.n_sweeps > 14
     np.testing.assert_array_equal(whole.bias, parts.bias)
@@ -233,7 +234,7 @@ def test_a_disk_that_is_full_is_told_with_the_name_of_the_file(tmp_path, monkeyp
 
 
 def test_a_place_that_cannot_be_written_is_told_before_the_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(many, "simulate_many", lambda *_, **__: pytest.fail("runs were started"))
+    monkeypatch.setattr(compare, "simulate_many", lambda *_, **__: pytest.fail("runs were started"))
     done = CliRunner().invoke(app, ["run", "riverswim", "random", "--csv", str(tmp_path)])
     assert done.exit_code == 2
     assert f"{tmp_path}: Is a directory" in done.output

@@ -15,53 +15,53 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from equirl.gym import register_worlds
+from equirl.interop.gym import register_worlds
 
 __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
-    "AGENTS": "agents",
-    "ConfidenceSet": "confidence",
-    "DamagedFile": "files",
-    "IllConditioned": "policies",
-    "NoConstantGain": "solving",
-    "Pairs": "pairs",
-    "Partition": "partition",
-    "Plan": "planning",
-    "Profiles": "similarity",
-    "TabularEnv": "gym",
-    "TabularMDP": "mdp",
-    "Trace": "simulation",
-    "WORLDS": "envs",
-    "agent_for": "agents",
-    "approx_equivalence": "clustering",
-    "chain_kind": "chains",
-    "diameter": "hitting",
-    "equivalence_classes": "equivalence",
-    "evaluate_policy": "policies",
-    "from_gymnasium": "gym",
-    "from_quantecon": "convert",
-    "from_toolbox": "convert",
-    "load_agent": "agents.saving",
-    "load_world": "envs",
-    "make": "envs",
-    "make_agent": "agents",
-    "make_settings": "agents",
-    "misclustering_bias": "quality",
-    "misclustering_ratio": "quality",
-    "policy_gain": "policies",
-    "policy_kind": "policies",
-    "profile_distance": "similarity",
-    "profiles": "similarity",
-    "rescale_rewards": "mdp",
-    "separation": "equivalence",
-    "similar": "similarity",
-    "simulate": "simulation",
-    "simulate_many": "experiments.many",
-    "solve": "solving",
-    "stationary_law": "policies",
-    "to_quantecon": "convert",
-    "to_toolbox": "convert",
+    "AGENTS": "learners.learner_registry",
+    "ConfidenceSet": "estimation.confidence",
+    "DamagedFile": "core.files",
+    "IllConditioned": "solving.policies",
+    "NoConstantGain": "solving.optimal_gain",
+    "Pairs": "model.pairs",
+    "Partition": "structure.partition",
+    "Plan": "planning.extended_value_iteration",
+    "Profiles": "structure.profiles",
+    "TabularEnv": "interop.gym",
+    "TabularMDP": "model.mdp",
+    "Trace": "simulation.simulate",
+    "WORLDS": "worlds.world_registry",
+    "agent_for": "learners.learner_registry",
+    "approx_equivalence": "clustering.approx_equivalence",
+    "chain_kind": "solving.chains",
+    "diameter": "solving.diameter",
+    "equivalence_classes": "structure.equivalence",
+    "evaluate_policy": "solving.policies",
+    "from_gymnasium": "interop.gym",
+    "from_quantecon": "interop.convert",
+    "from_toolbox": "interop.convert",
+    "load_agent": "learners.saving",
+    "load_world": "worlds.world_registry",
+    "make": "worlds.world_registry",
+    "make_agent": "learners.learner_registry",
+    "make_settings": "learners.learner_registry",
+    "misclustering_bias": "structure.quality",
+    "misclustering_ratio": "structure.quality",
+    "policy_gain": "solving.policies",
+    "policy_kind": "solving.policies",
+    "profile_distance": "structure.profiles",
+    "profiles": "structure.profiles",
+    "rescale_rewards": "model.mdp",
+    "separation": "structure.equivalence",
+    "similar": "structure.profiles",
+    "simulate": "simulation.simulate",
+    "simulate_many": "studies.compare",
+    "solve": "solving.optimal_gain",
+    "stationary_law": "solving.policies",
+    "to_quantecon": "interop.convert",
+    "to_toolbox": "interop.convert",
 }
 
 register_worlds()
@@ -82,45 +82,45 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # "as" says to type checkers that the name is public
-    from equirl.agents import AGENTS as AGENTS
-    from equirl.agents import agent_for as agent_for
-    from equirl.agents import make_agent as make_agent
-    from equirl.agents import make_settings as make_settings
-    from equirl.agents.saving import load_agent as load_agent
-    from equirl.chains import chain_kind as chain_kind
-    from equirl.clustering import approx_equivalence as approx_equivalence
-    from equirl.confidence import ConfidenceSet as ConfidenceSet
-    from equirl.convert import from_quantecon as from_quantecon
-    from equirl.convert import from_toolbox as from_toolbox
-    from equirl.convert import to_quantecon as to_quantecon
-    from equirl.convert import to_toolbox as to_toolbox
-    from equirl.envs import WORLDS as WORLDS
-    from equirl.envs import load_world as load_world
-    from equirl.envs import make as make
-    from equirl.equivalence import equivalence_classes as equivalence_classes
-    from equirl.equivalence import separation as separation
-    from equirl.experiments.many import simulate_many as simulate_many
-    from equirl.files import DamagedFile as DamagedFile
-    from equirl.gym import TabularEnv as TabularEnv
-    from equirl.gym import from_gymnasium as from_gymnasium
-    from equirl.hitting import diameter as diameter
-    from equirl.mdp import TabularMDP as TabularMDP
-    from equirl.mdp import rescale_rewards as rescale_rewards
-    from equirl.pairs import Pairs as Pairs
-    from equirl.partition import Partition as Partition
-    from equirl.planning import Plan as Plan
-    from equirl.policies import IllConditioned as IllConditioned
-    from equirl.policies import evaluate_policy as evaluate_policy
-    from equirl.policies import policy_gain as policy_gain
-    from equirl.policies import policy_kind as policy_kind
-    from equirl.policies import stationary_law as stationary_law
-    from equirl.quality import misclustering_bias as misclustering_bias
-    from equirl.quality import misclustering_ratio as misclustering_ratio
-    from equirl.similarity import Profiles as Profiles
-    from equirl.similarity import profile_distance as profile_distance
-    from equirl.similarity import profiles as profiles
-    from equirl.similarity import similar as similar
-    from equirl.simulation import Trace as Trace
-    from equirl.simulation import simulate as simulate
-    from equirl.solving import NoConstantGain as NoConstantGain
-    from equirl.solving import solve as solve
+    from equirl.clustering.approx_equivalence import approx_equivalence as approx_equivalence
+    from equirl.core.files import DamagedFile as DamagedFile
+    from equirl.estimation.confidence import ConfidenceSet as ConfidenceSet
+    from equirl.interop.convert import from_quantecon as from_quantecon
+    from equirl.interop.convert import from_toolbox as from_toolbox
+    from equirl.interop.convert import to_quantecon as to_quantecon
+    from equirl.interop.convert import to_toolbox as to_toolbox
+    from equirl.interop.gym import TabularEnv as TabularEnv
+    from equirl.interop.gym import from_gymnasium as from_gymnasium
+    from equirl.learners.learner_registry import AGENTS as AGENTS
+    from equirl.learners.learner_registry import agent_for as agent_for
+    from equirl.learners.learner_registry import make_agent as make_agent
+    from equirl.learners.learner_registry import make_settings as make_settings
+    from equirl.learners.saving import load_agent as load_agent
+    from equirl.model.mdp import TabularMDP as TabularMDP
+    from equirl.model.mdp import rescale_rewards as rescale_rewards
+    from equirl.model.pairs import Pairs as Pairs
+    from equirl.planning.extended_value_iteration import Plan as Plan
+    from equirl.simulation.simulate import Trace as Trace
+    from equirl.simulation.simulate import simulate as simulate
+    from equirl.solving.chains import chain_kind as chain_kind
+    from equirl.solving.diameter import diameter as diameter
+    from equirl.solving.optimal_gain import NoConstantGain as NoConstantGain
+    from equirl.solving.optimal_gain import solve as solve
+    from equirl.solving.policies import IllConditioned as IllConditioned
+    from equirl.solving.policies import evaluate_policy as evaluate_policy
+    from equirl.solving.policies import policy_gain as policy_gain
+    from equirl.solving.policies import policy_kind as policy_kind
+    from equirl.solving.policies import stationary_law as stationary_law
+    from equirl.structure.equivalence import equivalence_classes as equivalence_classes
+    from equirl.structure.equivalence import separation as separation
+    from equirl.structure.partition import Partition as Partition
+    from equirl.structure.profiles import Profiles as Profiles
+    from equirl.structure.profiles import profile_distance as profile_distance
+    from equirl.structure.profiles import profiles as profiles
+    from equirl.structure.profiles import similar as similar
+    from equirl.structure.quality import misclustering_bias as misclustering_bias
+    from equirl.structure.quality import misclustering_ratio as misclustering_ratio
+    from equirl.studies.compare import simulate_many as simulate_many
+    from equirl.worlds.world_registry import WORLDS as WORLDS
+    from equirl.worlds.world_registry import load_world as load_world
+    from equirl.worlds.world_registry import make as make

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-SUBJECTS = ("worlds", "learning", "studies", "bench")
+SUBJECTS = ("world_commands", "learner_commands", "study_commands", "bench_command")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 
 

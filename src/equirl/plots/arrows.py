@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.mdp import TabularMDP
-from equirl.policies import policy_weights
+from equirl.model.mdp import TabularMDP
+from equirl.solving.policies import policy_weights
 
 # (down, right) steps of actions by name; glyphs by step
 STEPS = {

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equirl.files import write_aside
+from equirl.core.files import write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

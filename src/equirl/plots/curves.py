@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from equirl.experiments.summary import Curve, Group
 from equirl.plots.canvas import new_figure
 from equirl.plots.style import LineStyle, house_style, line_styles
+from equirl.studies.summary import Curve, Group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

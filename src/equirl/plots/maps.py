@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from equirl.mdp import TabularMDP
-from equirl.partition import Partition
+from equirl.model.mdp import TabularMDP
 from equirl.plots.arrows import action_signs, marked_cells, policy_steps
 from equirl.plots.canvas import label_colours, new_figure
+from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,73 @@
+"""What is measured, and at which sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from equirl.benchmarks.acceleration import measure_accelerating
+from equirl.benchmarks.clustering_speed import measure_clustering
+from equirl.benchmarks.learning_speed import measure_learning
+from equirl.benchmarks.measurement import Finding
+from equirl.benchmarks.memory import measure_memory, measure_scale
+from equirl.benchmarks.planning_speed import measure_planning
+from equirl.benchmarks.startup import measure_starting
+from equirl.core.naming import unknown_name
+
+Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large and how long."""
+
+    seconds: float = 2.0  # per comparison
+    sweep_states: int = 10_000
+    dense_states: int = 400
+    growth_states: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000)
+    horizon: int = 500_000
+    loop_steps: int = 50_000  # of a loop of act and observe
+    plain_steps: int = 1_000  # of a run without compiled kernels
+    growth_horizons: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    oracle_pairs: int = 200
+    growth_pairs: tuple[int, ...] = (1_000, 2_000, 4_000, 10_000)
+    large: tuple[Large, ...] = ((20, "c-ucrl-c-sigma", ()), (20, "c-ucrl", ()), (20, "ucrl2-l", ()))
+    large_horizon: int = 100_000
+    starts: int = 5
+
+
+SIZES = {
+    "quick": Sizes(
+        seconds=0.3, growth_states=(1_000, 10_000), horizon=100_000, loop_steps=5_000, plain_steps=200,
+        growth_horizons=(10_000, 100_000), oracle_pairs=100, growth_pairs=(1_000, 2_000),
+        large=((11, "c-ucrl", ()),), large_horizon=20_000, starts=2,
+    ),
+    "standard": Sizes(),
+    "full": Sizes(
+        growth_pairs=(1_000, 4_000, 10_000, 40_000), large=(
+            *Sizes.large, (20, "c-ucrl", (("effort", 1e4),)), (100, "c-ucrl-c-sigma", ()),
+            (100, "c-ucrl", (("effort", 1e4),)),
+        ),
+        large_horizon=1_000_000,
+    ),
+}  # fmt: skip
+
+SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
+    "planning": measure_planning,
+    "acceleration": measure_accelerating,
+    "learning": measure_learning,
+    "clustering": measure_clustering,
+    "start": measure_starting,
+    "memory": measure_memory,
+    "scale": measure_scale,
+}
+
+
+def run_benchmarks(sizes: Sizes, subjects: Sequence[str] = tuple(SUBJECTS)) -> Iterator[Finding]:
+    """Measure the subjects in turn; findings come as they are made."""
+    for name in subjects:
+        if name not in SUBJECTS:
+            raise ValueError(unknown_name("subject", name, SUBJECTS))
+    for name in subjects:
+        yield from SUBJECTS[name](sizes)

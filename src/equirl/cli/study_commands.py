@@ -1,0 +1,227 @@
+"""Commands for studies: ``study``, ``status``, ``export``, ``paper``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from equirl.studies.engines import Engine
+    from equirl.studies.expansion import PlannedRun
+    from equirl.studies.store import Store
+
+FAILED, STOPPED, INTERRUPTED = 1, 3, 130  # exit codes: some runs failed; results cannot be kept or computed; Ctrl-C
+
+
+class EngineName(StrEnum):
+    """Where runs are computed."""
+
+    local = "local"
+    dask = "dask"
+    slurm = "slurm"
+
+
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The study, a TOML file; or paper, the shipped one.", show_default=False)
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Folder of the results. [default: results/NAME]")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes. [default: the cores there are]")]
+EngineOption = Annotated[EngineName, typer.Option("--engine", help="Where runs are computed.")]
+Address = Annotated[str | None, typer.Option(help="A running dask scheduler, such as tcp://127.0.0.1:8786.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Queue = Annotated[str | None, typer.Option(help="Slurm: the partition.")]
+Account = Annotated[str | None, typer.Option(help="Slurm: the account.")]
+Workers = Annotated[int, typer.Option(min=1, help="Slurm: how many workers to ask for.")]
+Walltime = Annotated[str, typer.Option(help="Slurm: the time limit of a worker.")]
+Memory = Annotated[str, typer.Option(help="Slurm: the memory of a worker.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(study)
+    app.command()(status)
+    app.command()(export)
+    app.command()(paper)
+
+
+def study(
+    file: StudyFile,
+    out: Out = None,
+    jobs: Jobs = None,
+    engine: EngineOption = EngineName.local,
+    address: Address = None,
+    shard: Annotated[str | None, typer.Option(help="Compute a share only: i/n, such as 2/8.")] = None,
+    figures: Annotated[bool, typer.Option("--figures", help="Draw figures of what is done (PDF, SVG, PNG).")] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="With --figures: the bounds of theory as well.")] = False,
+    quiet: Quiet = False,
+    queue: Queue = None,
+    account: Account = None,
+    workers: Workers = 4,
+    walltime: Walltime = "01:00:00",
+    memory: Memory = "2GB",
+) -> None:
+    """Compute what is missing of a study; interrupted, it goes on where it was."""
+    from equirl.studies.execution import parse_shard
+
+    planned, store = _open(file, out)
+    share = parse_shard(shard) if shard else None
+    chosen = _engine(engine, jobs, address, len(planned), (workers, queue, walltime, memory, account))
+    complete = _conduct(planned, store, chosen, share, quiet)
+    if share is None:
+        _summary(planned, store, figures, bounds)
+    raise typer.Exit(0 if complete else FAILED)
+
+
+def status(file: StudyFile, out: Out = None) -> None:
+    """Show which runs of a study are done, missing, failed or damaged."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from equirl.studies.execution import status_rows
+    from equirl.studies.expansion import unique_specs
+
+    planned, store = _open(file, out)
+    state = store.status(unique_specs(planned))
+    table = Table(title=f"{file.name}: results in {store.folder}")
+    for name in ("part", "world", "learner"):
+        table.add_column(name, overflow="fold")
+    for name in ("done", "missing", "failed", "damaged"):
+        table.add_column(name, justify="right")
+    for row in status_rows(planned, state):
+        table.add_row(*map(str, row))
+    Console().print(table)
+    for spec in state.failed:
+        record = store.failure(spec)
+        typer.echo(f"failed: {record['error'] if record else 'no record'} ({store.failure_path(spec)})")
+    for _, reason in state.damaged:
+        typer.echo(f"damaged: {reason}")
+    if len(state.versions) > 1:
+        typer.echo(f"results come from several versions of equirl: {state.versions}")
+    counts = (len(state.done), len(state.missing), len(state.failed), len(state.damaged))
+    typer.echo("{} done, {} missing, {} failed, {} damaged".format(*counts))
+
+
+def export(
+    file: StudyFile,
+    table: Annotated[Path, typer.Option("--table", "-o", help="The table: .parquet or .csv.", show_default=False)],
+    out: Out = None,
+) -> None:
+    """Write one tidy table of all finished runs: a row per run and checkpoint."""
+    from equirl.studies.export import export as write_table
+
+    planned, store = _open(file, out)
+    path, n_rows = write_table(planned, store, table)
+    typer.echo(f"{path}: {n_rows} rows")
+
+
+def paper(
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each learner in each world.")] = 100,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the results and the report.")] = Path("results/paper"),
+    jobs: Jobs = None,
+    engine: EngineOption = EngineName.local,
+    address: Address = None,
+    quiet: Quiet = False,
+) -> None:
+    """Reproduce the paper: every figure and table, next to the published values, in one report."""
+    from equirl.paper.figures import draw_paper
+    from equirl.paper.paper_study import paper_runs
+    from equirl.paper.report import write_report
+    from equirl.studies.export import stored
+    from equirl.studies.store import Store
+    from equirl.studies.summary import summarise
+
+    planned, store = paper_runs(runs), Store(out)
+    chosen = _engine(engine, jobs, address, len(planned), None)
+    complete = _conduct(planned, store, chosen, None, quiet)
+    groups = summarise(stored(planned, store))
+    typer.echo("drawing figures and writing the report", err=True)
+    figures = draw_paper(groups, out / "figures")
+    path = write_report(groups, figures, out, f"equirl paper --runs {runs} --out {out}")
+    typer.echo(f"report: {path}")
+    raise typer.Exit(0 if complete else FAILED)
+
+
+def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
+    from equirl.paper.paper_study import paper_study
+    from equirl.studies.expansion import expand
+    from equirl.studies.store import Store
+    from equirl.studies.study_file import StudyError, load_study
+
+    try:
+        loaded = paper_study() if str(file) == "paper" and not file.exists() else load_study(file)
+        planned = expand(loaded, file.parent)
+    except StudyError as error:
+        typer.echo(f"equirl: {error}", err=True)
+        raise typer.Exit(2) from None
+    return planned, Store(out or Path("results") / loaded.name)
+
+
+def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int, slurm: Any) -> Engine:
+    from equirl.studies.engines import DaskEngine, LocalEngine, SlurmEngine, available_cores
+
+    if address is not None and name is not EngineName.dask:
+        raise ValueError("--address belongs to --engine dask")
+    workers = min(jobs or available_cores(), n_runs)
+    if name is EngineName.slurm:
+        return SlurmEngine(*slurm) if slurm else SlurmEngine(workers)
+    return DaskEngine(workers, address) if name is EngineName.dask else LocalEngine(workers)
+
+
+def _conduct(
+    planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, quiet: bool
+) -> bool:
+    """Compute what is missing and say how it ended; whether every run succeeded."""
+    from equirl.studies.engines import EngineError
+    from equirl.studies.execution import conduct
+    from equirl.studies.store import StoreError
+
+    try:
+        ending = conduct(planned, store, engine, shard=shard, quiet=quiet)
+    except KeyboardInterrupt:
+        typer.echo("\ninterrupted. Finished runs are kept; give the same command again to go on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except (StoreError, EngineError) as error:
+        typer.echo(f"equirl: {error}", err=True)
+        raise typer.Exit(STOPPED) from None
+    n_ready = len(ending.before.done) + ending.report.n_computed + ending.report.n_elsewhere
+    typer.echo(f"{n_ready} runs are done, {ending.report.n_computed} of them now; results in {store.folder}")
+    for (learner, reason), alike in ending.report.failures_alike().items():
+        place = store.failure_path(alike[0].spec)
+        typer.echo(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
+    if ending.report.failures:
+        typer.echo(f"{len(ending.report.failures)} runs failed; the same command tries them again", err=True)
+    return ending.complete
+
+
+def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: bool) -> None:
+    """The regret at the horizon as a table here and as ``summary.csv``, and figures where asked."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from equirl.paper.claims import number
+    from equirl.studies.export import stored, write_csv
+    from equirl.studies.summary import SUMMARY_COLUMNS, final_rows, summarise
+
+    groups = summarise(stored(planned, store))
+    rows = final_rows(groups)
+    path = write_csv(store.folder / "summary.csv", SUMMARY_COLUMNS, rows)
+    several = len({row[0] for row in rows}) > 1
+    table = Table(title="regret at T: mean, half its 95 % interval, median")
+    for name in ("part", "world", "learner") if several else ("world", "learner"):
+        table.add_column(name, overflow="fold")
+    for name in ("runs", "T", "mean", "±", "median"):
+        table.add_column(name, justify="right")
+    for part, world, learner, n_runs, horizon, mean, _, high, *quantiles in rows:
+        values = (number(mean), number(high - mean, 2), number(quantiles[2]))
+        place = (part, world, learner) if several else (world, learner)
+        table.add_row(*place, str(n_runs), f"{horizon:,}", *values)
+    Console().print(table)
+    typer.echo(f"summary: {path}")
+    if figures:
+        from equirl.plots.study_figures import draw_study
+
+        files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
+        typer.echo(f"figures: {len(files)} files in {store.folder / 'figures'}")

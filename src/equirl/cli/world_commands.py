@@ -1,0 +1,174 @@
+"""Commands about known problems: ``worlds``, ``classes``, ``solve``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equirl.cli.console import console, number, print_facts, print_json, print_table
+
+if TYPE_CHECKING:
+    from equirl.model.mdp import TabularMDP
+    from equirl.structure.partition import Partition
+
+WorldText = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORLD",
+        help="A world, such as four-room:height=17,width=17, or a saved MDP (.npz).",
+        show_default=False,
+    ),
+]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .pdf or .svg.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MOST_CLASSES = 20  # listed
+DIAMETER_STATES = 500  # the diameter of more states takes long and must be asked for
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(worlds)
+    app.command()(classes)
+    app.command()(solve)
+
+
+def worlds(as_json: AsJson = False) -> None:
+    """List the worlds, their parameters and defaults."""
+    from equirl.worlds.world_registry import COMMON, WORLDS
+
+    if as_json:
+        print_json({name: {"description": w.description, "params": w.params} for name, w in WORLDS.items()})
+        return
+    rows = []
+    for name, world in WORLDS.items():
+        own = {key: value for key, value in world.params.items() if key not in COMMON}
+        settings = ", ".join(f"{key}={_default(value)}" for key, value in own.items())
+        presets = f"; presets: {', '.join(world.presets)}" if world.presets else ""
+        rows.append([name, world.description, settings + presets])
+    print_table(["world", "what it is", "parameters"], rows)
+    common = ", ".join(f"{key}={_default(value)}" for key, value in COMMON.items())
+    console().print(f"Every world also takes {common}. Example: equirl classes four-room:height=17,width=17")
+
+
+def classes(
+    world: WorldText,
+    plot: Plot = None,
+    laws_only: Annotated[bool, typer.Option("--laws-only", help="Compare laws, not mean rewards.")] = False,
+    tolerance: Annotated[float, typer.Option(help="Distances up to this count as equal.")] = 1e-9,
+    as_json: AsJson = False,
+) -> None:
+    """Which pairs of a known problem behave alike: its equivalence classes and how far apart they are."""
+    from equirl.structure.equivalence import equivalence_classes, separation
+    from equirl.worlds.world_registry import load_world
+
+    _check_plot(plot)
+    mdp = load_world(world)
+    part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
+    laws, means = separation(mdp, tolerance=tolerance)
+    if as_json:
+        print_json({
+            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "n_classes": part.n_classes,
+            "sizes": part.sizes.tolist(), "separation": laws, "mean_gap": means, "label": part.label.tolist(),
+        })  # fmt: skip
+    else:
+        print_facts(mdp.name or world, {
+            "S, states": str(mdp.n_states),
+            "M, pairs": str(mdp.n_pairs),
+            "C, classes": f"{part.n_classes}{' (laws alone)' if laws_only else ''}",
+            "separation of laws": number(laws),
+            "gap between means": number(means),
+        })  # fmt: skip
+        _print_classes(mdp, part)
+    if plot is not None:
+        from equirl.plots import draw_classes
+
+        _save(draw_classes(mdp, part), plot)
+
+
+def solve(
+    world: WorldText,
+    plot: Plot = None,
+    accuracy: Annotated[float, typer.Option(help="Accuracy of the gain.")] = 1e-8,
+    diameter: Annotated[
+        bool | None,
+        typer.Option(help=f"The diameter too. [default: up to {DIAMETER_STATES} states]", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The optimal gain and policy of a known problem, its span, its diameter and the kind of its chain."""
+    from equirl.plots.arrows import policy_text
+    from equirl.solving.optimal_gain import solve as find_optimum
+    from equirl.worlds.world_registry import load_world
+
+    _check_plot(plot)
+    mdp = load_world(world)
+    best = find_optimum(mdp, accuracy=accuracy)
+    asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
+    longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
+    if as_json:
+        print_json({
+            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind, "gain": best.gain,
+            "accuracy": best.accuracy, "converged": best.converged, "span": best.span, "diameter": longest,
+            "policy": best.policy.tolist(),
+        })  # fmt: skip
+    else:
+        print_facts(mdp.name or world, {
+            "S, states": str(mdp.n_states),
+            "M, pairs": str(mdp.n_pairs),
+            "kind": best.kind,
+            "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
+            "span of the bias": number(best.span),
+            "diameter": why_not if longest is None else number(longest),
+        })  # fmt: skip
+        if not best.converged:
+            typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
+        typer.echo(f"\nPolicy:\n{policy_text(mdp, best.policy)}")
+    if plot is not None:
+        from equirl.plots import draw_policy
+
+        _save(draw_policy(mdp, best.policy), plot)
+
+
+def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
+    """The diameter, or why there is none to show."""
+    from equirl.solving.diameter import diameter
+    from equirl.solving.policies import IllConditioned
+
+    try:
+        return diameter(mdp, max_states=mdp.n_states), ""
+    except IllConditioned as error:
+        return None, f"not computed: {error}"
+
+
+def _default(value: Any) -> str:
+    return "a map" if isinstance(value, str) and ("\n" in value or "/" in value) else str(value)
+
+
+def _print_classes(mdp: TabularMDP, part: Partition) -> None:
+    from equirl.structure.profiles import profiles
+
+    table = profiles(mdp)
+    rows = []
+    for c in (-part.sizes).argsort(kind="stable")[:MOST_CLASSES]:
+        first = int((part.label == c).argmax())
+        law = table.profile(first)
+        shown = " ".join(f"{p:.4g}" for p in law[:6]) + (" ..." if len(law) > 6 else "")
+        rows.append([str(c), str(part.sizes[c]), shown, f"{mdp.r_mean[first]:.4g}", mdp.pairs.describe(first)])
+    print_table(["class#", "pairs#", "profile", "mean reward#", "for example"], rows)
+    if part.n_classes > MOST_CLASSES:
+        console().print(f"... and {part.n_classes - MOST_CLASSES} more classes, none larger")
+
+
+def _check_plot(plot: Path | None) -> None:
+    if plot is not None:
+        from equirl.plots.canvas import check_format
+
+        check_format(plot)
+
+
+def _save(figure: Any, plot: Path) -> None:
+    from equirl.plots import save_figure
+
+    typer.echo(f"drawn in {save_figure(figure, plot)}", err=True)

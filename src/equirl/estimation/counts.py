@@ -1,0 +1,143 @@
+"""What was seen: visits, rewards and successors by pair, in a sparse table that grows as it must.
+
+The successors of a pair are kept in the order of its *empirical profile*: decreasing counts, equal counts by state
+number, highest first. So the profile mapping sigma_{s,a,t} is read off the table and never sorted anew. Recording a
+transition costs O(successors seen at the pair), in practice one or two comparisons, since frequent ones stand first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import kernel
+
+
+class Table(NamedTuple):
+    """Slots of successors: those of pair k are ``state[start[k] : start[k] + size[k]]``, with room for ``room[k]``."""
+
+    start: np.ndarray  # (M,) int64
+    size: np.ndarray  # (M,) int64
+    room: np.ndarray  # (M,) int64
+    state: np.ndarray  # (slots,) int32
+    count: np.ndarray  # type: ignore[assignment]  # (slots,) int64, decreasing inside a pair
+    used: np.ndarray  # (1,) int64: slots given out so far
+
+
+class Snapshot(NamedTuple):
+    """The counts at one moment, compact: successors of pair k in profile order in ``succ[ptr[k]:ptr[k + 1]]``."""
+
+    ptr: np.ndarray  # (M + 1,) int64
+    succ: np.ndarray  # (nnz,) int32
+    count: np.ndarray  # type: ignore[assignment]  # (nnz,) int64
+    visits: np.ndarray  # (M,) int64
+    r_sum: np.ndarray  # (M,) float64
+
+
+@kernel
+def record_successor(
+    pair: int, x: int, start: np.ndarray, size: np.ndarray, room: np.ndarray,
+    state: np.ndarray, count: np.ndarray, used: np.ndarray,
+) -> bool:  # fmt: skip
+    """Count one transition of ``pair`` to ``x``, keeping profile order; False (nothing done) where slots ran out."""
+    first, n = start[pair], size[pair]
+    i = first
+    while i < first + n and state[i] != x:
+        i += 1
+
+    # A successor never seen here: a new slot, in a doubled block at the end of the table where the old one is full.
+    if i == first + n:
+        if n == room[pair]:
+            wider = 2 * n
+            if used[0] + wider > len(state):
+                return False
+            for j in range(n):
+                state[used[0] + j] = state[first + j]
+                count[used[0] + j] = count[first + j]
+            start[pair], room[pair] = used[0], wider
+            used[0] += wider
+            first = start[pair]
+            i = first + n
+        size[pair] = n + 1
+        count[i] = 0
+
+    c = count[i] + 1
+    while i > first and (count[i - 1] < c or (count[i - 1] == c and state[i - 1] < x)):
+        state[i], count[i] = state[i - 1], count[i - 1]
+        i -= 1
+    state[i], count[i] = x, c
+    return True
+
+
+@kernel
+def _compact(
+    start: np.ndarray, size: np.ndarray, state: np.ndarray, count: np.ndarray,
+    ptr: np.ndarray, succ: np.ndarray, out: np.ndarray,
+) -> None:  # fmt: skip
+    for k in range(len(start)):
+        for j in range(size[k]):
+            succ[ptr[k] + j] = state[start[k] + j]
+            out[ptr[k] + j] = count[start[k] + j]
+
+
+class Counts:
+    """Counts of ``n_pairs`` pairs. Memory: O(pairs + successors seen).
+
+    >>> counts = Counts(2)
+    >>> for successor in (7, 3, 3):
+    ...     counts.record(1, 0.5, successor)
+    >>> counts.visits.tolist(), counts.snapshot().succ.tolist(), counts.snapshot().count.tolist()
+    ([0, 3], [3, 7], [2, 1])
+    """
+
+    def __init__(self, n_pairs: int, room: int = 4) -> None:
+        self.visits = np.zeros(n_pairs, np.int64)
+        self.r_sum = np.zeros(n_pairs)
+        self.table = Table(
+            np.arange(n_pairs, dtype=np.int64) * room,
+            np.zeros(n_pairs, np.int64),
+            np.full(n_pairs, room, np.int64),
+            np.zeros(n_pairs * room, np.int32),
+            np.zeros(n_pairs * room, np.int64),
+            np.array([n_pairs * room], np.int64),
+        )
+
+    def record(self, pair: int, reward: float, successor: int) -> None:
+        """Count one observed step."""
+        while not record_successor(pair, successor, *self.table):
+            self.grow()
+        self.visits[pair] += 1
+        self.r_sum[pair] += reward
+
+    def grow(self) -> None:
+        """Double the number of slots."""
+        table = self.table
+        more = max(16, len(table.state), 2 * int(table.room.max()))
+        self.table = table._replace(
+            state=np.concatenate([table.state, np.zeros(more, np.int32)]),
+            count=np.concatenate([table.count, np.zeros(more, np.int64)]),
+        )
+
+    def snapshot(self) -> Snapshot:
+        """A compact copy, unaffected by what is recorded later. O(pairs + successors)."""
+        table = self.table
+        ptr = np.zeros(len(table.size) + 1, np.int64)
+        np.cumsum(table.size, out=ptr[1:])
+        succ, count = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.int64)
+        _compact(table.start, table.size, table.state, table.count, ptr, succ, count)
+        return Snapshot(ptr, succ, count, self.visits.copy(), self.r_sum.copy())
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Counts:
+        """The counts of which ``snapshot`` was taken."""
+        counts = cls(len(snapshot.visits), room=1)
+        size = np.diff(snapshot.ptr)
+        room = np.maximum(size, 1)
+        start = np.cumsum(room) - room
+        state, count = np.zeros(room.sum(), np.int32), np.zeros(room.sum(), np.int64)
+        place = np.repeat(start - snapshot.ptr[:-1], size) + np.arange(len(snapshot.succ))
+        state[place], count[place] = snapshot.succ, snapshot.count
+        counts.table = Table(start, size, room, state, count, np.array([room.sum()], np.int64))
+        counts.visits, counts.r_sum = snapshot.visits.copy(), snapshot.r_sum.copy()
+        return counts

@@ -1,0 +1,223 @@
+"""Gymnasium, both ways: our worlds as environments, and environments with a transition table as MDPs.
+
+Importing this module registers every world: ``gymnasium.make("equirl/RiverSwim-v0", n_states=6)``. They have no time
+limit and never end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from equirl.core.naming import unknown_name
+from equirl.interop.gym_tables import Table, absorbed, compare_with_rollouts, read_table, restarted
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.transition_rows import initial_law, rows_from_triplets
+from equirl.worlds.world_registry import WORLDS, load_world
+
+ON_TERMINAL = ("restart", "absorb", "error")
+
+
+class TabularEnv(gymnasium.Env[Any, Any]):
+    """A TabularMDP, or a world by name or text, as a Gymnasium environment.
+
+    ``info["action_mask"]`` marks the actions the state allows; another one is an error. Rewards are those of the MDP,
+    in [0, 1], drawn from its reward law. ``reset(options={"state": s})`` starts in a chosen state.
+
+    >>> env = TabularEnv("riverswim", n_states=6)
+    >>> env.reset(seed=0)
+    (0, {'action_mask': array([1, 1], dtype=int8)})
+    >>> env.step(1)[:4]
+    (0, 0.005, False, False)
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # type: ignore[misc]
+
+    def __init__(self, mdp: TabularMDP | str, render_mode: str | None = None, **params: Any) -> None:
+        if isinstance(mdp, str):
+            mdp = load_world(mdp, **params)
+        elif params:
+            raise TypeError(f"parameters ({', '.join(params)}) go with the name of a world, not with an MDP")
+        check_mdp(mdp)
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(unknown_name("render mode", render_mode, self.metadata["render_modes"]))
+        self.mdp = mdp
+        self.render_mode = render_mode
+        self.observation_space = spaces.Discrete(mdp.n_states)
+        self.action_space = spaces.Discrete(mdp.pairs.n_action_ids)
+        self.state: int | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Draw a state from the initial law, or take ``options["state"]``."""
+        super().reset(seed=seed)
+        if options and "state" in options:
+            self.state = self.mdp.pairs.state_number(options["state"])
+        else:
+            self.state = self._draw(self.mdp.initial)
+        return self.state, self._info()
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Play an action: next state, reward, False, False, info."""
+        if self.state is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        k = self.mdp.pairs.index(self.state, action)
+        first, last = self.mdp.rows.ptr[k : k + 2]
+        reward = self._draw_reward(float(self.mdp.r_mean[k]))
+        self.state = int(self.mdp.rows.succ[first + self._draw(self.mdp.rows.prob[first:last])])
+        return self.state, reward, False, False, self._info()
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """The map with ``@`` on the state, or the state in words (``render_mode="ansi"``)."""
+        if self.render_mode is None or self.state is None:
+            return None
+        picture, names = self.mdp.picture, self.mdp.pairs.state_names
+        if picture is None:
+            return f"state {names[self.state] if names else self.state} of {self.mdp.n_states}\n"
+        row, column = picture.cell[self.state]
+        lines = [list(line) for line in picture.rows]
+        lines[row][column] = "@"
+        return "\n".join(map("".join, lines)) + "\n"
+
+    @cached_property
+    def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:  # noqa: N802 (Gymnasium's name)
+        """The transition table, as Gymnasium's own environments have it; rewards are means."""
+        mdp = self.mdp
+        table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {s: {} for s in range(mdp.n_states)}
+        for s, a in zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True):
+            mean = mdp.mean_reward(s, a)
+            table[s][a] = [(p, x, mean, False) for x, p in mdp.law(s, a).items()]
+        return table
+
+    @property
+    def initial_state_distrib(self) -> np.ndarray:
+        """(S,) the initial law, under the name that Gymnasium's own environments use."""
+        return self.mdp.initial
+
+    def _draw(self, law: np.ndarray) -> int:
+        place = np.searchsorted(np.cumsum(law), self.np_random.random(), side="right")
+        return int(min(place, np.flatnonzero(law)[-1]))  # the sum may be a rounding error below 1
+
+    def _draw_reward(self, mean: float) -> float:
+        law = self.mdp.reward_law
+        if law == "deterministic" or mean in (0.0, 1.0):
+            return mean
+        if law == "bernoulli":
+            return float(self.np_random.random() < mean)
+        return float(self.np_random.beta(mean * self.mdp.concentration, (1 - mean) * self.mdp.concentration))
+
+    def _info(self) -> dict[str, Any]:
+        pairs, s = self.mdp.pairs, self.state
+        assert s is not None
+        mask = np.zeros(pairs.n_action_ids, np.int8)
+        mask[pairs.action[pairs.ptr[s] : pairs.ptr[s + 1]]] = 1
+        return {"action_mask": mask}
+
+
+def register_worlds() -> None:
+    """Register every world with Gymnasium as ``equirl/<Title>-v0``; those already there are left alone."""
+    for name, world in WORLDS.items():
+        title = f"equirl/{world.title}-v0"
+        if title not in gymnasium.registry:
+            gymnasium.register(title, entry_point="equirl.interop.gym:TabularEnv", kwargs={"mdp": name})
+
+
+def from_gymnasium(
+    env: Any,
+    on_terminal: str = "restart",
+    *,
+    initial: Any = None,
+    drop_unreachable: bool = False,
+    check: bool = False,
+    seed: int = 0,
+    reward_law: str | None = None,
+    name: str | None = None,
+) -> TabularMDP:
+    """The MDP in the transition table of an environment (``env.unwrapped.P``): FrozenLake, CliffWalking, Taxi, yours.
+
+    Rewards are averaged over the law of each pair. If one lies outside [0, 1] they are first mapped affinely onto it,
+    and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift. An environment of equirl
+    gives back its own MDP.
+
+    on_terminal: "restart": an outcome that ends the episode leads to the initial law instead; "absorb": it leads to
+        a state that is never left and pays 0; "error": there must be none.
+    initial: a state or a law, where the environment does not tell its own (``initial_state_distrib``).
+    drop_unreachable: leave out states that cannot be reached; the others are named by their old numbers.
+    check: compare the table with 20,000 random steps of ``env`` (which it resets), seeded with ``seed``.
+
+    >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=False))
+    >>> lake.law(14, 2), lake.mean_reward(14, 2)  # into the goal, and back to the start
+    ({0: 1.0}, 1.0)
+    """
+    if on_terminal not in ON_TERMINAL:
+        raise ValueError(unknown_name("on_terminal", on_terminal, ON_TERMINAL))
+    if not hasattr(env, "unwrapped"):
+        remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
+        raise TypeError(f"env must be a Gymnasium environment, not {env!r}{remedy}")
+    bare = env.unwrapped
+    table = read_table(env)
+    law = initial_law(_initial(bare) if initial is None else initial, table.pairs)
+    if check:
+        compare_with_rollouts(env, table, law, seed)
+    if isinstance(bare, TabularEnv):
+        law = bare.mdp.initial if initial is None else law
+        mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law, initial=law)
+    else:
+        mdp = _from_table(_endless(table, law, on_terminal), law, reward_law or "deterministic", _name(bare))
+    mdp = mdp if name is None else replace(mdp, name=name)
+    return mdp.restrict_to_reachable() if drop_unreachable else mdp
+
+
+def _from_table(table: Table, initial: np.ndarray, reward_law: str, name: str) -> TabularMDP:
+    reward, reward_map = _mapped(table)
+    rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob)
+    total, paid = (
+        np.bincount(table.pair, weights=weights, minlength=table.pairs.n_pairs)
+        for weights in (table.prob, table.prob * reward)
+    )
+    means = np.clip(paid / total, 0.0, 1.0)
+    return TabularMDP(table.pairs, rows, means, initial, reward_law, reward_map=reward_map, name=name)
+
+
+def _name(bare: Any) -> str:
+    return bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
+
+
+def _initial(bare: Any) -> Any:
+    for attribute in ("initial_state_distrib", "isd"):
+        if getattr(bare, attribute, None) is not None:
+            return getattr(bare, attribute)
+    raise ValueError(
+        f"{type(bare).__name__} does not tell its initial law (initial_state_distrib); give a state or law as initial="
+    )
+
+
+def _endless(table: Table, initial: np.ndarray, on_terminal: str) -> Table:
+    if on_terminal == "restart":
+        return restarted(table, initial)
+    if on_terminal == "absorb":
+        return absorbed(table, initial)
+    if table.ends.any():
+        k = int(np.flatnonzero(table.ends)[0])
+        raise ValueError(
+            f"({table.pairs.describe(int(table.pair[k]))}) ends the episode in state {table.succ[k]}; "
+            "on_terminal='restart' or 'absorb' says what follows"
+        )
+    return table
+
+
+def _mapped(table: Table) -> tuple[np.ndarray, tuple[float, float]]:
+    """Rewards of the entries in [0, 1], with (scale, shift); as they are where they are inside."""
+    possible = table.reward[table.prob > 0]
+    low, high = float(possible.min()), float(possible.max())
+    if low >= 0 and high <= 1:
+        return table.reward, (1.0, 0.0)
+    scale = high - low or 1.0
+    return (table.reward - low) / scale, (scale, low)
+
+
+register_worlds()

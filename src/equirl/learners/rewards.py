@@ -1,0 +1,26 @@
+"""Rewards as learners take them: numbers in [0, 1], mapped from the user's scale, or an error that names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equirl.model.pairs import Pairs
+
+
+def unit_reward(reward: Any, reward_map: tuple[float, float], pairs: Pairs, pair: int) -> float:
+    """A reward of ``pair`` on the scale [shift, shift + scale] as a number in [0, 1].
+
+    >>> unit_reward(5, (20.0, -10.0), Pairs.uniform(1, 1), 0)
+    0.75
+    """
+    scale, shift = reward_map
+    try:
+        value = (float(reward) - shift) / scale
+    except (TypeError, ValueError):
+        raise TypeError(f"the reward of ({pairs.describe(pair)}) is {reward!r}, not a number") from None
+    if not -1e-12 <= value <= 1 + 1e-12:  # NaN fails too
+        raise ValueError(
+            f"the reward of ({pairs.describe(pair)}) is {reward!r}, outside [{shift:g}, {shift + scale:g}]; "
+            "give make_agent(..., reward_range=(low, high)) for rewards on another scale"
+        )
+    return min(max(value, 0.0), 1.0)

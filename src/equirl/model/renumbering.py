@@ -1,0 +1,107 @@
+"""Renumbering: the same pairs and rows with states and actions numbered otherwise, or fewer states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equirl.core.checking import several
+from equirl.model.pairs import Pairs
+from equirl.model.transition_rows import Rows, rows_from_triplets
+
+
+class Renumbering(NamedTuple):
+    """Where old states and pairs go; ``-1`` for those left out."""
+
+    pairs: Pairs  # the new pairs
+    state: np.ndarray  # (old S,) new number of each old state
+    source: np.ndarray  # (new M,) the old pair at each new place
+
+
+def permutation(pairs: Pairs, states: Any = None, actions: Any = None) -> Renumbering:
+    """State s becomes ``states[s]``; action a becomes ``actions[a]`` or, state by state, as ``actions[s]`` lists it.
+
+    ``actions[s]`` gives the new ids of the actions of s, in order: the ids that s has, among themselves.
+    """
+    new_state = _permutation("states", states, pairs.n_states)
+    action_names = pairs.action_names
+    actions = None if actions is None else several("actions", actions)
+    if actions and np.ndim(actions[0]):
+        new_action, action_names = _actions_by_state(pairs, actions), None  # an id means something else in each state
+    else:
+        new_id = _permutation("actions", actions, pairs.n_action_ids)
+        new_action, action_names = new_id[pairs.action], _moved(action_names, new_id)
+    source = np.lexsort((new_action, new_state[pairs.state]))
+    per_state = np.empty(pairs.n_states, np.int64)
+    per_state[new_state] = np.diff(pairs.ptr)
+    ptr = np.concatenate([[0], np.cumsum(per_state)])
+    new_pairs = Pairs(ptr, new_action[source], _moved(pairs.state_names, new_state), action_names)
+    return Renumbering(new_pairs, new_state, source)
+
+
+def restriction(pairs: Pairs, keep: np.ndarray) -> Renumbering:
+    """Only the states that ``keep`` (S,) marks, in their order; a name recalls the old number where none was given."""
+    kept = np.flatnonzero(keep)
+    new_state = np.full(pairs.n_states, -1)
+    new_state[kept] = np.arange(len(kept))
+    source = np.flatnonzero(keep[pairs.state])
+    names = tuple(pairs.state_names[s] for s in kept) if pairs.state_names else tuple(map(str, kept.tolist()))
+    ptr = np.concatenate([[0], np.cumsum(np.diff(pairs.ptr)[kept])])
+    return Renumbering(Pairs(ptr, pairs.action[source], names, pairs.action_names), new_state, source)
+
+
+def renumber_rows(rows: Rows, way: Renumbering) -> Rows:
+    """The rows of the kept pairs, at their new places; all their successors must be kept."""
+    sizes = np.diff(rows.ptr)[way.source]
+    pair = np.repeat(np.arange(len(way.source)), sizes)
+    offset = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    entry = np.repeat(rows.ptr[way.source], sizes) + offset
+    return rows_from_triplets(way.pairs, pair, way.state[rows.succ[entry]], rows.prob[entry])
+
+
+def by_state(values: np.ndarray, way: Renumbering) -> np.ndarray:
+    """Values (S, ...) of the old states as values of the new ones."""
+    out = np.empty((way.pairs.n_states, *values.shape[1:]), values.dtype)
+    out[way.state[way.state >= 0]] = values[way.state >= 0]
+    return out
+
+
+def random_numbers(pairs: Pairs, rng: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Random new numbers of the states, and of the actions of each state among themselves."""
+    order = np.lexsort((rng.random(pairs.n_pairs), pairs.state))
+    return rng.permutation(pairs.n_states), np.split(pairs.action[order], pairs.ptr[1:-1])
+
+
+def _actions_by_state(pairs: Pairs, actions: Sequence[Any]) -> np.ndarray:
+    sizes = [len(ids) for ids in actions]
+    if len(sizes) != pairs.n_states:
+        raise ValueError(f"actions has {len(sizes)} rows, one per state would be {pairs.n_states}")
+    wrong = np.flatnonzero(np.diff(pairs.ptr) != sizes)
+    if not len(wrong):
+        new = np.concatenate([np.asarray(ids) for ids in actions])
+        wrong = pairs.state[new[np.lexsort((new, pairs.state))] != pairs.action]
+    if len(wrong):
+        s = int(wrong[0])
+        ids = pairs.action[pairs.ptr[s] : pairs.ptr[s + 1]].tolist()
+        raise ValueError(f"actions of state {s} must be a permutation of its ids {ids}, not {list(actions[s])}")
+    return new
+
+
+def _permutation(what: str, order: Any, size: int) -> np.ndarray:
+    if order is None:
+        return np.arange(size)
+    order = np.asarray(order)
+    if order.shape != (size,) or not np.array_equal(np.sort(order), np.arange(size)):
+        raise ValueError(f"{what} must be a permutation of 0 .. {size - 1}")
+    return order
+
+
+def _moved(names: tuple[str, ...] | None, place: np.ndarray) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    new = list(names)
+    for old, name in enumerate(names[: len(place)]):
+        new[place[old]] = name
+    return tuple(new)

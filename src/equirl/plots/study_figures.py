@@ -1,0 +1,64 @@
+"""The figures of a study: one per part, world and measure, linear and log-log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equirl.plots.curves import Bound, plot_curves
+from equirl.plots.style import save_all
+from equirl.simulation.simulate import CLUSTERING_CURVES
+from equirl.solving.diameter import diameter
+from equirl.structure.equivalence import equivalence_classes
+from equirl.studies.expansion import PlannedRun
+from equirl.studies.runs import build_world
+from equirl.studies.summary import Group
+from equirl.theory.bounds import theorem1_bound, ucrl2_bound
+
+if TYPE_CHECKING:
+    from equirl.model.mdp import TabularMDP
+
+
+def draw_study(
+    groups: Sequence[Group], planned: Sequence[PlannedRun], folder: Path, *, with_bounds: bool = False
+) -> list[Path]:
+    """Draw everything a study measured and save it in ``folder``; the files."""
+    bundles: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        bundles.setdefault((group.part, group.world), []).append(group)
+    worlds = {(run.part, run.world): run.spec for run in planned}
+    files: list[Path] = []
+    for (part, world), bundle in bundles.items():
+        stem = folder / _file_name(part if part == world else f"{part}-{world}")
+        bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
+        files += save_all(plot_curves(bundle, title=world), stem)
+        files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
+        for measure in CLUSTERING_CURVES:
+            measured = [group for group in bundle if measure in group.curves]
+            if measured:
+                files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{measure}")
+    return files
+
+
+def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
+    """The paper's bounds on the regret in ``mdp``, as functions of time; none where the diameter is infinite."""
+    D, S, C = max(1.0, diameter(mdp)), mdp.n_states, equivalence_classes(mdp).n_classes
+    if not np.isfinite(D):
+        return {}
+    return {
+        "Theorem 1, C-UCRL(C,σ)": lambda t: np.asarray(theorem1_bound(D, S, C, np.maximum(t, C), delta)),
+        "UCRL2's bound": lambda t: np.asarray(ucrl2_bound(D, S, mdp.pairs.n_actions, t, delta)),
+    }
+
+
+def _file_name(text: str) -> str:
+    """A label as a file's name.
+
+    >>> _file_name("riverswim:n_states=25")
+    'riverswim-n_states-25'
+    """
+    return re.sub(r"[^\w.-]+", "-", text).strip("-")

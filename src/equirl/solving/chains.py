@@ -1,0 +1,237 @@
+"""The structure of an MDP's graph: what can be reached, what can be avoided, and the kind of chain that follows.
+
+An edge s -> x means p(x | s, a) > 0 for some action a. Two ideas decide every kind, both in time linear in the edges:
+
+- a *closed class* is a strongly connected component that no action leaves;
+- the *attractor* of a set X holds the states from which X cannot be avoided: every action of theirs steps into the
+  attractor with positive probability. States outside it form a *trap*: some policy stays there for ever.
+
+An MDP is (Puterman, chapter 8)
+
+- ``ergodic`` when under every deterministic policy every state is visited again and again (chains may be periodic);
+- ``communicating`` when every state can be reached from every other one under some policy;
+- ``weakly communicating`` when it has one closed class and every policy leaves the other states for ever;
+- ``multichain`` otherwise. Only then may the optimal gain depend on where one starts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from equirl.core.compiling import kernel
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.reachability import reached
+
+
+class Block(NamedTuple):
+    """Some states and some pairs of an MDP that no kept pair leaves, renumbered from 0: n states, m pairs."""
+
+    state: np.ndarray  # (n,) their numbers in the MDP
+    pair: np.ndarray  # (m,) their numbers in the MDP
+    pair_ptr: np.ndarray  # (n + 1,)
+    row_ptr: np.ndarray  # (m + 1,)
+    succ: np.ndarray  # (nnz,) in 0 .. n-1
+    prob: np.ndarray  # (nnz,)
+    reward: np.ndarray  # (m,)
+
+    @property
+    def n_states(self) -> int:
+        return len(self.state)
+
+    @property
+    def owner(self) -> np.ndarray:
+        """(m,) the state of each pair, in 0 .. n-1."""
+        return np.repeat(np.arange(self.n_states), np.diff(self.pair_ptr))
+
+    def matrix(self) -> sparse.csr_array:
+        """The laws as a sparse (m, n) matrix."""
+        return sparse.csr_array((self.prob, self.succ, self.row_ptr), shape=(len(self.pair), self.n_states))
+
+    def graph(self) -> sparse.csr_array:
+        """The edges s -> x over all actions, as a sparse (n, n) matrix."""
+        ptr = self.row_ptr[self.pair_ptr]
+        edges = sparse.csr_array((np.ones(len(self.succ), np.int8), self.succ.copy(), ptr), shape=(self.n_states,) * 2)
+        edges.sum_duplicates()
+        edges.data[:] = 1
+        return edges
+
+
+def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) -> Block:
+    """The block of the ``states`` (a mask), and of the ``pairs`` (a mask; all of these states' pairs if not given)."""
+    keep = states[mdp.pairs.state]
+    if pairs is not None:
+        keep &= pairs
+    local = np.cumsum(states) - 1
+    entries = np.repeat(keep, np.diff(mdp.rows.ptr))
+    per_state = np.bincount(local[mdp.pairs.state[keep]], minlength=int(states.sum()))
+    return Block(
+        np.flatnonzero(states),
+        np.flatnonzero(keep),
+        _starts(per_state),
+        _starts(np.diff(mdp.rows.ptr)[keep]),
+        local[mdp.rows.succ[entries]].astype(np.int32),
+        mdp.rows.prob[entries],
+        mdp.r_mean[keep],
+    )
+
+
+def whole(mdp: TabularMDP) -> Block:
+    """The block of everything."""
+    return block(mdp, np.ones(mdp.n_states, bool))
+
+
+def decided(mdp: TabularMDP) -> np.ndarray:
+    """(S,) mask of the reachable states and of those from which every policy enters them sooner or later.
+
+    They share the optimal gain of the reachable part, where that has one. No action leaves them.
+    """
+    part = mdp.reachable()
+    if part.all():
+        return part
+    everything = whole(mdp)
+    trapped = ~_attractor(everything, part)
+    owner = np.repeat(everything.owner, np.diff(everything.row_ptr))
+    return ~reached(trapped, everything.succ, owner)  # backwards: whatever may enter a trap is not decided
+
+
+def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
+    """The kind of the part reachable from the initial law (of the whole MDP with ``everywhere=True``).
+
+    One of "ergodic", "communicating", "weakly communicating", "multichain"; see the module. Linear in the
+    number of successors, but for "ergodic", which is near linear in practice and S times that at worst.
+
+    >>> chain_kind(TabularMDP.from_arrays([[[0.5, 0.5], [1, 0]], [[0.5, 0.5], [0, 1]]], [[0, 0], [0, 1]]))
+    'communicating'
+    """
+    check_mdp(mdp)
+    return block_kind(whole(mdp) if everywhere else block(mdp, mdp.reachable()))
+
+
+def block_kind(part: Block) -> str:
+    """:func:`chain_kind` of a block."""
+    closed = closed_classes(part.graph())
+    if closed.max() > 0:
+        return "multichain"
+    if not _attractor(part, closed == 0).all():
+        return "multichain"
+    if (closed < 0).any():
+        return "weakly communicating"
+    return (
+        "ergodic" if _every_policy_recurrent(*incoming(part), part.owner, np.diff(part.pair_ptr)) else "communicating"
+    )
+
+
+def closed_classes(graph: sparse.csr_array) -> np.ndarray:
+    """(n,) the closed class of each state, numbered by first appearance; -1 for states outside all of them."""
+    _, label = csgraph.connected_components(graph, directed=True, connection="strong")
+    source = np.repeat(np.arange(len(label)), np.diff(graph.indptr))
+    leaves = label[source] != label[graph.indices]
+    is_open = np.zeros(label.max() + 1, bool)
+    is_open[label[source[leaves]]] = True
+    out = np.full(len(label), -1)
+    inside = np.flatnonzero(~is_open[label])
+    _, first, number = np.unique(label[inside], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    out[inside] = rank[number]
+    return out
+
+
+def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Maximal end components: sets in which some policy can stay for ever and go from every state to every other.
+
+    Returns the component of each state (-1 for none) and the mask of the pairs that stay inside one.
+    """
+    owner, keep = part.owner, np.ones(len(part.pair), bool)
+    entry_pair = np.repeat(np.arange(len(part.pair)), np.diff(part.row_ptr))
+    while True:
+        live = keep[entry_pair]
+        source = owner[entry_pair[live]]
+        edges = sparse.csr_array((np.ones(len(source)), (source, part.succ[live])), shape=(part.n_states,) * 2)
+        _, label = csgraph.connected_components(edges, directed=True, connection="strong")
+        stays = keep.copy()
+        stays[entry_pair[label[owner[entry_pair]] != label[part.succ]]] = False
+        if np.array_equal(stays, keep):
+            break
+        keep = stays
+    has_pair = np.zeros(part.n_states, bool)
+    has_pair[owner[keep]] = True
+    out = np.full(part.n_states, -1)
+    out[has_pair] = np.unique(label[has_pair], return_inverse=True)[1]
+    return out, keep
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def incoming(part: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs that may lead into each state, as (ptr, pair)."""
+    columns = part.matrix().tocsc()
+    return columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+
+
+def _attractor(part: Block, seed: np.ndarray) -> np.ndarray:
+    """(n,) mask of the states from which no policy avoids the ``seed`` for sure."""
+    ptr, pair = incoming(part)
+    inside, left = seed.copy(), np.diff(part.pair_ptr)
+    queue = np.empty(part.n_states, np.int64)
+    n_seed = int(seed.sum())
+    queue[:n_seed] = np.flatnonzero(seed)
+    never = np.zeros(part.n_states, bool)
+    _attract(ptr, pair, part.owner, never, inside, left, np.zeros(len(part.pair), bool), queue, n_seed)
+    return inside
+
+
+@kernel
+def _attract(
+    ptr: np.ndarray, pair: np.ndarray, owner: np.ndarray, goal: np.ndarray,
+    inside: np.ndarray, left: np.ndarray, hit: np.ndarray, queue: np.ndarray, n: int,
+) -> tuple[int, bool]:  # fmt: skip
+    """Grow the set ``queue[:n]`` by states with no pair ``left`` that misses it; stop at a state of ``goal``."""
+    i = 0
+    while i < n:
+        x = queue[i]
+        i += 1
+        for j in range(ptr[x], ptr[x + 1]):
+            k = pair[j]
+            if hit[k]:
+                continue
+            hit[k] = True
+            s = owner[k]
+            left[s] -= 1
+            if left[s] == 0 and not inside[s]:
+                inside[s] = True
+                queue[n] = s
+                n += 1
+                if goal[s]:
+                    return n, True
+    return n, False
+
+
+@kernel
+def _every_policy_recurrent(ptr: np.ndarray, pair: np.ndarray, owner: np.ndarray, per_state: np.ndarray) -> bool:
+    """Whether no policy avoids any state: the attractor of each state is everything.
+
+    A state whose attractor holds one already found to attract everything does so too, which ends most searches early.
+    """
+    S = len(per_state)
+    good, inside = np.zeros(S, np.bool_), np.zeros(S, np.bool_)
+    hit, left, queue = np.zeros(len(owner), np.bool_), per_state.copy(), np.empty(S, np.int64)
+    for target in range(S):
+        queue[0] = target
+        inside[target] = True
+        n, met = _attract(ptr, pair, owner, good, inside, left, hit, queue, len(queue[:1]))  # a literal compiles anew
+        if n < S and not met:
+            return False
+        good[target] = True
+        for i in range(n):
+            inside[queue[i]] = False
+            for j in range(ptr[queue[i]], ptr[queue[i] + 1]):
+                hit[pair[j]] = False
+                left[owner[pair[j]]] = per_state[owner[pair[j]]]
+    return True

@@ -1,0 +1,231 @@
+"""What a given policy earns: its chain, gain, bias and stationary law, also where it has several recurrent classes.
+
+In each recurrent class one *reference* state is chosen. With P the policy's chain and A = I - P, the rows of the
+references replaced by those of I, one sparse LU of A answers everything by renewal at the references:
+
+    A' w = sum of the references' rows of P      w: visits between two returns, proportional to the stationary law
+    A' z = initial law                           z(reference): probability of ending in its class
+    A g = the classes' gains at the references   g: gain from every state, also the transient ones
+    A h = r - g, and 0 at the references         h: bias, up to a constant per class
+
+A reference that is often visited keeps A well conditioned. Memory: the LU factors of one sparse (S, S) matrix. Where
+a chain crosses so rarely that no reference helps, laws and gains come from GTH elimination, and a bias is
+refused as :class:`IllConditioned`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.pairs import Pairs
+from equirl.solving.chains import closed_classes
+from equirl.solving.gth_elimination import long_run_law
+
+LONGEST_TIME = 1e10  # steps to a reference beyond which too few digits are left
+MOST_DENSE = 3000  # states of a chain beyond LONGEST_TIME for which the dense, exact elimination is still quick
+
+
+class IllConditioned(ArithmeticError):  # noqa: N818 (it names the finding)
+    """A chain whose answer double precision cannot hold."""
+
+
+class PolicyValue(NamedTuple):
+    """What a policy earns from each state: ``gain + bias = r + P bias``, and the bias averages to 0 in each class."""
+
+    gain: np.ndarray  # (S,)
+    bias: np.ndarray  # (S,)
+    label: np.ndarray  # (S,) recurrent class of each state, -1 where transient
+
+
+class Renewal(NamedTuple):
+    """A chain solved by renewal at one reference state per recurrent class."""
+
+    lu: Any  # factors of A
+    reference: np.ndarray  # (classes,)
+    label: np.ndarray  # (S,) recurrent class, -1 where transient
+    law: np.ndarray  # (S,) stationary law of each class, 0 at transient states
+
+
+def evaluate_policy(mdp: TabularMDP, policy: Any) -> PolicyValue:
+    """Gain and bias of a policy from every state: an action per state, or a probability per pair.
+
+    >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    >>> evaluate_policy(mdp, [0, 0]).gain.round(6)
+    array([0.333333, 0.333333])
+    """
+    check_mdp(mdp)
+    chain, reward = policy_chain(mdp, policy)
+    parts = renew(chain)
+    return PolicyValue(*gain_and_bias(parts, reward), parts.label)
+
+
+def policy_gain(mdp: TabularMDP, policy: Any) -> float:
+    """Long-run mean reward of a policy started from the initial law; :func:`evaluate_policy` has it from every state.
+
+    >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    >>> round(policy_gain(mdp, [0, 0]), 6)
+    0.333333
+    """
+    check_mdp(mdp)
+    chain, reward = policy_chain(mdp, policy)
+    return float(_long_run_law(chain, mdp.initial) @ reward)
+
+
+def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
+    """(S,) the long-run share of time a policy spends in each state, started from the initial law.
+
+    Where the policy has several recurrent classes each counts by its probability; periodic chains are averaged.
+
+    >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    >>> stationary_law(mdp, [0, 0]).round(6)
+    array([0.666667, 0.333333])
+    """
+    check_mdp(mdp)
+    return _long_run_law(policy_chain(mdp, policy)[0], mdp.initial)
+
+
+def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> str:
+    """The kind of a policy's chain on the states that some policy reaches from the initial law (or ``everywhere``).
+
+    "ergodic": one recurrent class holds all of them; "unichain": one class, the others transient; else "multichain".
+    """
+    check_mdp(mdp)
+    chain, _ = policy_chain(mdp, policy)
+    part = np.ones(mdp.n_states, bool) if everywhere else mdp.reachable()
+    label = closed_classes(chain[part][:, part])
+    if label.max() > 0:
+        return "multichain"
+    return "unichain" if (label < 0).any() else "ergodic"
+
+
+def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[sparse.csr_array, np.ndarray]:
+    """The (S, S) transition matrix of a policy and its (S,) mean rewards."""
+    pairs, rows = mdp.pairs, mdp.rows
+    laws = sparse.csr_array((rows.prob, rows.succ, rows.ptr), shape=(mdp.n_pairs, mdp.n_states))
+    weight = policy_weights(pairs, policy)
+    played = np.flatnonzero(weight)
+    choice = sparse.csr_array((weight[played], (pairs.state[played], played)), shape=(mdp.n_states, mdp.n_pairs))
+    return sparse.csr_array(choice @ laws), choice @ mdp.r_mean
+
+
+def policy_weights(pairs: Pairs, policy: Any) -> np.ndarray:
+    """(M,) the probability with which a policy plays each pair, given that its state is reached.
+
+    A policy is (S,) action ids or names, one for each state, or (M,) probabilities that sum to 1 in each state.
+    """
+    policy, S, M = np.asarray(policy), pairs.n_states, pairs.n_pairs
+    if policy.shape == (S,) and policy.dtype.kind == "U":
+        policy = np.array([pairs.action_number(name) for name in policy.tolist()])
+    if policy.shape == (S,) and np.issubdtype(policy.dtype, np.integer):
+        played = pairs.action == policy[pairs.state]
+        missing = np.flatnonzero(np.bincount(pairs.state, weights=played, minlength=S) == 0)
+        if len(missing):
+            s = int(missing[0])
+            raise ValueError(f"the policy plays action {policy[s]} in state {s}, which allows: {pairs.allowed(s)}")
+        return played.astype(float)
+    if policy.shape == (M,) and np.issubdtype(policy.dtype, np.floating):
+        bad = np.flatnonzero(~((policy >= 0) & np.isfinite(policy)))
+        if len(bad):
+            raise ValueError(f"the policy plays ({pairs.describe(int(bad[0]))}) with probability {policy[bad[0]]}")
+        total = np.bincount(pairs.state, weights=policy, minlength=S)
+        off = np.flatnonzero(np.abs(total - 1) > 1e-8)
+        if len(off):
+            raise ValueError(f"the policy's probabilities in state {int(off[0])} sum to {total[off[0]]:.10g}, not 1")
+        return policy.astype(float)
+    raise ValueError(
+        f"a policy is {S} integers or names (an action per state) or {M} floats (a probability per pair), "
+        f"not shape {policy.shape} of {policy.dtype}"
+    )
+
+
+def renew(chain: sparse.csr_array, tries: int = 3) -> Renewal:
+    """Factor a chain at often visited references, one per recurrent class."""
+    label = closed_classes(chain)
+    weight = _settled_mass(chain, label)
+    for _ in range(tries):
+        reference = _largest_by_class(weight, label)
+        free = np.ones(len(label))
+        free[reference] = 0.0
+        lu = factor(chain, free)
+        if lu is None:
+            break
+        times = lu.solve(free)  # to the reference; their maximum is the norm of the inverse of A
+        visits = lu.solve(np.asarray(chain[reference].sum(axis=0)).ravel(), "T")
+        weight = np.where(label >= 0, np.maximum(visits, 0.0), 0.0)
+        if times.min() >= 0 and times.max() <= LONGEST_TIME:
+            total = np.bincount(np.maximum(label, 0), weights=weight)
+            return Renewal(lu, reference, label, weight / np.where(label >= 0, total[label], 1.0))
+        if not np.isfinite(weight).all():
+            break
+    raise IllConditioned(
+        f"under this policy some state is reached only after more than {LONGEST_TIME:g} steps on average, "
+        "too rarely to be solved in double precision"
+    )
+
+
+def factor(chain: sparse.csr_array, free: np.ndarray) -> Any:
+    """The sparse LU of I - diag(free) P; None where it is singular to working precision."""
+    scaled = chain.data * np.repeat(free, np.diff(chain.indptr))
+    moves = sparse.csr_array((scaled, chain.indices, chain.indptr), shape=chain.shape)
+    system = (sparse.csr_array(sparse.identity(len(free))) - moves).tocsc()
+    try:
+        return splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    except RuntimeError:
+        return None
+
+
+def gain_and_bias(parts: Renewal, reward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(S,) gain and (S,) bias of a chain that pays ``reward`` in each state."""
+    recurrent = parts.label >= 0
+    gain = _from_classes(parts, _by_class(parts, reward))
+    rest = reward - gain
+    rest[parts.reference] = 0.0
+    bias = parts.lu.solve(rest)
+    offset = _from_classes(parts, _by_class(parts, np.where(recurrent, bias, 0.0)))
+    return gain, bias - offset
+
+
+def _long_run_law(chain: sparse.csr_array, initial: np.ndarray) -> np.ndarray:
+    try:
+        parts = renew(chain)
+    except IllConditioned:
+        if chain.shape[0] > MOST_DENSE:
+            raise
+        return long_run_law(chain, closed_classes(chain), initial)
+    share = parts.lu.solve(np.array(initial), "T")[parts.reference]
+    return parts.law * np.where(parts.label >= 0, share[parts.label], 0.0)
+
+
+def _by_class(parts: Renewal, value: np.ndarray) -> np.ndarray:
+    """(classes,) means under each class's stationary law."""
+    return np.bincount(np.maximum(parts.label, 0), weights=parts.law * value, minlength=len(parts.reference))
+
+
+def _from_classes(parts: Renewal, value: np.ndarray) -> np.ndarray:
+    """(S,) a value per class read at each state: its own class's, or the mean over where a transient state ends."""
+    if len(value) == 1:
+        return np.full(len(parts.label), value[0])
+    at_reference = np.zeros(len(parts.label))
+    at_reference[parts.reference] = value
+    return np.where(parts.label >= 0, value[parts.label], parts.lu.solve(at_reference))
+
+
+def _settled_mass(chain: sparse.csr_array, label: np.ndarray, n_steps: int = 500) -> np.ndarray:
+    """(S,) where unit masses on the recurrent states are after some lazy steps: large at often visited states."""
+    mass = (label >= 0).astype(float)
+    back = chain.T.tocsr()
+    for _ in range(min(n_steps, 4 * len(mass))):
+        mass = 0.5 * (mass + back @ mass)
+    return mass
+
+
+def _largest_by_class(mass: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """(classes,) the state of largest mass in each class."""
+    order = np.lexsort((-mass, label))
+    order = order[label[order] >= 0]
+    return order[np.unique(label[order], return_index=True)[1]]

@@ -1,0 +1,227 @@
+"""Which pairs of a known MDP behave alike: the exact equivalence structure (Definition 2).
+
+(0, 0)-similarity of pairs is an equivalence relation; its classes are the equivalence structure. Probabilities such
+as 1 - 0.7 - 0.1 - 0.1 are rounded, so exactness has a tolerance: classes are the connected components of "within
+tolerance". For larger eps similarity is not transitive, and no partition is offered.
+
+Components are found without comparing all pairs. Equal points (profile and mean) are merged first. A weighted sum of
+a point's coordinates, weights at most 1, moves by at most the distance between two points; so with points sorted by
+that sum, everything within tolerance of a point lies in a short window around it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.checking import between, flag
+from equirl.core.compiling import kernel
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.structure.partition import Partition
+from equirl.structure.profiles import (
+    CONTRASTS,
+    TOLERANCE,
+    Profiles,
+    profile_distance,
+    profile_l1,
+    profiles,
+    projection,
+    similar,
+    take_profiles,
+)
+from equirl.structure.quality import misclustering_bias, misclustering_ratio
+
+__all__ = [
+    "CONTRASTS", "TOLERANCE", "Partition", "Profiles", "Separation", "equivalence_classes", "misclustering_bias",
+    "misclustering_ratio", "profile_distance", "profiles", "separation", "similar",
+]  # fmt: skip
+
+ROUNDING = 1e-12  # far above the rounding of a projection, far below any distance that matters
+
+
+def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float = TOLERANCE) -> Partition:
+    """The equivalence structure of a known MDP: pairs of the same profile and (unless ``rewards=False``) mean reward.
+
+    Classes are the connected components of "profiles within ``tolerance`` in L1, means within ``tolerance``". A
+    component wider than ten tolerances is an error: nothing at that scale deserves to be called equal.
+    O(n log n) in the number of stored successors, unless many pairs differ by about the tolerance.
+
+    >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
+    >>> equivalence_classes(mdp).n_classes, equivalence_classes(mdp, rewards=False).n_classes
+    (2, 1)
+    """
+    check_mdp(mdp)
+    rewards, tolerance = flag("rewards", rewards), between("tolerance", tolerance, most=2)
+    table = profiles(mdp)
+    means = mdp.r_mean if rewards else np.zeros(mdp.n_pairs)
+    first, where = _distinct(table, means)
+    points = take_profiles(table, first)
+    component = _components(points, means[first], tolerance)
+    _check_widths(mdp, points, means[first], first, component, tolerance)
+    return Partition.from_labels(component[where])
+
+
+def _distinct(table: Profiles, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One pair for each distinct (profile, mean), and for every pair the place of its own among them."""
+    lengths = np.diff(table.ptr)
+    first: list[np.ndarray] = []
+    where = np.empty(len(means), np.int64)
+    found = 0
+    for length in np.unique(lengths):
+        pairs = np.flatnonzero(lengths == length)
+        point = np.empty((len(pairs), length + 1))
+        point[:, :-1] = table.prob[table.ptr[pairs][:, None] + np.arange(length)]
+        point[:, -1] = means[pairs] + 0.0  # -0.0 becomes 0.0: points are compared by their bytes
+        as_bytes = point.view(np.dtype((np.void, point.itemsize * (length + 1)))).ravel()
+        _, index, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
+        first.append(pairs[index])
+        where[pairs] = found + inverse
+        found += len(index)
+    return np.concatenate(first), where
+
+
+def _components(points: Profiles, means: np.ndarray, tolerance: float) -> np.ndarray:
+    """The component of each point under "profiles and means within tolerance"."""
+    height = projection(points) + math.sqrt(0.5) * means
+    window = (1.0 + math.sqrt(0.5)) * tolerance + ROUNDING
+    order = np.argsort(height, kind="stable")
+    height = height[order]
+    left = np.searchsorted(height, height - window, side="left")
+    right = np.searchsorted(height, height + window, side="right")
+    out = np.empty(len(means), np.int64)
+    _spread(points.ptr, points.prob, means, order, left, right, tolerance, out)
+    return out
+
+
+@kernel
+def _next_free(free: np.ndarray, place: int) -> int:
+    """The first place from ``place`` on that no component has taken; ``free`` is shortened on the way."""
+    while free[place] != place:
+        free[place] = free[free[place]]
+        place = free[place]
+    return place
+
+
+@kernel
+def _spread(
+    ptr: np.ndarray,
+    prob: np.ndarray,
+    means: np.ndarray,
+    order: np.ndarray,  # points by height
+    left: np.ndarray,  # places whose points may be near that at each place: left to right - 1
+    right: np.ndarray,
+    tolerance: float,
+    out: np.ndarray,
+) -> None:
+    """Breadth-first over points within tolerance of each other; a taken place is never looked at again."""
+    n = len(order)
+    free = np.arange(n + 1)
+    queue = np.empty(n, np.int64)
+    for start in range(n):
+        if free[start] != start:
+            continue
+        free[start] = start + 1
+        queue[0] = start
+        head, tail = 0, 1
+        while head < tail:
+            here = queue[head]
+            head += 1
+            k = order[here]
+            out[k] = start
+            place = _next_free(free, left[here])
+            while place < right[here]:
+                j = order[place]
+                if abs(means[k] - means[j]) <= tolerance and profile_l1(ptr, prob, k, j) <= tolerance:
+                    free[place] = place + 1
+                    queue[tail] = place
+                    tail += 1
+                place = _next_free(free, place + 1)
+
+
+def _check_widths(
+    mdp: TabularMDP, points: Profiles, means: np.ndarray, pairs: np.ndarray, component: np.ndarray, tolerance: float
+) -> None:
+    """An error where a component's diameter exceeds ten tolerances, naming two of its pairs that lie so far apart."""
+    order = np.argsort(component, kind="stable")
+    edges = np.flatnonzero(np.diff(component[order], prepend=-1, append=-1))
+    far = np.empty(2, np.int64)
+    if not _too_wide(points.ptr, points.prob, means, order, edges, 10 * tolerance + ROUNDING, far):
+        return
+    k, j = int(far[0]), int(far[1])
+    one, other = sorted((int(pairs[k]), int(pairs[j])))
+    apart = max(profile_l1(points.ptr, points.prob, k, j), abs(means[k] - means[j]))
+    raise ValueError(
+        f"({mdp.pairs.describe(one)}) and ({mdp.pairs.describe(other)}) are linked by pairs within tolerance "
+        f"{tolerance:g} of each other, yet lie {apart:.3g} apart: the tolerance does not separate classes here; "
+        f"try tolerance={tolerance / 100:.0e} to tell them apart, or {apart:.0e} to take them as equal"
+    )
+
+
+@kernel
+def _too_wide(
+    ptr: np.ndarray,
+    prob: np.ndarray,
+    means: np.ndarray,
+    order: np.ndarray,  # points by component
+    edges: np.ndarray,  # where each component begins in it
+    limit: float,
+    far: np.ndarray,  # out: two points farther apart than the limit
+) -> bool:
+    """Whether a component's diameter, at most twice the distance from one point to its farthest, exceeds the limit."""
+    for c in range(len(edges) - 1):
+        first, last = edges[c], edges[c + 1]
+        for k in range(first, last):
+            widest = 0.0
+            for j in range(k + 1, last):
+                apart = max(profile_l1(ptr, prob, order[k], order[j]), abs(means[order[k]] - means[order[j]]))
+                widest = max(widest, apart)
+                if apart > limit:
+                    far[0], far[1] = order[k], order[j]
+                    return True
+            if k == first and 2 * widest <= limit:
+                break
+    return False
+
+
+class Separation(NamedTuple):
+    """How far apart the classes of an MDP are; infinite where there is nothing to compare."""
+
+    laws: float  # Delta: smallest L1 distance between the profiles of two law-only classes
+    means: float  # smallest gap between mean rewards inside a law-only class
+
+
+def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
+    """The separation Delta of the law-only classes, and the smallest gap between means inside one of them.
+
+    Distances are between the first pairs of the classes, so good to the tolerance; memory is O(M).
+
+    >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]], [[0.0, 0.3], [0.25, 0.3]])
+    >>> laws, means = separation(mdp)
+    >>> round(laws, 12), means
+    (0.6, 0.25)
+    """
+    classes = equivalence_classes(mdp, rewards=False, tolerance=tolerance)
+    _, first = np.unique(classes.label, return_index=True)
+    points = take_profiles(profiles(mdp), first)
+    height = projection(points)
+    order = np.argsort(height, kind="stable")
+    order_by_mean = np.lexsort((mdp.r_mean, classes.label))
+    gap = np.diff(mdp.r_mean[order_by_mean])
+    inside = (np.diff(classes.label[order_by_mean]) == 0) & (gap > tolerance)
+    return Separation(
+        float(_closest(points.ptr, points.prob, order, height[order])), float(gap[inside].min(initial=math.inf))
+    )
+
+
+@kernel
+def _closest(ptr: np.ndarray, prob: np.ndarray, order: np.ndarray, height: np.ndarray) -> float:
+    """Smallest L1 distance between two points; differences of ``height``, increasing along ``order``, are no larger."""
+    best = np.inf
+    for k in range(len(order)):
+        for j in range(k + 1, len(order)):
+            if height[j] - height[k] > best:
+                break
+            best = min(best, profile_l1(ptr, prob, order[k], order[j]))
+    return best

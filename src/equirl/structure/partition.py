@@ -1,0 +1,171 @@
+"""Partitions of the pairs into classes: one label per pair, numbered in order of first appearance.
+
+Canonical labels make two partitions equal as objects exactly when they are equal up to relabelling.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equirl.core.checking import several
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition:
+    """A partition of M pairs. ``label[k]`` is the class of pair k: 0 first, each new class the next number.
+
+    Make one from any labels with :meth:`from_labels`.
+
+    >>> part = Partition.from_labels(["wall", "floor", "wall", "door"])
+    >>> part
+    Partition(M=4, C=3, sizes 2 1 1)
+    >>> part.label
+    array([0, 1, 0, 2])
+    >>> part == Partition.from_labels([7, 3, 7, 0])
+    True
+    """
+
+    label: np.ndarray  # (M,) int64
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.label)
+        if given.ndim != 1:
+            raise ValueError(f"labels have shape {given.shape}; one label per pair, (M,), is needed")
+        if len(given) and not np.issubdtype(given.dtype, np.integer):
+            raise TypeError(f"labels must be integers, not {given.dtype}; Partition.from_labels takes any labels")
+        label = np.array(given, dtype=np.int64)
+        highest = np.maximum.accumulate(np.concatenate([[-1], label]))
+        bad = np.flatnonzero((label < 0) | (label > highest[:-1] + 1))
+        if len(bad):
+            k = int(bad[0])
+            raise ValueError(
+                f"label {label[k]} of pair {k} is not canonical: classes are numbered 0, 1, ... as they first appear; "
+                "Partition.from_labels renumbers any labels"
+            )
+        label.setflags(write=False)
+        object.__setattr__(self, "label", label)
+
+    @classmethod
+    def from_labels(cls, labels: Any) -> Partition:
+        """The partition in which pairs with equal labels (numbers, strings) share a class."""
+        labels = np.asarray(labels if isinstance(labels, np.ndarray) else several("labels", labels))
+        if labels.ndim != 1:
+            raise ValueError(f"labels have shape {labels.shape}; one label per pair, (M,), is needed")
+        if np.issubdtype(labels.dtype, np.floating) and np.isnan(labels).any():
+            raise ValueError(f"the label of pair {int(np.isnan(labels).argmax())} is NaN")
+        _, first, where = np.unique(labels, return_index=True, return_inverse=True)
+        number = np.empty(len(first), np.int64)
+        number[np.argsort(first)] = np.arange(len(first))
+        return cls(number[where])
+
+    @classmethod
+    def singletons(cls, n_pairs: int) -> Partition:
+        """Every pair in a class of its own."""
+        return cls(np.arange(n_pairs))
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.label)
+
+    @cached_property
+    def n_classes(self) -> int:
+        return int(self.label.max()) + 1 if len(self.label) else 0
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(C,) the number of pairs in each class."""
+        sizes = np.bincount(self.label, minlength=self.n_classes)
+        sizes.setflags(write=False)
+        return sizes
+
+    def members(self, label: int) -> np.ndarray:
+        """The pairs of one class, in increasing order."""
+        c = operator.index(label)
+        if not 0 <= c < self.n_classes:
+            raise ValueError(f"there is no class {c}: classes are 0 to {self.n_classes - 1}")
+        return np.flatnonzero(self.label == c)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """The classes, each as the array of its pairs. O(M log M) in all."""
+        order = np.argsort(self.label, kind="stable")
+        yield from np.split(order, np.cumsum(self.sizes)[:-1]) if self.n_pairs else ()
+
+    def __len__(self) -> int:
+        return self.n_classes
+
+    def restrict(self, pairs: Any) -> Partition:
+        """The partition of a subset of the pairs: their numbers, or a mask of length M.
+
+        >>> Partition.from_labels("aabbc").restrict([4, 0, 1]).label
+        array([0, 1, 1])
+        """
+        pairs = np.asarray(pairs)
+        if pairs.dtype == bool:
+            if pairs.shape != self.label.shape:
+                raise ValueError(f"the mask has shape {pairs.shape}, the partition {self.label.shape}")
+        else:
+            pairs = pairs.astype(np.int64, casting="same_kind") if pairs.size else np.empty(0, np.int64)
+            bad = np.flatnonzero((pairs < 0) | (pairs >= self.n_pairs))
+            if len(bad):
+                raise ValueError(f"there is no pair {pairs[bad[0]]}: pairs are 0 to {self.n_pairs - 1}")
+        return Partition.from_labels(self.label[pairs])
+
+    def refines(self, other: Partition) -> bool:
+        """Whether every class of this partition lies inside one class of ``other``.
+
+        >>> Partition.singletons(3).refines(Partition.from_labels("aab"))
+        True
+        """
+        return (self & other).n_classes == self.n_classes
+
+    def __and__(self, other: Partition) -> Partition:
+        """The common refinement: pairs share a class when they do in both.
+
+        >>> (Partition.from_labels("aabb") & Partition.from_labels("abbb")).label
+        array([0, 1, 2, 2])
+        """
+        if not isinstance(other, Partition):
+            return NotImplemented
+        check_same_pairs(self, other)
+        return Partition.from_labels(self.label * max(1, other.n_classes) + other.label)
+
+    def to_json(self) -> str:
+        """The labels as JSON, for :meth:`from_json`."""
+        return json.dumps({"kind": "partition", "label": self.label.tolist()})
+
+    @classmethod
+    def from_json(cls, text: str) -> Partition:
+        """The partition that :meth:`to_json` wrote."""
+        try:
+            held = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"not a partition: {error}") from None
+        if not isinstance(held, dict) or held.get("kind") != "partition" or not isinstance(held.get("label"), list):
+            raise ValueError('not a partition: {"kind": "partition", "label": [...]} is needed')
+        return cls(np.array(held["label"]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Partition):
+            return NotImplemented
+        return np.array_equal(self.label, other.label)
+
+    def __hash__(self) -> int:
+        return hash(self.label.tobytes())
+
+    def __repr__(self) -> str:
+        largest = np.sort(self.sizes)[::-1]
+        shown = " ".join(map(str, largest[:8])) + (" ..." if len(largest) > 8 else "")
+        return f"Partition(M={self.n_pairs}, C={self.n_classes}, sizes {shown})"
+
+
+def check_same_pairs(one: Partition, other: Partition) -> None:
+    """An error where two partitions are not of the same number of pairs."""
+    if one.n_pairs != other.n_pairs:
+        raise ValueError(f"the partitions do not match: one of {one.n_pairs} pairs, one of {other.n_pairs}")

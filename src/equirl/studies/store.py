@@ -1,0 +1,172 @@
+"""Where results live: one file per run, named by the run's key, whole or absent.
+
+    FOLDER/runs/KEY.npz      a finished run: its spec, seeds, versions and curves
+    FOLDER/failed/KEY.json   a run that raised: its spec and traceback; removed when the run succeeds
+
+Files are written aside and renamed, and two processes that finish the same run write the same numbers, so any number
+of processes may share a folder. A file that cannot be trusted is renamed ``*.damaged`` and its run computed again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equirl.core.files import DamagedFile, load_npz, save_npz, write_aside
+from equirl.studies.runs import CURVES, RESULT_VERSION, RunFailure, RunResult, RunSpec, canonical
+
+KIND = "equirl-run"
+STALE_SECONDS = 3600.0  # an unfinished file older than this was left by a process that was killed
+
+
+class StoreError(Exception):
+    """Results cannot be kept: the disk is full, or the folder cannot be written."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """The runs of a study by what is known about them; ``damaged`` holds the reason beside each spec."""
+
+    done: list[RunSpec]
+    missing: list[RunSpec]
+    failed: list[RunSpec]
+    damaged: list[tuple[RunSpec, str]]
+    versions: dict[str, int]  # version of equirl -> runs computed with it
+
+    @property
+    def to_compute(self) -> list[RunSpec]:
+        """Everything that is not done."""
+        return self.missing + self.failed + [spec for spec, _ in self.damaged]
+
+
+class Store:
+    """The results in one folder."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def path(self, spec: RunSpec) -> Path:
+        """Where the result of a run is, or will be."""
+        return self.folder / "runs" / f"{spec.key}.npz"
+
+    def failure_path(self, spec: RunSpec) -> Path:
+        """Where the traceback of a run is, if it failed."""
+        return self.folder / "failed" / f"{spec.key}.json"
+
+    def prepare(self) -> None:
+        """Make the folders, try to write in them, and clear what killed processes left half-written."""
+        for name in ("runs", "failed"):
+            with _explained(self.folder):
+                probe = write_aside(self.folder / name / f".probe-{os.getpid()}", b"")
+                probe.unlink(missing_ok=True)
+        for part in self.folder.glob("*/.*.part"):
+            if _age(part) > STALE_SECONDS:
+                part.unlink(missing_ok=True)
+
+    def write(self, result: RunResult) -> Path:
+        """Keep a finished run."""
+        meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
+        meta |= {"facts": result.facts, "provenance": result.provenance}
+        with _explained(self.folder):
+            path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, {"t": result.t} | result.curves, meta)
+            self.failure_path(result.spec).unlink(missing_ok=True)
+        return path
+
+    def write_failure(self, failure: RunFailure) -> Path:
+        """Record a run that raised."""
+        record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
+        with _explained(self.folder):
+            return write_aside(self.failure_path(failure.spec), json.dumps(record, indent=1).encode())
+
+    def read(self, spec: RunSpec) -> RunResult:
+        """The result of a run; ``FileNotFoundError`` if there is none, ``DamagedFile`` if it cannot be trusted."""
+        path = self.path(spec)
+        arrays, meta = load_npz(path, KIND, RESULT_VERSION)
+        if canonical(meta.get("spec")) != canonical(spec.identity()):
+            raise DamagedFile(f"{path} holds another run than its name says")
+        then, now = meta.get("everything", {}), json.loads(json.dumps(spec.everything()))
+        for name in then.keys() & now.keys():
+            if then[name] != now[name]:
+                raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
+        t = arrays.get("t", np.zeros(0))
+        curves = {name: arrays[name] for name in CURVES if name in arrays}
+        whole = t.ndim == 1 and len(t) > 0 and t[-1] == spec.horizon
+        whole = whole and all(curve.shape == t.shape for curve in curves.values())
+        if not {"facts", "provenance"} <= meta.keys():
+            raise DamagedFile(f"{path} says nothing of the run as a whole")
+        if not whole or "regret" not in curves:
+            raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
+        return RunResult(spec, t, curves, meta["facts"], meta["provenance"])
+
+    def failure(self, spec: RunSpec) -> dict[str, Any] | None:
+        """The record of a failed run, if there is one."""
+        try:
+            record: dict[str, Any] = json.loads(self.failure_path(spec).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        return record
+
+    def set_aside(self, spec: RunSpec) -> Path:
+        """Rename a file that cannot be trusted, so that it is neither used nor lost."""
+        path = self.path(spec)
+        aside = path.with_suffix(".npz.damaged")
+        with _explained(self.folder), suppress(FileNotFoundError):  # another process may be faster
+            os.replace(path, aside)
+        return aside
+
+    def status(self, specs: Iterable[RunSpec]) -> Status:
+        """Read every result and say which runs are done, missing, failed or damaged."""
+        status = Status([], [], [], [], {})
+        for spec in specs:
+            try:
+                result = self.read(spec)
+            except FileNotFoundError:
+                (status.failed if self.failure_path(spec).exists() else status.missing).append(spec)
+            except DamagedFile as error:
+                status.damaged.append((spec, str(error)))
+            else:
+                status.done.append(spec)
+                version = str(result.provenance.get("versions", {}).get("equirl", "unknown"))
+                status.versions[version] = status.versions.get(version, 0) + 1
+        return status
+
+    def results(self, specs: Iterable[RunSpec]) -> Iterator[RunResult]:
+        """The results that are there and whole, in the order of ``specs``."""
+        for spec in specs:
+            try:
+                yield self.read(spec)
+            except (FileNotFoundError, DamagedFile):
+                continue
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Turn the system's errors of writing into one that says what happened, that nothing is lost, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "the disk is full. Finished runs are safe; free some space and give the same command again"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            remedy = "it is not writable. Choose another folder with --out, or change its permissions"
+        elif error.errno in (errno.ENOTDIR, errno.EEXIST):
+            remedy = "a file stands where a folder should be. Choose another folder with --out"
+        else:
+            remedy = f"{error}. Finished runs are safe; give the same command again when this is solved"
+        raise StoreError(f"cannot keep results in {folder}: {remedy}") from error
+
+
+def _age(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -1,0 +1,89 @@
+"""Mistakes in a study file, in words: where, which key, what is wrong with it, what the key means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from equirl.core.naming import unknown_name
+
+_LIMITS = {"greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than")}
+
+
+def explain(error: ValidationError, text: str, place: str, model: type[BaseModel]) -> str:
+    """One line per mistake of a study whose ``text`` does not fit ``model``."""
+    messages: dict[tuple[str | int, ...], str] = {}
+    for detail in error.errors():
+        path, inside = _walk(detail["loc"], model, detail["type"] == "extra_forbidden")
+        messages.setdefault(path, _message(detail, path, inside))
+    return "\n".join(f"{_place(path, text, place)}: {message}" for path, message in messages.items())
+
+
+def _walk(
+    loc: Sequence[str | int], model: type[BaseModel], unknown: bool
+) -> tuple[tuple[str | int, ...], type[BaseModel]]:
+    """The keys and positions of a place in a study (without the names of alternatives), and the model it lies in."""
+    path: list[str | int] = []
+    inside = model
+    for k, step in enumerate(loc):
+        if isinstance(step, int):
+            path.append(step)
+        elif step in inside.model_fields:
+            path.append(step)
+            deeper = _model_in(inside.model_fields[step].annotation)
+            if deeper is not None and k + 1 < len(loc):
+                inside = deeper
+        elif unknown and k + 1 == len(loc):
+            path.append(step)
+    return tuple(path), inside
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(part) for part in get_args(annotation))
+    return next((part for part in found if part is not None), None)
+
+
+def _message(detail: ErrorDetails, path: tuple[str | int, ...], model: type[BaseModel]) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    key, given, kind = keys[-1] if keys else "the study", detail["input"], detail["type"]
+    if kind == "extra_forbidden":
+        text = unknown_name("key", key, model.model_fields)
+        near = re.search(r"did you mean '(\w+)'", text)
+        return f"{text.split(' Known:')[0]}{_meaning(near.group(1), model)}" if near else text
+    if kind == "missing":
+        return f"the key {key!r} is missing{_meaning(key, model)}"
+    if kind in _LIMITS:
+        limit, words = _LIMITS[kind]
+        return f"{key} must be {words} {detail['ctx'][limit]}, not {given!r}{_meaning(key, model)}"
+    if kind == "too_short":
+        return f"{key} is empty{_meaning(key, model)}"
+    wanted = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    wanted = "" if key == "checkpoints" else f"; it should be {wanted}"
+    return f"{key} cannot be {given!r}{wanted}{_meaning(key, model)}"
+
+
+def _meaning(key: str, model: type[BaseModel]) -> str:
+    field = model.model_fields.get(key)
+    return f" ({key}: {field.description})" if field and field.description else ""
+
+
+def _place(path: tuple[str | int, ...], text: str, place: str) -> str:
+    """The name of the file and, where it can be told, the line of a key."""
+    lines = text.splitlines()
+    first, last = 0, len(lines)
+    headers = [k for k, line in enumerate(lines) if re.match(r"\s*\[\[\s*parts\s*\]\]", line)]
+    if path and path[0] == "parts" and len(path) > 1 and isinstance(path[1], int) and path[1] < len(headers):
+        first, last = headers[path[1]], ([*headers, last])[path[1] + 1]
+    elif headers:
+        last = headers[0]
+    for key in (step for step in reversed(path) if isinstance(step, str)):
+        for k in range(first, last):
+            if re.search(rf"(^|[\s,{{]){re.escape(key)}\s*=", lines[k]) or re.match(rf"\s*\[+\s*{key}\b", lines[k]):
+                return f"{place}, line {k + 1}"
+    return place

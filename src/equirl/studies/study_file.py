@@ -1,0 +1,121 @@
+"""Studies: which learners play in which worlds, for how long and how often, written as a TOML file.
+
+    name = "rivers"
+    seed = 1
+    runs = 20
+    horizon = 100_000
+    worlds = ["riverswim:n_states=10", { world = "four-room", params = { height = 9 }, label = "rooms" }]
+    learners = ["ucrl2-l", { learner = "c-ucrl", settings = { ties = "optimistic" }, label = "C-UCRL, optimistic" }]
+
+Every world meets every learner ``runs`` times. A study may have several ``[[parts]]``; each gives a ``name`` and
+whatever differs from the top of the file. ``expanding.expand`` lists the runs of a study.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from equirl.studies.study_errors import explain
+
+
+class StudyError(ValueError):
+    """A study that cannot be run as written; the message names the key, its place and its meaning."""
+
+
+def _spelled_out(key: str) -> Callable[[Any], Any]:
+    return lambda entry: {key: entry} if isinstance(entry, str) else entry
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WorldEntry(_Model):
+    """A world of a study: from the registry, or from a saved file."""
+
+    world: str | None = Field(None, description='a registered world, such as "riverswim" or "four-room:height=9"')
+    file: str | None = Field(None, description="a saved world (.npz), its path relative to the study")
+    params: dict[str, Any] = Field({}, description="parameters of the world")
+    label: str | None = Field(None, description="the name of the world in tables and figures")
+
+
+class LearnerEntry(_Model):
+    """A learner of a study with its settings."""
+
+    learner: str = Field(description='a registered learner, such as "c-ucrl"')
+    settings: dict[str, Any] = Field({}, description="settings of the learner")
+    label: str | None = Field(None, description="the name of the learner in tables and figures")
+
+
+Worlds = list[Annotated[WorldEntry, BeforeValidator(_spelled_out("world"))]]
+Learners = list[Annotated[LearnerEntry, BeforeValidator(_spelled_out("learner"))]]
+Checkpoints = Annotated[int, Field(ge=1)] | Literal["log"] | list[Annotated[int, Field(ge=1)]]
+
+
+class _Block(_Model):
+    worlds: Worlds | None = Field(None, min_length=1, description="the worlds, as names or tables")
+    learners: Learners | None = Field(None, min_length=1, description="the learners, as names or tables")
+    horizon: int | None = Field(None, ge=1, description="the number of steps of each run")
+    runs: int | None = Field(None, ge=1, description="the number of independent runs of each learner in each world")
+    checkpoints: Checkpoints | None = Field(
+        None, description='where curves are recorded: a number of equal steps, "log", or increasing times up to horizon'
+    )
+    measures: list[Literal["clustering"]] | None = Field(
+        None, description='what else is recorded: "clustering" for the mis-clustering ratio and bias'
+    )
+    common_random_numbers: bool | None = Field(
+        None, description="whether learners meet the same randomness of the world in the same replicate"
+    )
+
+
+class Part(_Block):
+    """A part of a study: its name and whatever differs from the top of the file."""
+
+    name: str = Field(min_length=1, description="the name of the part")
+
+
+class Study(_Block):
+    """A validated study. Make one with :func:`load_study` or :func:`parse_study`."""
+
+    name: str = Field("study", min_length=1, description="the name of the study")
+    description: str = Field("", description="a sentence about the study")
+    seed: int = Field(0, ge=0, description="the seed from which all seeds are derived")
+    parts: list[Part] = Field([], description="parts of the study, each with a name and what differs from the top")
+
+
+def load_study(path: str | os.PathLike[str]) -> Study:
+    """Read and validate a study file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"cannot read the study {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise StudyError(f"{path} is not a text file") from None
+    study = parse_study(text, str(path))
+    return study if "name" in study.model_fields_set else study.model_copy(update={"name": path.stem})
+
+
+def parse_study(text: str, place: str = "study") -> Study:
+    """Validate the text of a study; ``place`` is how messages call it.
+
+    >>> study = parse_study('horizon = 1000\\nworlds = ["riverswim:n_states=6"]\\nlearners = ["ucrl2-l"]\\nruns = 3')
+    >>> study.runs, study.learners[0].learner
+    (3, 'ucrl2-l')
+    >>> parse_study("horizn = 1000")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    equirl.studies.study_file.StudyError: study, line 1: unknown key 'horizn'; did you mean 'horizon'? (horizon: ...
+    """
+    try:
+        return Study.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{place} is not valid TOML: {error}") from None
+    except ValidationError as error:
+        raise StudyError(explain(error, text, place, Study)) from None

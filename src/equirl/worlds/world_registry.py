@@ -1,0 +1,163 @@
+"""Worlds: ready MDPs by name, with parameters, presets and one-line descriptions.
+
+``make("four-room", height=17, width=17)`` and the text ``four-room:height=17,width=17`` name the same world. Beside its
+own parameters every world takes ``reward_law``, ``concentration`` (of Beta rewards), ``shuffle`` (a seed: states, and
+actions state by state, are renumbered at random) and, where it has presets, ``preset``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from equirl.core.checking import between, choice, whole_number
+from equirl.core.naming import unknown_name
+from equirl.model.mdp import REWARD_LAWS, TabularMDP
+from equirl.worlds.grids import four_room, grid, random_walls, two_room
+from equirl.worlds.random_mdps import garnet, planted
+from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
+
+DRAWING = {"forward": 0.35, "first_forward": 0.6, "small_reward": 0.05}
+COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
+
+
+@dataclass(frozen=True)
+class World:
+    """A family of MDPs: how one is made, what it is, and named settings of its parameters (the first is default)."""
+
+    factory: Callable[..., TabularMDP]
+    title: str
+    description: str
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every parameter with its default value."""
+        own = {name: p.default for name, p in inspect.signature(self.factory).parameters.items()}
+        preset = {"preset": next(iter(self.presets))} if self.presets else {}
+        return {**preset, **own, **COMMON}
+
+
+WORLDS: dict[str, World] = {
+    "riverswim": World(
+        riverswim, "RiverSwim", "a river: a small reward downstream, a large one far upstream",
+        {"figures": {}, "drawing": DRAWING},
+    ),
+    "ergodic-riverswim": World(
+        ergodic_riverswim, "ErgodicRiverSwim", "a river in which every policy visits every state",
+        {"figures": {}, "drawing": DRAWING},
+    ),
+    "two-kinds-river": World(two_kinds_river, "TwoKindsRiver", "a river of calm and rough water, in halves or in turn"),
+    "four-room": World(four_room, "FourRoom", "four rooms joined by doors: walk from one corner to the other"),
+    "two-room": World(two_room, "TwoRoom", "two rooms, one above the other, joined by a door"),
+    "grid": World(grid, "Grid", "a grid-world from a text map (# wall, . floor, S start, G goal)"),
+    "random-walls": World(random_walls, "RandomWalls", "a field with walls at random, the goal always in reach"),
+    "random": World(garnet, "Random", "a random MDP without structure (Garnet), communicating"),
+    "planted": World(planted, "Planted", "a random MDP with a given number of classes, a given distance apart"),
+}  # fmt: skip
+
+
+def make(name: str, **params: Any) -> TabularMDP:
+    """The world of that name with these parameters; ``equirl worlds`` lists both.
+
+    >>> make("ergodic-riverswim", n_states=6)
+    TabularMDP('ergodic-riverswim:n_states=6', S=6, M=12, successors=27, deterministic rewards in [0, 1])
+    """
+    world = find_world(name)
+    defaults = world.params
+    for key in params:
+        if key not in defaults:
+            raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
+    given = {**defaults, **params}
+    law = choice("reward law", given.pop("reward_law"), REWARD_LAWS)
+    concentration = between("concentration", given.pop("concentration"), most=1e300)
+    shuffle = given.pop("shuffle")
+    if "preset" in given:
+        preset = world.presets[choice("preset", given.pop("preset"), world.presets)]
+        given |= {key: value for key, value in preset.items() if key not in params}
+    mdp = replace(world.factory(**given), reward_law=law, concentration=concentration, name=world_text(name, params))
+    return mdp if shuffle is None else mdp.shuffled(whole_number("shuffle", shuffle, least=0))
+
+
+def find_world(name: str) -> World:
+    """The row of a world; a wrong name is answered with the nearest right one."""
+    if not isinstance(name, str) or name not in WORLDS:
+        raise ValueError(unknown_name("world", name, WORLDS))
+    return WORLDS[name]
+
+
+def world_text(name: str, params: Mapping[str, Any]) -> str:
+    """A world as text, with the parameters that differ from their defaults, in the order of its definition.
+
+    >>> world_text("four-room", {"width": 17, "height": 17, "kernel": "main"})
+    'four-room:height=17,width=17'
+    """
+    defaults = find_world(name).params
+    given = {key: (_as_text(params[key]), _as_text(defaults[key])) for key in defaults if key in params}
+    parts = [f"{key}={value}" for key, (value, default) in given.items() if value != default]
+    return f"{name}:{','.join(parts)}" if parts else name
+
+
+def parse_world(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters from text such as ``four-room:height=17,width=17``.
+
+    >>> parse_world("two-room:kernel=appendix,walls_are_states=true")
+    ('two-room', {'kernel': 'appendix', 'walls_are_states': True})
+    """
+    name, _, rest = text.partition(":")
+    name = name.strip()
+    defaults = find_world(name).params
+    params: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, rest.split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise ValueError(f"{part!r} in {text!r} is not parameter=value")
+        if key not in defaults:
+            raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
+        if key in params:
+            raise ValueError(f"{key} is given twice in {text!r}")
+        params[key] = _from_text(value)
+    return name, params
+
+
+def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
+    """An MDP from a world's text, a file saved by ``TabularMDP.save`` (.npz) or a file that holds a grid map (.txt).
+
+    Keywords add to, or replace, the parameters in the text.
+
+    >>> load_world("riverswim:n_states=6").n_states
+    6
+    """
+    if not isinstance(text, (str, os.PathLike)):
+        raise TypeError(f"text must name a world, such as riverswim:n_states=6, or a file, not {text!r}")
+    text = os.fspath(text)
+    if text.endswith(".npz"):
+        if params:
+            raise TypeError(f"{text} is a saved MDP and takes no parameters ({', '.join(params)})")
+        return TabularMDP.load(text)
+    if text.endswith(".txt"):
+        return replace(make("grid", map=Path(text).read_text(), **params), name=Path(text).stem)
+    name, given = parse_world(text)
+    return make(name, **{**given, **params})
+
+
+def _from_text(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value.strip().replace("\n", "/")
+    return "/".join(map(str, value)) if isinstance(value, Iterable) else str(value)

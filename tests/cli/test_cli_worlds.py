@@ -1,0 +1,155 @@
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equirl.cli import Commands, app
+from equirl.worlds.world_registry import WORLDS, make
+
+
+@pytest.fixture
+def run():
+    return lambda *words: CliRunner().invoke(app, list(words))
+
+
+def test_worlds_lists_every_world(run):
+    result = run("worlds")
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in WORLDS)
+
+
+def test_worlds_tells_parameters_and_defaults_as_json(run):
+    held = json.loads(run("worlds", "--json").stdout)
+    assert held["four-room"]["params"]["height"] == 7
+
+
+def test_classes_reports_states_pairs_classes_and_sizes(run):
+    words = run("classes", "two-room:kernel=appendix").stdout.split()
+    assert words[words.index("pairs") + 1] == "84"
+    assert words[words.index("classes") + 1] == "6"
+    assert "0.15" in words
+
+
+def test_classes_gives_the_same_as_json(run):
+    held = json.loads(run("classes", "two-room:kernel=appendix", "--json").stdout)
+    assert (held["n_states"], held["n_pairs"], held["n_classes"]) == (21, 84, 6)
+    assert sorted(held["sizes"]) == [2, 4, 12, 14, 18, 34]
+    assert held["separation"] == pytest.approx(0.1)
+    assert held["mean_gap"] is None
+
+
+def test_laws_alone_make_fewer_classes(run):
+    held = json.loads(run("classes", "riverswim", "--laws-only", "--json").stdout)
+    assert held["n_classes"] == 4
+
+
+def test_a_random_world_lists_its_first_classes_only(run):
+    assert "and 60 more classes" in run("classes", "random").stdout
+
+
+def test_a_saved_mdp_is_a_world(run, tmp_path):
+    path = tmp_path / "river.npz"
+    make("riverswim", n_states=6).save(path)
+    assert json.loads(run("classes", str(path), "--json").stdout)["n_states"] == 6
+
+
+@pytest.mark.parametrize(("command", "ending"), [("classes", "png"), ("solve", "svg")])
+def test_pictures_are_written_where_asked(run, tmp_path, command, ending):
+    path = tmp_path / f"picture.{ending}"
+    result = run(command, "two-room", "--plot", str(path))
+    assert result.exit_code == 0
+    assert path.stat().st_size > 1000
+    assert "picture" in result.stderr
+
+
+def test_solve_reports_gain_span_diameter_and_kind(run):
+    held = json.loads(run("solve", "riverswim:n_states=25", "--json").stdout)
+    assert held["gain"] == pytest.approx(0.875, abs=1e-6)
+    assert held["kind"] == "communicating"
+    assert held["policy"] == [0] * 25
+    assert held["diameter"] > 25
+    assert held["span"] > 1
+
+
+def test_solve_draws_the_policy_as_arrows_on_the_grid(run):
+    lines = run("solve", "two-room").stdout.splitlines()
+    assert lines[-7:][0] == "███████"
+    assert "G" in lines[-2]
+    assert "↓" in lines[-4]
+
+
+def test_the_diameter_is_left_out_when_not_wanted(run):
+    assert "ask with --diameter" in run("solve", "two-room", "--no-diameter").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["classes", "rivrswim"], "did you mean 'riverswim'?"),
+        (["solve", "four-room:hight=9"], "did you mean 'height'?"),
+        (["classes", "missing.npz"], "missing.npz: No such file"),
+        (["classes", "riverswim", "--tolerance", "-1"], "tolerance must be between 0 and 2"),
+        (["solve", "riverswim", "--plot", "policy.gif"], ".png, .pdf or .svg"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(run, words, message):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("equirl: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_debug_shows_the_error_itself(run):
+    result = run("--debug", "classes", "rivrswim")
+    assert isinstance(result.exception, ValueError)
+
+
+def end_with(error):
+    """The result of a command that raises."""
+    app = typer.Typer(cls=Commands)
+
+    @app.callback()
+    def options() -> None:
+        pass
+
+    @app.command()
+    def fail() -> None:
+        raise error
+
+    return CliRunner().invoke(app, ["fail"])
+
+
+def test_an_interruption_is_one_line_too():
+    result = end_with(KeyboardInterrupt)
+    assert (result.exit_code, result.stderr) == (2, "equirl: interrupted\n")
+
+
+def test_an_unexpected_error_is_not_hidden():
+    assert isinstance(end_with(ZeroDivisionError).exception, ZeroDivisionError)
+
+
+def test_the_version_is_told(run):
+    assert run("--version").stdout.startswith("equirl ")
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom equirl.cli import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "print([name for name in ('numba', 'scipy', 'matplotlib', 'pydantic') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_a_diameter_beyond_double_precision_does_not_hide_the_rest():
+    world = "riverswim:n_states=40,forward=0.02,back=0.9,first_forward=0.02"
+    result = CliRunner().invoke(app, ["solve", world])
+    assert result.exit_code == 0, result.output
+    assert "gain" in result.output
+    assert "not computed" in result.output

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.estimation.counts import Counts
+from equirl.estimation.pooling import estimate, pool, pool_known, tie_groups
+from equirl.estimation.quicksort import quicksort_order
+from equirl.model.mdp import TabularMDP
+from equirl.structure.equivalence import equivalence_classes
+from equirl.structure.profiles import profiles
+from oracles import Tally, pooled_law
+from oracles import quicksort_order as plain_quicksort_order
+
+STEPS = st.lists(st.tuples(st.integers(0, 5), st.floats(0, 1), st.integers(0, 6)), max_size=120)
+
+
+def both(steps):
+    counts, tally = Counts(6, room=1), Tally()
+    for pair, reward, x in steps:
+        counts.record(pair, reward, x)
+        tally.record(pair, reward, x)
+    return counts, tally
+
+
+@given(STEPS)
+def test_the_growing_table_holds_what_dictionaries_hold_in_profile_order(steps):
+    counts, tally = both(steps)
+    seen = counts.snapshot()
+    for k in range(6):
+        part = slice(seen.ptr[k], seen.ptr[k + 1])
+        assert list(zip(seen.succ[part].tolist(), seen.count[part].tolist(), strict=True)) == tally.profile(k)
+        assert seen.visits[k] == tally.visits[k]
+        assert seen.r_sum[k] == tally.r_sum[k]
+
+
+@given(STEPS, STEPS)
+def test_restored_counts_go_on_as_the_originals(before, after):
+    counts, _ = both(before)
+    twin = Counts.restore(counts.snapshot())
+    for pair, reward, x in after:
+        counts.record(pair, reward, x)
+        twin.record(pair, reward, x)
+    for mine, other in zip(counts.snapshot(), twin.snapshot(), strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def test_a_snapshot_is_unaffected_by_later_steps():
+    counts, _ = both([(0, 0.5, 1)])
+    seen = counts.snapshot()
+    counts.record(0, 1.0, 2)
+    assert seen.visits[0] == 1
+    assert seen.succ.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("ties", "n_states"), [("support", 7), ("optimistic", 7), ("index", 7), ("quicksort", 7), ("quicksort", 40)]
+)
+@given(steps=STEPS, label=st.lists(st.integers(0, 2), min_size=6, max_size=6))
+def test_pooling_equals_its_definition(ties, n_states, steps, label):
+    counts, tally = both(steps)
+    label = np.unique(label, return_inverse=True)[1]
+    got = pool(counts.snapshot(), label, label.max() + 1, n_states, ties=ties, pool_rewards=True)
+    for k in range(6):
+        members = [j for j in range(6) if label[j] == label[k]]
+        law, spare = pooled_law(tally, members, k, n_states, ties)
+        part = slice(got.ptr[k], got.ptr[k + 1])
+        found = dict(zip(got.succ[part].tolist(), got.prob[part].tolist(), strict=True))
+        assert found == pytest.approx(law, abs=1e-12)
+        if ties == "optimistic":
+            assert got.spare[got.spare_ptr[k] : got.spare_ptr[k + 1]] == pytest.approx(spare, abs=1e-12)
+        n = sum(tally.visits[j] for j in members) if tally.visits[k] else 0
+        assert got.samples[k] == n
+        if n:
+            assert got.r_hat[k] == pytest.approx(sum(tally.r_sum[j] for j in members) / n)
+
+
+def sorted_places(values):
+    order = np.empty(len(values), np.int64)
+    quicksort_order(np.array(values, dtype=np.int64), order)
+    return order.tolist()
+
+
+@given(st.lists(st.sampled_from([0, 0, 0, 0, 1, 2, 9]), max_size=200))
+def test_quicksort_leaves_ties_as_its_swaps_fall(values):
+    order = sorted_places(values)
+    assert order == plain_quicksort_order(values)
+    assert [values[i] for i in order] == sorted(values)
+
+
+def test_the_order_of_ties_is_that_of_the_published_programs_library():
+    values = [0] * 25
+    values[3], values[4] = 6, 4
+    order = [0, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 23, 12, 10, 9, 8, 7, 6, 5, 2, 1, 11, 24, 4, 3]
+    assert sorted_places(values) == order  # numpy.argsort before it used vector instructions
+
+
+def test_up_to_sixteen_states_quicksort_orders_ties_by_number():
+    assert sorted_places([0] * 16) == list(range(16))
+    assert sorted_places([0] * 17) != list(range(17))
+
+
+@given(STEPS)
+def test_pooling_over_singletons_is_no_pooling_to_the_last_bit(steps):
+    seen = both(steps)[0].snapshot()
+    plain, pooled = estimate(seen), pool(seen, np.arange(6), 6, 7, ties="support", pool_rewards=True)
+    for mine, other in zip(plain[:6], pooled[:6], strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def three_alike():
+    """Three pairs of one class (0.6, 0.2, 0.2), each with its own order of the states."""
+    laws = [{0: 0.6, 1: 0.2, 2: 0.2}, {1: 0.6, 2: 0.2, 0: 0.2}, {2: 0.6, 0: 0.2, 1: 0.2}]
+    return TabularMDP.from_pairs([(s, 0, law, 0.5) for s, law in enumerate(laws)], 3)
+
+
+def test_known_profiles_pool_position_by_position_and_ties_share():
+    mdp = three_alike()
+    counts = Counts(3)
+    for pair, x in [(0, 0), (0, 0), (0, 1), (1, 1), (1, 2), (1, 2)]:
+        counts.record(pair, 1.0, x)
+    table = profiles(mdp)
+    label = equivalence_classes(mdp).label
+    got = pool_known(counts.snapshot(), label, 1, table, tie_groups(table, label), pool_rewards=True)
+    for k in range(3):
+        part = slice(got.ptr[k], got.ptr[k + 1])
+        law = dict(zip(got.succ[part].tolist(), got.prob[part].tolist(), strict=True))
+        assert law == {k: 0.5, (k + 1) % 3: 0.25, (k + 2) % 3: 0.25}  # 3 of 6 at position 1; 3 shared by the rest
+        assert got.samples[k] == 6
+        assert got.r_hat[k] == 1.0
+
+
+def test_a_successor_outside_the_known_profile_is_named():
+    mdp = TabularMDP.from_pairs([(0, 0, {0: 1.0}, 0.0), (1, 0, {0: 1.0}, 0.0)], 2)
+    counts = Counts(2)
+    counts.record(1, 0.0, 1)
+    table, label = profiles(mdp), np.zeros(2, int)
+    with pytest.raises(ValueError, match="pair 1 was seen to reach state 1"):
+        pool_known(counts.snapshot(), label, 1, table, tie_groups(table, label), pool_rewards=True)

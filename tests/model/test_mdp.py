@@ -1,0 +1,324 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.model.mdp import Picture, TabularMDP, rescale_rewards
+from equirl.model.pairs import Pairs
+from equirl.model.transition_rows import Rows
+from mdps_kit import UNEVEN, P, R, small, uneven
+
+
+def changed(array, index, value):
+    array = np.array(array)
+    array[index] = value
+    return array
+
+
+# Makers
+
+
+def test_dense_arrays_come_back_from_to_arrays():
+    transitions, rewards = small().to_arrays()
+    assert np.array_equal(transitions, P)
+    assert np.array_equal(rewards, R)
+
+
+def test_one_sparse_matrix_per_action_gives_the_same_mdp_as_dense_arrays():
+    assert TabularMDP.from_arrays([sp.csr_matrix(P[:, a]) for a in range(2)], R) == small()
+
+
+def test_a_list_of_pairs_in_any_order_gives_the_same_mdp_as_dense_arrays():
+    listed = [(s, a, dict(enumerate(P[s, a])), R[s, a]) for a in (1, 0) for s in (1, 0)]
+    assert TabularMDP.from_pairs(listed, 2) == small()
+
+
+def test_duplicate_successors_are_summed():
+    matrix = sp.coo_matrix(([0.25, 0.75, 0.25, 0.75], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
+    assert TabularMDP.from_arrays([matrix], np.zeros((2, 1))).law(0, 0) == {1: 1.0}
+
+
+def test_zero_probabilities_are_not_stored():
+    assert small().rows.succ.size == 6
+
+
+def test_rewards_by_state_are_paid_for_every_action():
+    assert TabularMDP.from_arrays(P, [0.2, 0.4]).r_mean.tolist() == [0.2, 0.2, 0.4, 0.4]
+
+
+def test_rewards_by_transition_are_averaged_over_the_law():
+    paid = np.zeros((2, 2, 2))
+    paid[0, 0] = 0.2, 0.6
+    assert TabularMDP.from_arrays(P, paid).mean_reward(0, 0) == pytest.approx(0.4)
+
+
+def test_actions_may_differ_by_state_and_keep_their_ids():
+    mdp = uneven()
+    assert mdp.law(1, 7) == {2: 1.0}
+    assert mdp.pairs.index(2, 3) == 3
+
+
+def test_pairs_may_be_listed_by_name():
+    mdp = TabularMDP.from_pairs(
+        [("dry", "wait", {"wet": 1.0}, 0), ("wet", "wait", {"dry": 1.0}, 1)],
+        2,
+        state_names=["dry", "wet"],
+        action_names=["wait"],
+        initial="wet",
+    )
+    assert mdp.law("dry", "wait") == {1: 1.0}
+    assert mdp.initial.tolist() == [0.0, 1.0]
+
+
+def test_one_state_with_one_action_is_an_mdp():
+    mdp = TabularMDP.from_arrays([[[1.0]]], [[0.5]])
+    assert (mdp.n_states, mdp.n_pairs, mdp.law(0, 0)) == (1, 1, {0: 1.0})
+    assert mdp.shuffled(0) == mdp
+
+
+def test_makers_leave_their_inputs_alone_and_later_changes_do_not_reach_the_mdp():
+    transitions, rewards, initial = P.copy(), R.copy(), np.array([0.5, 0.5])
+    mdp = TabularMDP.from_arrays(transitions, rewards, initial)
+    transitions[:], rewards[:], initial[:] = 0, 0, 0
+    assert mdp == small(initial=[0.5, 0.5])
+
+
+def test_the_arrays_of_an_mdp_are_read_only():
+    mdp = small()
+    for array in (*mdp.rows, mdp.r_mean, mdp.initial, mdp.pairs.ptr, mdp.pairs.action, mdp.pairs.state):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_to_arrays_refuses_states_that_differ_in_their_actions():
+    with pytest.raises(ValueError, match="states differ in their actions"):
+        uneven().to_arrays()
+
+
+def test_a_successor_given_by_name_and_by_number_is_summed():
+    mdp = TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 0.7}, 0)], 1, state_names=["a"])
+    assert mdp.law(0, 0) == {0: 1.0}
+    with pytest.raises(ValueError, match=r"sums to 1\.3"):
+        TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 1.0}, 0)], 1, state_names=["a"])
+
+
+# What is wrong is named
+
+BAD = {
+    "nan": (lambda: small_with(changed(P, (0, 1, 0), np.nan)), r"p\(0 \| s=0, a=1\) is nan"),
+    "negative": (lambda: small_with(changed(P, (1, 0), [-0.5, 1.5])), r"p\(0 \| s=1, a=0\) is -0.5"),
+    "sum": (lambda: small_with(changed(P, (1, 1, 1), 0.68)), r"p\(\. \| s=1, a=1\) sums to 0.93, not 1"),
+    "sum just beyond the tolerance": (lambda: small_with(changed(P, (0, 0, 0), 0.5 + 2e-8)), "s=0, a=0.*not 1"),
+    "empty row": (lambda: TabularMDP.from_pairs([(0, 0, {}, 0)], 1), r"s=0, a=0\) sums to 0"),
+    "shape": (lambda: small_with(P[0]), r"transitions have shape \(2, 2\)"),
+    "not square": (lambda: small_with(P[:, :, :1]), r"transitions have shape \(2, 2, 1\)"),
+    "no states": (lambda: small_with(np.zeros((0, 0, 0))), "at least 1"),
+    "reward shape": (lambda: TabularMDP.from_arrays(P, R[:, :1]), r"rewards have shape \(2, 1\); \(2, 2\) is needed"),
+    "reward above 1": (
+        lambda: TabularMDP.from_arrays(P, 2 * R),
+        r"mean reward of \(s=1, a=0\) is 2, outside \[0, 1\]; equirl.rescale_rewards",
+    ),
+    "reward below 0": (lambda: TabularMDP.from_arrays(P, -R), r"s=0, a=1\) is -0.5"),
+    "reward nan": (lambda: TabularMDP.from_arrays(P, R * np.nan), r"s=0, a=0\) is nan"),
+    "one sparse matrix": (lambda: TabularMDP.from_arrays(sp.eye(2), R), "one .* matrix per action"),
+    "mixed matrices": (lambda: TabularMDP.from_arrays([sp.eye(2), P[0]], R), "matrix of action 1 is a ndarray"),
+    "sparse shape": (lambda: TabularMDP.from_arrays([sp.eye(2), sp.eye(3)], R), r"action 1 has shape \(3, 3\)"),
+    "too many states": (lambda: TabularMDP.from_pairs([], 2**31), "2147483648 states are too many"),
+    "too many sparse states": (
+        lambda: TabularMDP.from_arrays([sp.coo_matrix((2**31, 2**31))], []),
+        "2147483648 states are too many",
+    ),
+    "no state": (lambda: TabularMDP.from_pairs([], 0), "n_states must be at least 1, not 0"),
+    "states not an integer": (lambda: TabularMDP.from_pairs([], 2.5), "n_states must be an integer, not 2.5"),
+    "unknown state": (lambda: from_pair((5, 0, {0: 1}, 0)), "state 5 is out of range"),
+    "fractional state": (lambda: from_pair((0.5, 0, {0: 1}, 0)), "a state is an integer or a name, not 0.5"),
+    "unknown successor": (lambda: from_pair((0, 0, {9: 1}, 0)), "s=0, a=0.* unknown state.* 9"),
+    "fractional successor": (lambda: from_pair((0, 0, {0.5: 1}, 0)), "s=0, a=0.* unknown state.* 0.5"),
+    "negative action": (lambda: from_pair((0, -1, {0: 1}, 0)), "a=-1.* negative action"),
+    "fractional action": (lambda: from_pair((0, 0.5, {0: 1}, 0)), "not 0.5"),
+    "pair twice": (lambda: from_pair((0, 0, {0: 1}, 0), (0, 0, {0: 1}, 0)), "s=0, a=0.* listed twice"),
+    "not a pair": (lambda: from_pair((0, 0, 1)), "is not .state, action"),
+    "empty action set": (lambda: TabularMDP.from_pairs([(0, 0, {0: 1}, 0)], 2), "state 1 has no action"),
+    "no such name": (lambda: small().law("here", 0), "'here' is a name, but the problem names no states"),
+    "misspelt name": (lambda: small(state_names=["north", "south"]).law("nroth", 0), "did you mean 'north'"),
+    "state out of range": (lambda: small().law(2, 0), "state 2 is out of range: there are 2 states, 0 to 1"),
+    "action not allowed": (lambda: uneven().law(2, 0), r"action 0 is not allowed in state 2 \(allowed: 3\)"),
+    "initial state": (lambda: small(initial=2), "state 2 is out of range"),
+    "initial shape": (lambda: small(initial=[1.0]), r"initial law has shape \(1,\), not \(2,\)"),
+    "initial sum": (lambda: small(initial=[0.5, 0.4]), "initial law sums to 0.9, not 1"),
+    "initial negative": (lambda: small(initial=[-0.5, 1.5]), "initial law gives state 0 the probability -0.5"),
+    "reward law": (lambda: small(reward_law="bernouli"), "did you mean 'bernoulli'"),
+    "concentration": (lambda: small(concentration=0), "concentration must be a positive, finite number, not 0"),
+    "reward map": (lambda: small(reward_map=(0, 0)), "reward_map"),
+    "keyword": (lambda: small(rewardlaw="beta"), "unknown keyword 'rewardlaw'; did you mean 'reward_law'"),
+    "too few names": (lambda: small(state_names=["a"]), "1 state names for 2 states"),
+    "same names": (lambda: small(action_names=["a", "a"]), "two actions are named 'a'"),
+    "picture": (lambda: small(picture=Picture(("..",), np.zeros((1, 2), int))), "places 1 states, the MDP has 2"),
+    "no rewards to rescale": (lambda: rescale_rewards([np.inf]), "must be finite"),
+    "not a permutation": (lambda: small().permute(states=[0, 0]), "states must be a permutation of 0 .. 1"),
+    "ids of another state": (
+        lambda: uneven().permute(actions=[[0], [0, 3], [3]]),
+        r"actions of state 1 must be a permutation of its ids \[0, 7\]",
+    ),
+    "actions of too few states": (lambda: uneven().permute(actions=[[0]]), "actions has 1 rows, one per state"),
+}
+
+
+def small_with(transitions):
+    return TabularMDP.from_arrays(transitions, R)
+
+
+def from_pair(*listed):
+    return TabularMDP.from_pairs(listed, 1)
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_gives_an_error_that_names_it(kind):
+    make, message = BAD[kind]
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+def test_rows_within_the_tolerance_are_kept_as_they_are():
+    mdp = TabularMDP.from_arrays([[[1 - 5e-9]]], [[0.0]])
+    assert mdp.rows.prob.tolist() == [1 - 5e-9]
+
+
+BAD_ROWS = {
+    "unsorted": (Rows(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([0.5, 0.5, 1.0])), "s=0, a=0.*not increasing"),
+    "repeated": (Rows(np.array([0, 2, 3]), np.array([1, 1, 0]), np.array([0.5, 0.5, 1.0])), "s=0, a=0.*not increasing"),
+    "out of range": (Rows(np.array([0, 1, 2]), np.array([0, 2]), np.ones(2)), "s=1, a=0.* unknown state 2"),
+    "sum": (Rows(np.array([0, 1, 2]), np.array([0, 1]), np.array([1.0, 0.9])), "s=1, a=0.* sums to 0.9"),
+    "zero": (Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([1.0, 0.0, 1.0])), "s=0, a=0.* is 0"),
+    "falling ptr": (Rows(np.array([0, 3, 2]), np.array([0, 1]), np.ones(2)), "without falling"),
+    "short ptr": (Rows(np.array([0, 2]), np.array([0, 1]), np.ones(2)), "do not match 2 pairs"),
+    "long ptr": (Rows(np.array([0, 1, 3]), np.array([0, 1]), np.ones(2)), "run from 0 to 2"),
+    "fractional": (Rows(np.array([0, 1, 2]), np.array([0.0, 1.0]), np.ones(2)), "rows.succ must hold int32"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_inconsistent_rows_are_refused(kind):
+    rows, message = BAD_ROWS[kind]
+    with pytest.raises((ValueError, TypeError), match=message):
+        TabularMDP(Pairs.uniform(2, 1), rows, np.zeros(2), np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("ptr", "action", "message"),
+    [
+        ([0, 1, 1], [0], "state 1 has no action"),
+        ([0, 2], [1, 0], "must increase"),
+        ([0, 1], [-1], "found -1"),
+        ([0, 3], [0], "not from 0 to the 1 pairs"),
+    ],
+)
+def test_inconsistent_pairs_are_refused(ptr, action, message):
+    with pytest.raises(ValueError, match=message):
+        Pairs(np.array(ptr), np.array(action))
+
+
+def test_names_are_found_among_many_without_a_search():
+    pairs = Pairs(np.arange(50_001), np.zeros(50_000, int), tuple(map(str, range(50_000))))
+    assert [pairs.state_number(str(s)) for s in range(0, 50_000, 7)] == list(range(0, 50_000, 7))
+
+
+# Rewards
+
+
+def test_rescaled_rewards_lie_in_the_unit_interval_and_map_back():
+    mapped, (scale, shift) = rescale_rewards([-100.0, -1.0, 20.0])
+    assert (mapped.min(), mapped.max()) == (0.0, 1.0)
+    assert scale * mapped + shift == pytest.approx([-100.0, -1.0, 20.0])
+
+
+def test_equal_rewards_are_rescaled_to_zero():
+    mapped, (scale, shift) = rescale_rewards([3.0, 3.0])
+    assert (mapped.tolist(), scale, shift) == ([0.0, 0.0], 1.0, 3.0)
+
+
+# Renumbering
+
+
+def test_permute_moves_laws_rewards_and_initial_law_together():
+    mdp = uneven(initial=1, state_names="abc")
+    other = mdp.permute(states=[2, 0, 1])
+    for s, a, law, mean in UNEVEN:
+        assert other.law("abc"[s], a) == {[2, 0, 1][x]: p for x, p in law.items()}
+        assert other.mean_reward("abc"[s], a) == mean
+    assert other.initial.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_permuting_actions_moves_their_names():
+    mdp = small(action_names=["left", "right"])
+    assert mdp.permute(actions=[1, 0]).law(1, "right") == mdp.law(1, "right")
+    assert mdp.permute(actions=[1, 0]).law(1, 0) == mdp.law(1, 1)
+
+
+def test_permuting_actions_state_by_state_keeps_to_the_ids_of_the_state():
+    other = uneven().permute(actions=[[0], [7, 0], [3]])
+    assert other.law(1, 0) == {2: 1.0}
+    assert other.law(1, 7) == {0: 0.5, 1: 0.5}
+
+
+def test_permuting_back_gives_an_equal_mdp():
+    mdp = uneven(state_names="abc")
+    assert mdp.permute(states=[2, 0, 1]).permute(states=[1, 2, 0]) == mdp
+
+
+def laws_by_name(mdp):
+    """For each state by name: the laws (by name) and rewards of its pairs, whatever their action ids."""
+    names, found = mdp.pairs.state_names, {}
+    for s, a in zip(mdp.pairs.state, mdp.pairs.action, strict=True):
+        law = sorted((names[x], p) for x, p in mdp.law(s, a).items())
+        found.setdefault(names[s], []).append((law, mdp.mean_reward(s, a)))
+    return {name: sorted(laws) for name, laws in found.items()}
+
+
+@given(seed=st.integers(0, 10**6))
+def test_shuffling_keeps_the_pairs_of_every_state(seed):
+    mdp = uneven(state_names="abc")
+    assert laws_by_name(mdp.shuffled(seed)) == laws_by_name(mdp)
+
+
+def test_shuffling_renumbers_actions_where_states_differ_in_them():
+    found = {tuple(uneven(state_names="abc").shuffled(seed).law("b", 7).values()) for seed in range(20)}
+    assert found == {(1.0,), (0.5, 0.5)}
+
+
+def test_the_same_seed_shuffles_alike_and_another_otherwise():
+    assert small().shuffled(3) == small().shuffled(3)
+    assert any(small().shuffled(seed) != small() for seed in range(5))
+
+
+def test_unreachable_states_can_be_left_out():
+    mdp = TabularMDP.from_pairs([(0, 0, {0: 1}, 0), (1, 0, {2: 1}, 0.5), (2, 0, {1: 1}, 1)], 3, initial=2)
+    kept = mdp.restrict_to_reachable()
+    assert mdp.reachable().tolist() == [False, True, True]
+    assert kept.pairs.state_names == ("1", "2")
+    assert kept.law("2", 0) == {0: 1.0}
+
+
+# Equality and repr
+
+
+def test_equality_sees_laws_rewards_names_pictures_and_reward_laws_but_not_the_title():
+    picture = Picture(("..",), np.array([[0, 0], [0, 1]]))
+    others = [
+        small_with(changed(P, (0, 0), [0.4, 0.6])),
+        TabularMDP.from_arrays(P, R / 2),
+        small(initial=1),
+        small(state_names=["a", "b"]),
+        small(picture=picture),
+        small(reward_law="beta"),
+        small(reward_map=(2.0, 0.0)),
+    ]
+    assert all(other != small() for other in others)
+    assert small(name="title") == small()
+    assert small(picture=picture) == small(picture=picture)
+    assert small() != "an MDP"
+
+
+def test_repr_tells_the_sizes():
+    assert repr(small(name="toy")) == ("TabularMDP('toy', S=2, M=4, successors=6, deterministic rewards in [0, 1])")

@@ -1,0 +1,259 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.estimation.confidence import ConfidenceSet
+from equirl.model.mdp import TabularMDP
+from equirl.planning.extended_value_iteration import (
+    choose,
+    extended_value_iteration,
+    gain_bounds,
+    iterate,
+    optimistic_law,
+)
+from equirl.planning.l1_ball import place_spare, sweep, working_rows
+from equirl.solving.optimal_gain import solve
+from oracles import inner_maximum, plain_evi
+
+NO_SPARE = np.zeros(1, np.int64), np.zeros(0)
+
+
+def ball(p, radius, u):
+    """max q.u over the L1 ball, through one sweep in which every state has one pair with the law p."""
+    n, support = len(p), np.flatnonzero(p)
+    models = ConfidenceSet(
+        np.arange(n + 1) * len(support), np.tile(support, n).astype(np.int32), np.tile(p[support], n),
+        np.full(n, radius), np.zeros(n), np.zeros(n), *NO_SPARE,
+    )  # fmt: skip
+    return one_sweep(models, u)[0]
+
+
+def one_sweep(models, u):
+    n, rows = len(u), working_rows(models)
+    if len(models.spare):
+        place_spare(*models[:3], models.spare_ptr, models.spare, np.argsort(-u), *rows)
+    q = np.empty(n)
+    sweep(
+        np.arange(n),
+        np.arange(1, n + 1),
+        *rows,
+        models.p_radius / 2,
+        models.r_upper,
+        u,
+        u,
+        u.max(),
+        0.0,
+        q,
+        np.empty(n),
+    )
+    return q
+
+
+def test_the_inner_maximum_is_the_linear_program_on_a_thousand_cases():
+    rng = np.random.default_rng(0)
+    for case in range(1000):
+        n = int(rng.integers(1, 9))
+        p = rng.dirichlet(np.full(n, 0.5)) * (rng.random(n) < 0.7)
+        p = p / p.sum() if p.sum() > 0 else np.eye(n)[0]
+        u = rng.normal(size=n) if case % 3 else rng.integers(0, 3, n).astype(float)
+        radius = float(rng.choice([0.0, 2.0, 3.0, *rng.random(5) * 2]))
+        assert ball(p, radius, u) == pytest.approx(inner_maximum(p, min(radius, 2.0), u), abs=1e-9)
+
+
+def test_long_rows_are_sorted_only_as_far_as_needed_and_rightly():
+    rng = np.random.default_rng(1)
+    for n in (50, 400):
+        p, u = rng.dirichlet(np.ones(n)), rng.normal(size=n)
+        for radius in (0.1, 0.9, 1.7):
+            order, left, value = np.argsort(u), radius / 2, p @ u + radius / 2 * u.max()
+            for x in order:
+                part = min(left, p[x])
+                value, left = value - part * u[x], left - part
+            assert ball(p, radius, u) == pytest.approx(value, abs=1e-12)
+
+
+@given(st.integers(0, 10**6))
+def test_spare_masses_go_to_the_best_unobserved_states(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    mass = np.sort(rng.dirichlet(np.ones(n)))[::-1]
+    seen = rng.permutation(n)[: rng.integers(1, n)]
+    u, radius = rng.normal(size=n), float(rng.random() * 2)
+    law = np.zeros(n)
+    law[seen] = mass[: len(seen)]
+    unseen = [x for x in np.argsort(-u) if x not in seen]
+    law[unseen] = mass[len(seen) :]
+    k = len(seen)
+    models = ConfidenceSet(
+        np.arange(n + 1) * k, np.tile(seen, n).astype(np.int32), np.tile(mass[:k], n), np.full(n, radius),
+        np.zeros(n), np.zeros(n), np.arange(n + 1) * (n - k), np.tile(mass[k:], n),
+    )  # fmt: skip
+    assert one_sweep(models, u) == pytest.approx(np.full(n, inner_maximum(law, radius, u)), abs=1e-9)
+
+
+def random_models(rng, n_states, n_actions, scale=1.0):
+    """A random MDP and a confidence set around it that holds it."""
+    laws = rng.dirichlet(np.full(n_states, 0.3), size=(n_states, n_actions))
+    laws[laws < 0.02] = 0
+    laws /= laws.sum(-1, keepdims=True)
+    mdp = TabularMDP.from_arrays(laws, rng.random((n_states, n_actions)))
+    radius = scale * rng.random(mdp.n_pairs)
+    upper = np.minimum(1, mdp.r_mean + scale * 0.2 * rng.random(mdp.n_pairs))
+    lower = np.maximum(0, mdp.r_mean - scale * 0.2 * rng.random(mdp.n_pairs))
+    return mdp, laws.reshape(-1, n_states), ConfidenceSet(*mdp.rows, radius, lower, upper, *NO_SPARE)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sparse_planning_agrees_with_dense_planning(seed):
+    rng = np.random.default_rng(seed)
+    mdp, laws, models = random_models(rng, int(rng.integers(1, 9)), int(rng.integers(1, 4)))
+    q, gain, bias, n_sweeps = plain_evi(mdp.pairs.ptr, laws, models.p_radius, models.r_upper, 1e-4)
+    plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-4)
+    assert plan.n_sweeps == n_sweeps
+    assert plan.gain == pytest.approx(gain, abs=1e-9)
+    np.testing.assert_allclose(plan.bias, bias, atol=1e-9)
+    for s, k in enumerate(plan.policy):
+        assert q[k] == pytest.approx(q[mdp.pairs.ptr[s] : mdp.pairs.ptr[s + 1]].max())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_without_radii_planning_is_value_iteration(seed):
+    mdp, _, models = random_models(np.random.default_rng(seed), 6, 3, scale=0.0)
+    plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-9)
+    assert plan.gain == pytest.approx(solve(mdp).gain, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_planned_gain_is_optimistic_where_the_truth_is_plausible(seed):
+    mdp, _, models = random_models(np.random.default_rng(seed), 5, 2)
+    accuracy = 0.01
+    assert extended_value_iteration(mdp.pairs.ptr, models, accuracy).gain >= solve(mdp).gain - accuracy / 2
+
+
+def test_a_free_law_leads_to_the_best_state():
+    models = ConfidenceSet(
+        np.array([0, 0, 1]), np.array([1], np.int32), np.array([1.0]), np.array([2.0, 0.0]),
+        np.zeros(2), np.array([0.0, 1.0]), *NO_SPARE,
+    )  # fmt: skip
+    plan = extended_value_iteration(np.array([0, 1, 2]), models, 1e-9)
+    assert plan.gain == pytest.approx(1.0)
+
+
+def test_the_cap_on_sweeps_is_an_outcome():
+    mdp = TabularMDP.from_arrays([[[0.0, 1.0]], [[1.0, 0.0]]], [[0.0], [1.0]])  # period two: never settles
+    models = ConfidenceSet(*mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean, *NO_SPARE)
+    plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, max_sweeps=500)
+    assert not plan.converged
+    assert plan.n_sweeps == 500
+    assert plan.span == pytest.approx(1.0)
+
+
+def test_planning_in_pieces_is_planning_at_once(monkeypatch):
+    mdp, _, models = random_models(np.random.default_rng(3), 7, 2, scale=0.2)
+    whole = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
+    monkeypatch.setattr("equirl.planning.extended_value_iteration.SWEEPS_AT_ONCE", 1)
+    pieces = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
+    assert whole.n_sweeps == pieces.n_sweeps
+    np.testing.assert_allclose(whole.bias, pieces.bias, atol=1e-12)
+    assert whole.gain == pytest.approx(pieces.gain, abs=1e-12)
+
+
+def test_ties_between_actions_fall_where_the_coin_says():
+    q, out = np.array([1.0, 1.0 - 1e-14, 0.5, 2.0]), np.empty(2, np.int64)
+    ptr = np.array([0, 3, 4])
+    for coin, pair in ((0.0, 0), (0.49, 0), (0.5, 1), (0.999, 1)):
+        choose(ptr, q, 1e-12, np.full(2, coin), out)
+        assert out.tolist() == [pair, 3]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_warm_start_certifies_the_same(seed):
+    mdp, _, models = random_models(np.random.default_rng(seed), 8, 2)
+    cold = extended_value_iteration(mdp.pairs.ptr, models, 1e-3)
+    warm = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, start=cold.bias)
+    assert warm.n_sweeps == 1
+    assert abs(warm.gain - cold.gain) <= 1e-3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cheap_sweeps_along_a_policy_certify_the_same(seed):
+    rng = np.random.default_rng(seed)
+    mdp, _, models = random_models(rng, 12, 3, scale=float(rng.random()))
+    plain = extended_value_iteration(mdp.pairs.ptr, models, 1e-5)
+    fast = extended_value_iteration(mdp.pairs.ptr, models, 1e-5, policy_sweeps=30)
+    assert fast.converged
+    assert abs(fast.gain - plain.gain) <= 1e-5
+    assert fast.n_sweeps <= plain.n_sweeps
+
+
+def test_cheap_sweeps_that_do_not_help_are_given_up():
+    mdp = TabularMDP.from_arrays([[[0.0, 1.0]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    models = ConfidenceSet(*mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean, *NO_SPARE)
+    plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, policy_sweeps=30, max_sweeps=500)
+    assert not plan.converged
+    assert plan.n_sweeps == 500
+
+
+@pytest.mark.parametrize("policy_sweeps", [0, 10])
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_threads_share_the_work_and_change_no_bit(threads, policy_sweeps):
+    mdp, _, models = random_models(np.random.default_rng(threads), 17, 3, scale=0.3)
+    alone = extended_value_iteration(mdp.pairs.ptr, models, 1e-6, policy_sweeps=policy_sweeps)
+    shared = extended_value_iteration(mdp.pairs.ptr, models, 1e-6, policy_sweeps=policy_sweeps, threads=threads)
+    assert (alone.gain, alone.span, alone.n_sweeps) == (shared.gain, shared.span, shared.n_sweeps)
+    np.testing.assert_array_equal(alone.bias, shared.bias)
+    np.testing.assert_array_equal(alone.policy, shared.policy)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_optimistic_law_attains_the_inner_maximum(seed):
+    rng = np.random.default_rng(seed)
+    mdp, laws, models = random_models(rng, 6, 1)
+    u = rng.normal(size=6)
+    for k in range(mdp.n_pairs):
+        law = optimistic_law(models, k, u)
+        assert law.min() >= 0
+        assert law.sum() == pytest.approx(1)
+        assert np.abs(law - laws[k]).sum() <= models.p_radius[k] + 1e-12
+        assert law @ u == pytest.approx(inner_maximum(laws[k], models.p_radius[k], u), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_on_a_policy_hold_its_gain_in_every_plausible_model(seed):
+    rng = np.random.default_rng(seed)
+    mdp, laws, models = random_models(rng, 5, 2, scale=0.4)
+    policy = mdp.pairs.ptr[:-1] + rng.integers(0, 2, 5)
+    low, high = gain_bounds(models, policy, 1e-3)
+    for _ in range(20):  # models drawn inside the set
+        other = rng.dirichlet(np.ones(5), size=10)
+        weight = np.minimum(1, models.p_radius / np.maximum(1e-9, np.abs(other - laws).sum(1)))[:, None]
+        inside = laws + weight * rng.random((10, 1)) * (other - laws)
+        means = models.r_lower + rng.random(10) * (models.r_upper - models.r_lower)
+        P, r = inside[policy], means[policy]
+        law = np.linalg.lstsq(np.vstack([P.T - np.eye(5), np.ones(5)]), np.append(np.zeros(5), 1), rcond=None)[0]
+        assert low - 1e-9 <= law @ r <= high + 1e-9
+
+
+def test_compiled_planning_equals_its_plain_python_body():
+    mdp, _, models = random_models(np.random.default_rng(5), 4, 2)
+    results = []
+    for run in (iterate, iterate.py_func):
+        u, other, q = np.zeros(4), np.empty(4), np.empty(8)
+        rows, moved = working_rows(models), models.p_radius / 2
+        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), 1e-4, 1000, 0, u, other, q)
+        results.append((*outcome, *u, *other, *q))
+    assert results[0] == pytest.approx(results[1], abs=1e-12)
+
+
+def test_u_does_not_drift_however_long_planning_takes():
+    mdp, _, models = random_models(np.random.default_rng(6), 4, 2, scale=0.1)
+    u, other, q = np.zeros(4), np.empty(4), np.empty(8)
+    rows, moved = working_rows(models), models.p_radius / 2
+    n, *_ = iterate(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), -1.0, 3000, 0, u, other, q)
+    assert n == 3000
+    assert np.abs(u).max() < 100
+
+
+def fixed(models):
+    return models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, np.arange(4)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.model.mdp import TabularMDP
+from equirl.model.reachability import reached
+from equirl.solving import chains
+from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, whole
+from equirl.solving.policies import policy_kind
+from equirl.worlds.world_registry import make
+from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets
+
+seeds = st.integers(0, 10**6)
+ABSORBING = [(0, 0, {1: 1.0}, 0.0), (0, 1, {2: 1.0}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.0)]
+
+
+@given(seeds)
+def test_kinds_agree_with_their_definition_over_all_policies(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, int(rng.integers(1, 5)), branching=int(rng.integers(1, 5)))
+    assert chain_kind(mdp, everywhere=True) == kind_by_definition(mdp)
+
+
+@pytest.mark.parametrize("n_states", [3, 6, 25])
+def test_riverswim_is_communicating_and_ergodic_riverswim_is_ergodic(n_states: int) -> None:
+    assert chain_kind(make("riverswim", n_states=n_states)) == "communicating"
+    assert chain_kind(make("ergodic-riverswim", n_states=n_states)) == "ergodic"
+
+
+def test_a_start_that_is_left_for_ever_makes_an_mdp_weakly_communicating() -> None:
+    mdp = TabularMDP.from_pairs([(0, 0, {1: 1.0}, 0.0), (1, 0, {2: 1.0}, 0.0), (2, 0, {1: 1.0}, 0.0)], 3)
+    assert chain_kind(mdp) == "weakly communicating"
+
+
+def test_a_state_where_one_may_stay_and_never_come_back_makes_an_mdp_multichain() -> None:
+    mdp = TabularMDP.from_pairs([(0, 0, {0: 1.0}, 0.0), (0, 1, {1: 1.0}, 0.0), (1, 0, {1: 1.0}, 0.0)], 2)
+    assert chain_kind(mdp) == "multichain"
+
+
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12),
+    st.sets(st.integers(0, 5)),
+)
+def test_what_is_reached_is_what_some_walk_along_edges_ends_in(n, edges, first):
+    edges = [(a % n, b % n) for a, b in edges]
+    start, step = np.isin(np.arange(n), list(first)), np.eye(n, dtype=int)
+    for a, b in edges:
+        step[a, b] = 1
+    walks = np.linalg.matrix_power(step, n) > 0
+    source, target = (np.array([edge[k] for edge in edges], dtype=np.int64) for k in (0, 1))
+    assert reached(start, source, target).tolist() == walks[start].any(axis=0).tolist()
+
+
+def test_states_nobody_reaches_count_only_everywhere() -> None:
+    mdp = make("four-room", height=7, width=7, walls_are_states=True)
+    assert mdp.reachable().sum() == 20
+    assert chain_kind(mdp) == "communicating"
+    assert chain_kind(mdp, everywhere=True) == "multichain"
+
+
+def test_kinds_do_not_depend_on_numbering() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        mdp = random_mdp(rng, 6, branching=3)
+        assert chain_kind(mdp) == chain_kind(mdp.shuffled(rng))
+
+
+def test_an_mdp_of_one_state_is_ergodic() -> None:
+    assert chain_kind(TabularMDP.from_arrays([[[1.0]]], [[0.5]])) == "ergodic"
+
+
+def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    mdps = [random_mdp(rng, 6) for _ in range(10)] + [dense_mdp(rng, 5, 2)]
+    compiled = [chain_kind(mdp) for mdp in mdps]
+    for name in ("_attract", "_every_policy_recurrent"):
+        monkeypatch.setattr(chains, name, getattr(chains, name).py_func)
+    assert [chain_kind(mdp) for mdp in mdps] == compiled
+
+
+def test_a_state_that_every_policy_leaves_for_the_reachable_part_is_decided() -> None:
+    loose = [(3, 0, {3: 0.5, 0: 0.5}, 0.0), (4, 0, {4: 1.0}, 0.0), (5, 0, {0: 0.5, 4: 0.5}, 0.0)]
+    cycle = [(0, 0, {1: 1.0}, 0.0), (1, 0, {2: 1.0}, 0.0), (2, 0, {0: 1.0}, 0.0)]
+    mdp = TabularMDP.from_pairs(cycle + loose, 6)
+    assert decided(mdp).tolist() == [True, True, True, True, False, False]
+
+
+@given(seeds)
+def test_recurrent_classes_of_a_policy_agree_with_reachability(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, 6, max_actions=1, branching=2)
+    label = closed_classes(whole(mdp).graph())
+    found = {frozenset(np.flatnonzero(label == c).tolist()) for c in range(label.max() + 1)}
+    assert found == recurrent_sets(dense_laws(mdp))
+
+
+def test_classes_are_numbered_by_first_appearance() -> None:
+    mdp = TabularMDP.from_pairs(
+        [(0, 0, {3: 1.0}, 0.0), (1, 0, {1: 1.0}, 0.0), (2, 0, {2: 1.0}, 0.0), (3, 0, {3: 1.0}, 0.0)], 4
+    )
+    assert closed_classes(whole(mdp).graph()).tolist() == [-1, 0, 1, 2]
+
+
+@given(seeds)
+def test_end_components_hold_every_recurrent_set_and_nothing_else(seed: int) -> None:
+    mdp = random_mdp(np.random.default_rng(seed), 4, branching=2)
+    component, stays = end_components(whole(mdp))
+    laws = dense_laws(mdp)
+    sets = set().union(*(recurrent_sets(laws[pair]) for pair in policies(mdp)))
+    assert all(len(set(component[list(c)])) == 1 and component[min(c)] >= 0 for c in sets)
+    assert set(np.flatnonzero(component >= 0)) == set().union(*sets)
+    for k in np.flatnonzero(stays):
+        assert (component[laws[k] > 0] == component[mdp.pairs.state[k]]).all()
+
+
+def test_a_block_keeps_laws_and_rewards_of_its_states() -> None:
+    mdp = TabularMDP.from_pairs(ABSORBING, 3)
+    part = block(mdp, np.array([False, True, False]))
+    assert (part.state.tolist(), part.pair.tolist(), part.reward.tolist()) == ([1], [2], [1.0])
+    assert part.matrix().toarray().tolist() == [[1.0]]
+
+
+def test_policies_are_ergodic_unichain_or_multichain() -> None:
+    river = make("riverswim", n_states=6)
+    assert policy_kind(river, [0] * 6) == "ergodic"
+    assert policy_kind(river, [1] * 6) == "unichain"
+    assert policy_kind(river, [1, 0, 0, 0, 0, 0]) == "unichain"
+    assert policy_kind(TabularMDP.from_pairs(ABSORBING, 3), [0, 0, 0]) == "multichain"

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.model.mdp import TabularMDP
+from equirl.solving import gth_elimination
+from equirl.solving.policies import (
+    IllConditioned,
+    evaluate_policy,
+    policy_chain,
+    policy_gain,
+    policy_weights,
+    stationary_law,
+)
+from equirl.worlds.world_registry import make
+from oracles_solving import (
+    cycle,
+    dense_laws,
+    dense_mdp,
+    limit_matrix,
+    policies,
+    random_mdp,
+    stationary_by_eigenvector,
+    two_ends,
+)
+
+seeds = st.integers(0, 10**6)
+
+
+@given(seeds)
+def test_gain_and_law_of_any_policy_agree_with_the_limit_of_its_powers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, 6, branching=2)
+    pair = next(iter(policies(mdp)))
+    limit, policy = limit_matrix(dense_laws(mdp)[pair]), mdp.pairs.action[pair]
+    np.testing.assert_allclose(stationary_law(mdp, policy), mdp.initial @ limit, atol=1e-9)
+    np.testing.assert_allclose(evaluate_policy(mdp, policy).gain, limit @ mdp.r_mean[pair], atol=1e-9)
+
+
+@given(seeds)
+def test_the_bias_of_a_policy_solves_its_equation_and_averages_to_zero(seed: int) -> None:
+    mdp = random_mdp(np.random.default_rng(seed), 6, max_actions=1, branching=2)
+    laws, value = dense_laws(mdp), evaluate_policy(mdp, mdp.pairs.action)
+    np.testing.assert_allclose(value.gain + value.bias, mdp.r_mean + laws @ value.bias, atol=1e-9)
+    np.testing.assert_allclose(limit_matrix(laws) @ value.bias, 0, atol=1e-7)
+
+
+@given(seeds)
+def test_a_randomised_policy_is_evaluated(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = dense_mdp(rng, 5, 3)
+    weights = rng.dirichlet(np.ones(3), size=5)
+    laws, rewards = mdp.to_arrays()
+    law = stationary_by_eigenvector(np.einsum("sa,sax->sx", weights, laws))
+    np.testing.assert_allclose(stationary_law(mdp, weights.ravel()), law, atol=1e-10)
+    assert policy_gain(mdp, weights.ravel()) == pytest.approx(law @ (weights * rewards).sum(axis=1))
+
+
+def test_a_periodic_policy_is_averaged() -> None:
+    np.testing.assert_allclose(stationary_law(cycle(4), [0] * 4), 0.25)
+
+
+def test_the_law_of_a_policy_with_two_ends_weighs_them_by_their_probability() -> None:
+    ends = [(0, 0, {1: 0.25, 2: 0.75}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.0)]
+    mdp = TabularMDP.from_pairs(ends, 3)
+    np.testing.assert_allclose(stationary_law(mdp, [0, 0, 0]), [0, 0.25, 0.75])
+    assert policy_gain(mdp, [0, 0, 0]) == pytest.approx(0.25)
+
+
+def test_a_river_that_parts_in_the_middle_has_an_exact_gain_though_no_exact_bias() -> None:
+    n = 60
+    mdp = make("ergodic-riverswim", n_states=n)
+    policy = [1] * (n // 2) + [0] * (n // 2)
+    # a birth and death chain: detailed balance, in logarithms
+    up = np.array([0.1] * (n // 2) + [0.4] * (n // 2 - 1))
+    down = np.array([0.9] * (n // 2 - 1) + [0.05] * (n // 2))
+    log_law = np.append(0.0, np.cumsum(np.log(up / down)))
+    law = np.exp(log_law - log_law.max())
+    np.testing.assert_allclose(stationary_law(mdp, policy), law / law.sum(), rtol=1e-9)
+    with pytest.raises(IllConditioned, match="double precision"):
+        evaluate_policy(mdp, policy)
+
+
+@given(seeds)
+def test_elimination_agrees_with_renewal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, 7, max_actions=1, branching=2)
+    policy = mdp.pairs.action
+    chain, _ = policy_chain(mdp, policy)
+    law = gth_elimination.long_run_law(chain, evaluate_policy(mdp, policy).label, mdp.initial)
+    np.testing.assert_allclose(law, stationary_law(mdp, policy), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ([0, 7, 0], "plays action 7 in state 1, which allows: 0"),
+        ([0.0, 1.5, 1.0, 1.0], "sum to 1.5, not 1"),
+        ([-0.5, 1.5, 1.0, 1.0], r"\(s=0, a=0\) with probability -0.5"),
+        ([0.0, 1.0, 1.0, np.nan], r"\(s=2, a=0\) with probability nan"),
+        ([0, 0], r"not shape \(2,\)"),
+        ([0.0, 0.0, 0.0], "a policy is 3 integers"),
+    ],
+)
+def test_a_wrong_policy_is_named(policy: list, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        policy_weights(two_ends().pairs, policy)
