@@ -1,8 +1,9 @@
-"""SPEC sections 4 and 7 read line by line: what a learner must believe, given what it saw, and when it must replan."""
+"""docs/definitions.md read line by line: what a learner must believe, given what it saw, and when it must replan."""
 
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,7 +15,9 @@ class Oracle:
     """Follows one learner in a known MDP, step by step, with dictionaries and formulas written out."""
 
     def __init__(self, mdp, name, settings, classes=None, table=None):
-        self.mdp, self.name, self.settings, self.table = mdp, name, settings, table
+        defaults = {"radius": "pooled", "nearest_by": "law", "stopping": "pair"}  # of learners without such a choice
+        self.mdp, self.name, self.table = mdp, name, table
+        self.settings = SimpleNamespace(**{**defaults, **settings.as_dict()})
         self.classes = list(range(mdp.n_pairs)) if classes is None else classes.label.tolist()
         self.tally, self.t = Tally(), 1
 

@@ -1,12 +1,15 @@
-"""A small study for the tests of experiments, and runs that misbehave on purpose."""
+"""A small study for the tests of studies, and runs that misbehave on purpose."""
 
 from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 
+from equirl.simulation.curves import Curves
 from equirl.studies.expansion import PlannedRun, expand
-from equirl.studies.runs import RunResult, RunSpec, execute
+from equirl.studies.run_specs import RunSpec
+from equirl.studies.runs import RunResult, execute
 from equirl.studies.study_file import parse_study
 
 SMALL = """
@@ -46,6 +49,16 @@ def dying(spec: RunSpec) -> RunResult:
     if spec.learner == "ucrl2-l" and spec.replicate == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return execute(spec)
+
+
+def measuring(spec: RunSpec) -> RunResult:
+    """The learner ucrl2-l tells two measures of its own."""
+    result = execute(spec)
+    if spec.learner == "random":
+        return result
+    t = result.curves.t
+    own = {"span": 0.5 * t[None], "accuracy": 1.0 / t[None]}
+    return replace(result, curves=Curves(t, {**result.curves.values, **own}))
 
 
 def interrupted(spec: RunSpec) -> RunResult:

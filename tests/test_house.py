@@ -143,6 +143,6 @@ def test_kernels_work_where_no_cache_folder_can_be_written(monkeypatch):
 
 
 def test_kernels_keep_their_plain_body():
-    from equirl.planning.l1_ball import sweep
+    from equirl.planning.l1_ball import sweep_balls
 
-    assert sweep.py_func.__name__ == "sweep"
+    assert sweep_balls.py_func.__name__ == "sweep_balls"

@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
     "AGENTS": "learners.learner_registry",
-    "ConfidenceSet": "estimation.confidence",
+    "ConfidenceSet": "planning.l1_ball",
     "DamagedFile": "core.files",
     "IllConditioned": "solving.policies",
     "NoConstantGain": "solving.optimal_gain",
@@ -29,9 +29,10 @@ _HOME = {  # public name -> the module that holds it
     "Partition": "structure.partition",
     "Plan": "planning.extended_value_iteration",
     "Profiles": "structure.profiles",
+    "Recipe": "learners.recipes",
     "TabularEnv": "interop.gym",
     "TabularMDP": "model.mdp",
-    "Trace": "simulation.simulate",
+    "Trace": "simulation.trace",
     "WORLDS": "worlds.world_registry",
     "agent_for": "learners.learner_registry",
     "approx_equivalence": "clustering.approx_equivalence",
@@ -53,7 +54,8 @@ _HOME = {  # public name -> the module that holds it
     "policy_kind": "solving.policies",
     "profile_distance": "structure.profiles",
     "profiles": "structure.profiles",
-    "rescale_rewards": "model.mdp",
+    "register_learner": "learners.learner_registry",
+    "rescale_rewards": "model.reward_laws",
     "separation": "structure.equivalence",
     "similar": "structure.profiles",
     "simulate": "simulation.simulate",
@@ -84,7 +86,6 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.clustering.approx_equivalence import approx_equivalence as approx_equivalence
     from equirl.core.files import DamagedFile as DamagedFile
-    from equirl.estimation.confidence import ConfidenceSet as ConfidenceSet
     from equirl.interop.convert import from_quantecon as from_quantecon
     from equirl.interop.convert import from_toolbox as from_toolbox
     from equirl.interop.convert import to_quantecon as to_quantecon
@@ -95,13 +96,16 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.learners.learner_registry import agent_for as agent_for
     from equirl.learners.learner_registry import make_agent as make_agent
     from equirl.learners.learner_registry import make_settings as make_settings
+    from equirl.learners.learner_registry import register_learner as register_learner
+    from equirl.learners.recipes import Recipe as Recipe
     from equirl.learners.saving import load_agent as load_agent
     from equirl.model.mdp import TabularMDP as TabularMDP
-    from equirl.model.mdp import rescale_rewards as rescale_rewards
     from equirl.model.pairs import Pairs as Pairs
+    from equirl.model.reward_laws import rescale_rewards as rescale_rewards
     from equirl.planning.extended_value_iteration import Plan as Plan
-    from equirl.simulation.simulate import Trace as Trace
+    from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
     from equirl.simulation.simulate import simulate as simulate
+    from equirl.simulation.trace import Trace as Trace
     from equirl.solving.chains import chain_kind as chain_kind
     from equirl.solving.diameter import diameter as diameter
     from equirl.solving.optimal_gain import NoConstantGain as NoConstantGain

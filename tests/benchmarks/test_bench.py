@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirl.benchmarks import THREADS, clustering_speed, learning_speed, memory, planning_speed, startup
+from equirl.benchmarks import clustering_speed, learning_speed, memory, planning_speed, startup
 from equirl.benchmarks.bench_report import BEGIN, END, as_json, as_markdown, put_markdown
 from equirl.benchmarks.measurement import Measure, Skipped, in_new_process, power, side_by_side
+from equirl.benchmarks.plain_clustering import plain_approx_equivalence
 from equirl.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks
 from equirl.cli import app
-from equirl.planning.l1_ball import sweep, working_rows
+from equirl.core.thread_limits import THREAD_VARIABLES
+from equirl.planning.sweeps import single_sweep
+from equirl.structure.partition import Partition
 
 TINY = Sizes(
     seconds=0.01, sweep_states=40, dense_states=20, growth_states=(20, 60), horizon=300, loop_steps=30, plain_steps=5,
@@ -36,7 +39,7 @@ def test_every_figure_is_finite_and_positive_but_for_powers(subject):
 
 def test_starting_is_measured_cold_and_warm(monkeypatch):
     monkeypatch.setattr(startup, "LEARN", "import equirl")
-    found = {measure.name: measure.value for measure in startup.measure_starting(TINY)}
+    found = {measure.name: measure.value for measure in startup.measure_startup(TINY)}
     assert found["learning with a cold cache"] > 0
     assert found["learning with a warm cache"] > 0
 
@@ -74,9 +77,7 @@ def test_the_power_of_a_quadratic_is_two():
 def test_the_dense_sweep_computes_what_ours_does():
     mdp = planning_speed.random_mdp(30)
     models, u = planning_speed.balls(mdp), np.random.default_rng(3).random(30)
-    ptr, q, out = mdp.pairs.ptr, np.empty(mdp.n_pairs), np.empty(30)
-    rows = working_rows(models)
-    sweep(ptr[:-1], ptr[1:], *rows, models.p_radius / 2, models.r_upper, u, u, u.max(), 0.0, q, out)
+    out = single_sweep(mdp.pairs.ptr, models, u)().out
     laws = np.array([[mdp.law(s, a).get(x, 0.0) for x in range(30)] for s in range(30) for a in range(4)])
     assert planning_speed.dense_sweep(laws, models.p_radius, models.r_upper, u) == pytest.approx(out)
 
@@ -98,10 +99,11 @@ def test_counts_in_the_grid_are_profiles_of_the_visits():
         assert (np.diff(row) <= 0).all()
 
 
-def test_without_the_source_tree_the_line_by_line_version_is_skipped(monkeypatch, tmp_path):
-    monkeypatch.setattr(clustering_speed, "ORACLE", tmp_path / "absent.py")
-    first = next(clustering_speed.measure_clustering(TINY))
-    assert isinstance(first, Skipped)
+@pytest.mark.parametrize("n_pairs", [30, 100])
+def test_the_line_by_line_version_finds_the_same_classes(n_pairs):
+    problem = clustering_speed.count_in_grid(n_pairs)
+    plain = plain_approx_equivalence(*problem)
+    assert Partition.from_labels(plain) == clustering_speed.cluster(problem).partition
 
 
 def test_without_the_other_library_its_figure_is_skipped(monkeypatch):
@@ -155,8 +157,8 @@ def test_quick_and_full_together_are_refused():
 
 
 def test_processes_of_a_benchmark_use_one_thread():
-    code = f"import os; os.environ.pop({THREADS[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
-    assert in_new_process(f"{code}; print(os.environ.get({THREADS[0]!r}))").printed == "1"
+    code = f"import os; os.environ.pop({THREAD_VARIABLES[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
+    assert in_new_process(f"{code}; print(os.environ.get({THREAD_VARIABLES[0]!r}))").printed == "1"
 
 
 def test_the_subjects_named_in_the_help_are_all_there_are():

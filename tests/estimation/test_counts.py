@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirl.estimation.counts import Counts
-from equirl.estimation.pooling import estimate, pool, pool_known, tie_groups
-from equirl.estimation.quicksort import quicksort_order
+from equirl.estimation.pooling import PLACEMENTS, Grouping, estimate, pool, pool_known, tie_groups
 from equirl.model.mdp import TabularMDP
+from equirl.paper.quicksort import place_by_quicksort, quicksort_order
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.profiles import profiles
 from oracles import Tally, pooled_law
@@ -60,7 +60,8 @@ def test_a_snapshot_is_unaffected_by_later_steps():
 def test_pooling_equals_its_definition(ties, n_states, steps, label):
     counts, tally = both(steps)
     label = np.unique(label, return_inverse=True)[1]
-    got = pool(counts.snapshot(), label, label.max() + 1, n_states, ties=ties, pool_rewards=True)
+    place = {**PLACEMENTS, "quicksort": place_by_quicksort}[ties]
+    got = pool(counts.snapshot(), Grouping(label, label.max() + 1), n_states, place=place, pool_rewards=True)
     for k in range(6):
         members = [j for j in range(6) if label[j] == label[k]]
         law, spare = pooled_law(tally, members, k, n_states, ties)
@@ -103,7 +104,7 @@ def test_up_to_sixteen_states_quicksort_orders_ties_by_number():
 @given(STEPS)
 def test_pooling_over_singletons_is_no_pooling_to_the_last_bit(steps):
     seen = both(steps)[0].snapshot()
-    plain, pooled = estimate(seen), pool(seen, np.arange(6), 6, 7, ties="support", pool_rewards=True)
+    plain, pooled = estimate(seen), pool(seen, Grouping(np.arange(6), 6), 7, pool_rewards=True)
     for mine, other in zip(plain[:6], pooled[:6], strict=True):
         np.testing.assert_array_equal(mine, other)
 
@@ -121,7 +122,7 @@ def test_known_profiles_pool_position_by_position_and_ties_share():
         counts.record(pair, 1.0, x)
     table = profiles(mdp)
     label = equivalence_classes(mdp).label
-    got = pool_known(counts.snapshot(), label, 1, table, tie_groups(table, label), pool_rewards=True)
+    got = pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), pool_rewards=True)
     for k in range(3):
         part = slice(got.ptr[k], got.ptr[k + 1])
         law = dict(zip(got.succ[part].tolist(), got.prob[part].tolist(), strict=True))
@@ -136,4 +137,4 @@ def test_a_successor_outside_the_known_profile_is_named():
     counts.record(1, 0.0, 1)
     table, label = profiles(mdp), np.zeros(2, int)
     with pytest.raises(ValueError, match="pair 1 was seen to reach state 1"):
-        pool_known(counts.snapshot(), label, 1, table, tie_groups(table, label), pool_rewards=True)
+        pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), pool_rewards=True)

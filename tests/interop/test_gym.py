@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
+from scipy import stats
 
 from equirl.interop.gym import TabularEnv, from_gymnasium, register_worlds
 from equirl.model.mdp import TabularMDP
@@ -93,6 +94,18 @@ def test_rewards_have_the_mean_of_the_pair_under_every_law(law):
     assert rewards.std() == pytest.approx({"deterministic": 0, "bernoulli": 0.458, "beta": 0.265}[law], abs=0.03)
 
 
+@pytest.mark.parametrize("law", ["bernoulli", "beta"])
+def test_rewards_are_drawn_by_the_one_function_of_the_model(law):
+    mdp = TabularMDP.from_arrays([[[1.0]]], [[0.3]], reward_law=law, concentration=2.0)
+    env, rng = TabularEnv(mdp), np.random.default_rng(7)
+    env.reset(seed=1)
+    env.np_random = rng
+    rewards = [env.step(0)[1] for _ in range(5)]
+    uniform = np.random.default_rng(7).random((5, 2))[:, 0]  # the other one moves
+    expected = stats.beta(0.6, 1.4).ppf(uniform) if law == "beta" else uniform < 0.3
+    assert rewards == pytest.approx(np.asarray(expected, float))
+
+
 def test_the_first_state_follows_the_initial_law():
     env = TabularEnv(TabularMDP.from_arrays([[[1.0, 0.0]], [[0.0, 1.0]]], [[0.0], [0.0]], initial=[0.25, 0.75]))
     env.reset(seed=0)
@@ -144,7 +157,7 @@ def test_other_worlds_are_drawn_in_words():
 
 
 def test_frozen_lake_restarts_from_the_start_by_default():
-    mdp = from_gymnasium(gymnasium.make("FrozenLake-v1"))
+    mdp = from_gymnasium(gymnasium.make("FrozenLake-v1"), drop_unreachable=False)
     assert (mdp.n_states, mdp.n_pairs, mdp.name) == (16, 64, "FrozenLake-v1")
     assert mdp.law(14, 2) == pytest.approx({0: 1 / 3, 10: 1 / 3, 14: 1 / 3})
     assert mdp.mean_reward(14, 2) == pytest.approx(1 / 3)
@@ -153,12 +166,14 @@ def test_frozen_lake_restarts_from_the_start_by_default():
 
 
 def test_duplicate_outcomes_are_merged():
-    assert from_gymnasium(gymnasium.make("FrozenLake-v1")).law(0, 0) == pytest.approx({0: 2 / 3, 4: 1 / 3})
+    assert from_gymnasium(gymnasium.make("FrozenLake-v1"), drop_unreachable=False).law(0, 0) == pytest.approx(
+        {0: 2 / 3, 4: 1 / 3}
+    )
 
 
 @pytest.mark.parametrize("on_terminal", ["restart", "absorb"])
 def test_the_laws_of_the_large_slippery_lake_have_three_profiles(on_terminal):
-    mdp = from_gymnasium(gymnasium.make("FrozenLake8x8-v1"), on_terminal)
+    mdp = from_gymnasium(gymnasium.make("FrozenLake8x8-v1"), on_terminal, drop_unreachable=False)
     rows = [mdp.rows.prob[mdp.rows.ptr[k] : mdp.rows.ptr[k + 1]] for k in range(mdp.n_pairs)]
     assert len({tuple(np.sort(row).round(9)) for row in rows}) == 3
 
@@ -177,17 +192,37 @@ def test_an_end_may_be_asked_to_be_an_error():
     assert from_gymnasium(Toy(two_states()), "error").n_states == 2
 
 
-def test_unreachable_states_are_kept_unless_dropped():
+def test_unreachable_states_can_be_dropped_and_are_then_named_by_their_numbers():
     lake = gymnasium.make("FrozenLake-v1")
-    assert from_gymnasium(lake).reachable().sum() == 11
     dropped = from_gymnasium(lake, drop_unreachable=True)
     assert dropped.n_states == 11
     assert "5" not in dropped.pairs.state_names
     assert dropped.mean_reward("14", 2) == pytest.approx(1 / 3)
 
 
+def test_unreachable_states_are_kept_with_a_warning_unless_one_says_what_to_do():
+    lake = gymnasium.make("FrozenLake-v1")
+    with pytest.warns(UserWarning, match=r"5 of the 16 states cannot be reached.*drop_unreachable=True"):
+        kept = from_gymnasium(lake)
+    assert kept == from_gymnasium(lake, drop_unreachable=False)
+    assert kept.reachable().sum() == 11
+
+
+def test_an_environment_whose_states_can_all_be_reached_gives_no_warning():
+    assert from_gymnasium(Toy(two_states())).reachable().all()
+
+
+def test_rounded_probabilities_of_a_table_can_be_normalized():
+    third = float(np.float32(1 / 3))
+    table = {s: {0: [(third, x, 0, False) for x in range(3)]} for s in range(3)}
+    with pytest.raises(ValueError, match=r"sums to 1\.00000003, not 1; .* normalize=True"):
+        from_gymnasium(Toy(table, initial=[1.0, 0.0, 0.0]))
+    mdp = from_gymnasium(Toy(table, initial=[1.0, 0.0, 0.0]), normalize=True)
+    assert mdp.law(0, 0) == {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}
+
+
 def test_the_rewards_of_the_cliff_are_mapped_and_the_map_is_kept():
-    mdp = from_gymnasium(gymnasium.make("CliffWalking-v1"))
+    mdp = from_gymnasium(gymnasium.make("CliffWalking-v1"), drop_unreachable=False)
     scale, shift = mdp.reward_map
     assert (scale, shift) == (99.0, -100.0)
     assert scale * mdp.mean_reward(36, 1) + shift == -100
@@ -196,14 +231,14 @@ def test_the_rewards_of_the_cliff_are_mapped_and_the_map_is_kept():
 
 
 def test_nothing_is_paid_after_an_absorbing_end_in_the_units_of_the_environment():
-    mdp = from_gymnasium(gymnasium.make("CliffWalking-v1"), "absorb")
+    mdp = from_gymnasium(gymnasium.make("CliffWalking-v1"), "absorb", drop_unreachable=False)
     scale, shift = mdp.reward_map
     assert scale * mdp.mean_reward(47, 0) + shift == 0
 
 
 @pytest.mark.parametrize("rainy", [False, True])
 def test_the_taxi_restarts_in_its_300_initial_states(rainy):
-    mdp = from_gymnasium(gymnasium.make("Taxi-v4", is_rainy=rainy))
+    mdp = from_gymnasium(gymnasium.make("Taxi-v4", is_rainy=rainy), drop_unreachable=False)
     assert mdp.n_pairs == 3000
     assert mdp.reward_map == (30.0, -10.0)
     assert np.count_nonzero(mdp.initial) == 300
@@ -236,7 +271,7 @@ def test_the_table_of_an_equirl_environment_is_its_mdp():
 def test_an_initial_law_that_the_environment_does_not_tell_can_be_given():
     toy = Toy(two_states())
     toy.initial_state_distrib = None
-    with pytest.raises(ValueError, match=r"Toy does not tell its initial law .* initial="):
+    with pytest.raises(ValueError, match=r"Toy does not give the distribution of its first state .* initial="):
         from_gymnasium(toy)
     assert from_gymnasium(toy, initial=1).initial.tolist() == [0.0, 1.0]
 
@@ -258,7 +293,7 @@ def without_last(table):
         (lambda: Toy({0: {0: [(1.0, 4, 0, False)]}}, initial=[1.0]), "s=0, a=0.* leads to unknown state 4"),
         (lambda: Toy({0: {0: [(1.0, 0, np.nan, False)]}}, initial=[1.0]), r"reward of \(s=0, a=0\) .* is nan"),
         (lambda: Toy({0: {0: [(1.5, 0, 0, True), (-0.5, 0, 0, True)]}}, initial=[1.0]), "is -0.5, not a prob"),
-        (lambda: Toy(two_states(), initial=[1.0, 0.0, 0.0]), r"initial law has shape \(3,\)"),
+        (lambda: Toy(two_states(), initial=[1.0, 0.0, 0.0]), r"initial distribution has shape \(3,\)"),
     ],
 )
 def test_an_environment_that_cannot_be_read_is_named(env, message):
@@ -284,7 +319,8 @@ def test_a_wrong_word_for_on_terminal_is_answered_with_the_nearest():
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"])
 def test_the_tables_of_gymnasium_agree_with_rollouts(name):
     env = gymnasium.make(name)
-    assert from_gymnasium(env, check=True) == from_gymnasium(env)
+    read = from_gymnasium(env, check=True, drop_unreachable=False)
+    assert read == from_gymnasium(env, drop_unreachable=False)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from equirl.estimation.confidence import ConfidenceSet
 from equirl.learners.learner_registry import AGENTS, agent_for, make_agent, make_settings
 from equirl.model.mdp import TabularMDP
 from equirl.model.renumbering import permutation, random_numbers
 from equirl.planning.extended_value_iteration import extended_value_iteration
+from equirl.planning.l1_ball import ConfidenceSet
 from equirl.simulation.simulate import simulate
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import profiles
@@ -41,8 +41,7 @@ def irregular():
 def follow(mdp, name, n_steps, seed, **settings):
     """Drive a learner and an oracle through the same steps, comparing them at every episode; the episode starts."""
     agent = agent_for(mdp, name, seed, **settings)
-    told = agent.told
-    oracle = Oracle(mdp, name, agent.settings, told.classes, told.profiles)
+    oracle = Oracle(mdp, name, agent.settings, agent.given.classes, agent.given.profiles)
     rng, state, then, label = np.random.default_rng(seed), 0, None, None
     for t in range(1, n_steps + 1):
         random = copy.deepcopy(agent.priority_rng)
@@ -51,7 +50,9 @@ def follow(mdp, name, n_steps, seed, **settings):
         assert (agent.episode_starts[-1] != t) == goes_on
         if not goes_on:
             M = mdp.n_pairs
-            label = oracle.groups(random.permutation(M) if agent.settings.priority == "random" else range(M))
+            label = oracle.groups(
+                random.permutation(M) if getattr(agent.settings, "priority", "random") == "random" else range(M)
+            )
             then = oracle.tally.visits.copy()
             compare(agent, oracle, label)
         k = mdp.pairs.index(state, action)
@@ -107,7 +108,7 @@ VARIANTS = [
     ("c-ucrl", {"balance": math.inf}),
     ("c-ucrl", {"ties": "optimistic"}),
     ("c-ucrl-c", {"ties": "index"}),
-    ("c-ucrl", {"ties": "quicksort"}),
+    ("c-ucrl-published", {"ties": "quicksort"}),
     ("c-ucrl-published", {"nearest_by": "law_and_mean"}),
     ("c-ucrl-published", {"nearest_by": "law_and_mean", "ties": "quicksort"}),
     ("c-ucrl", {"stopping": "class"}),
@@ -124,21 +125,23 @@ def test_a_learner_believes_plans_and_replans_as_written(name, settings):
 
 
 def test_defaults_are_those_of_the_tables():
-    delta, own = {"delta": 0.05, "balance": 4.0, "warm_start": False, "max_sweeps": 10**5}, {"rewards": "per_pair"}
-    common = {"ties": "support", "action_ties": "random", "merge_rule": "balanced", "radius": "pooled"}
+    common = {"delta": 0.05, "action_ties": "random", "warm_start": False, "max_sweeps": 10**5, "threads": 1}
+    common |= {"effort": math.inf}
+    clustering = {"balance": 4.0, "merge_rule": "balanced", "priority": "random", "ties": "support"}
+    own = {"rewards": "per_pair"}
     wanted = {
-        "ucrl2": {**own, "stopping": "pair"},
-        "ucrl2-l": {**own, "stopping": "pair"},
+        "ucrl2": own,
+        "ucrl2-l": own,
         "c-ucrl-c-sigma": {"rewards": "per_class", "stopping": "class"},
-        "c-ucrl-c": {"rewards": "per_class", "stopping": "either", "pooling": "balanced"},
-        "c-ucrl": {**own, "stopping": "either"},
+        "c-ucrl-c": {**clustering, "rewards": "per_class", "stopping": "either", "pooling": "balanced"},
+        "c-ucrl": {**clustering, **own, "radius": "pooled", "stopping": "either"},
         "c-ucrl-published": {
-            "rewards": "per_class", "stopping": "class", "ties": "index", "action_ties": "first", "priority": "index",
+            **clustering, "rewards": "per_class", "stopping": "class", "ties": "index", "action_ties": "first",
+            "priority": "index", "radius": "pooled", "nearest_by": "law",
         },
     }  # fmt: skip
     for name, settings in wanted.items():
-        found = make_settings(name).as_dict()
-        assert {key: found[key] for key in {**delta, **common, **settings}} == {**delta, **common, **settings}
+        assert make_settings(name).as_dict() == {**common, **settings}
 
 
 def test_the_published_setting_is_c_ucrl_with_its_choices():
@@ -146,7 +149,8 @@ def test_the_published_setting_is_c_ucrl_with_its_choices():
         "rewards": "per_class", "merge_rule": "balanced", "ties": "index", "action_ties": "first", "stopping": "class",
         "priority": "index",
     }  # fmt: skip
-    assert make_settings("c-ucrl", **choices) == make_settings("c-ucrl-published")
+    published = make_settings("c-ucrl-published").as_dict()
+    assert make_settings("c-ucrl", **choices).as_dict() == {k: v for k, v in published.items() if k != "nearest_by"}
 
 
 REDUCED = [

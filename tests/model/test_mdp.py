@@ -1,11 +1,15 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirl.model.mdp import Picture, TabularMDP, rescale_rewards
+from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import draw_rewards, rescale_rewards
 from equirl.model.transition_rows import Rows
 from mdps_kit import UNEVEN, P, R, small, uneven
 
@@ -91,6 +95,47 @@ def test_the_arrays_of_an_mdp_are_read_only():
             array[0] = 1
 
 
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda mdp: pickle.loads(pickle.dumps(mdp)),
+    "old pickle": lambda mdp: pickle.loads(pickle.dumps(mdp, protocol=0)),
+}
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_of_an_mdp_is_equal_and_read_only(way):
+    mdp = small(picture=Picture(("..",), np.array([[0, 0], [0, 1]])), state_names=["a", "b"])
+    other = COPIES[way](mdp)
+    assert other == mdp
+    for array in (*other.rows, other.r_mean, other.initial, other.pairs.ptr, other.pairs.action, other.picture.cell):
+        assert array.flags.owndata
+        assert not array.flags.writeable
+
+
+def test_read_only_views_of_a_users_arrays_are_copied():
+    mdp = small()
+    given = {name: np.array(array) for name, array in zip(Rows._fields, mdp.rows, strict=True)}
+    given |= {"r_mean": np.array(mdp.r_mean), "initial": np.array(mdp.initial)}
+    views = {name: array[:] for name, array in given.items()}
+    for view in views.values():
+        view.setflags(write=False)
+    made = TabularMDP(mdp.pairs, Rows(*list(views.values())[:3]), views["r_mean"], views["initial"])
+    for array in given.values():
+        array[:] = 7
+    assert made == mdp
+
+
+def test_read_only_views_of_pairs_are_copied():
+    ptr, action = np.array([0, 1, 2]), np.array([0, 0])
+    views = ptr[:], action[:]
+    for view in views:
+        view.setflags(write=False)
+    pairs = Pairs(*views)
+    ptr[:], action[:] = 9, 9
+    assert pairs == Pairs.uniform(2, 1)
+
+
 def test_to_arrays_refuses_states_that_differ_in_their_actions():
     with pytest.raises(ValueError, match="states differ in their actions"):
         uneven().to_arrays()
@@ -145,9 +190,9 @@ BAD = {
     "state out of range": (lambda: small().law(2, 0), "state 2 is out of range: there are 2 states, 0 to 1"),
     "action not allowed": (lambda: uneven().law(2, 0), r"action 0 is not allowed in state 2 \(allowed: 3\)"),
     "initial state": (lambda: small(initial=2), "state 2 is out of range"),
-    "initial shape": (lambda: small(initial=[1.0]), r"initial law has shape \(1,\), not \(2,\)"),
-    "initial sum": (lambda: small(initial=[0.5, 0.4]), "initial law sums to 0.9, not 1"),
-    "initial negative": (lambda: small(initial=[-0.5, 1.5]), "initial law gives state 0 the probability -0.5"),
+    "initial shape": (lambda: small(initial=[1.0]), r"initial distribution has shape \(1,\), not \(2,\)"),
+    "initial sum": (lambda: small(initial=[0.5, 0.4]), "initial distribution sums to 0.9, not 1"),
+    "initial negative": (lambda: small(initial=[-0.5, 1.5]), "initial distribution gives state 0 the probability -0.5"),
     "reward law": (lambda: small(reward_law="bernouli"), "did you mean 'bernoulli'"),
     "concentration": (lambda: small(concentration=0), "concentration must be a positive, finite number, not 0"),
     "reward map": (lambda: small(reward_map=(0, 0)), "reward_map"),
@@ -161,12 +206,26 @@ BAD = {
         lambda: uneven().permute(actions=[[0], [0, 3], [3]]),
         r"actions of state 1 must be a permutation of its ids \[0, 7\]",
     ),
+    "fractional permutation": (lambda: small().permute(states=[1.0, 0.0]), "states must be a permutation"),
+    "masked transitions": (lambda: small_with(np.ma.masked_less(P, 0.3)), "transitions must be .* entries are masked"),
+    "masked rewards": (lambda: TabularMDP.from_arrays(P, np.ma.masked_less(R, 0.3)), "rewards .* masked"),
+    "masked initial": (lambda: small(initial=np.ma.masked_array([1.0, 0.0], [0, 1])), "initial .* masked"),
+    "complex rewards": (lambda: TabularMDP.from_arrays(P, R + 0j), "rewards must be .* complex"),
+    "complex initial": (lambda: small(initial=np.array([1.0 + 0j, 0.0])), "initial must be .* complex"),
+    "complex sparse": (
+        lambda: TabularMDP.from_arrays([sp.csr_matrix(P[:, a] + 0j) for a in range(2)], R),
+        "transitions must be .* complex",
+    ),
+    "names not a list": (lambda: small(state_names=5), "state_names must be a list, not 5"),
+    "normalize": (lambda: small(normalize="yes"), "normalize must be True or False, not 'yes'"),
+    "normalize far from 1": (lambda: small_with(changed(P, (1, 1, 1), 0.68), normalize=True), "sums to 0.93, not 1"),
+    "rewards too far apart": (lambda: rescale_rewards([-1e308, 1e308]), "rewards from -1e.308 to 1e.308"),
     "actions of too few states": (lambda: uneven().permute(actions=[[0]]), "actions has 1 rows, one per state"),
 }
 
 
-def small_with(transitions):
-    return TabularMDP.from_arrays(transitions, R)
+def small_with(transitions, **extras):
+    return TabularMDP.from_arrays(transitions, R, **extras)
 
 
 def from_pair(*listed):
@@ -194,6 +253,26 @@ BAD_ROWS = {
     "falling ptr": (Rows(np.array([0, 3, 2]), np.array([0, 1]), np.ones(2)), "without falling"),
     "short ptr": (Rows(np.array([0, 2]), np.array([0, 1]), np.ones(2)), "do not match 2 pairs"),
     "long ptr": (Rows(np.array([0, 1, 3]), np.array([0, 1]), np.ones(2)), "run from 0 to 2"),
+    "wrapped": (
+        Rows(np.array([0, 1, 2]), np.array([2**32, 1]), np.ones(2)),
+        "rows.succ must fit int32; entry 0 is 4294967296",
+    ),
+    "wrapped below": (
+        Rows(np.array([0, 1, 2]), np.array([-(2**32), 1]), np.ones(2)),
+        "rows.succ must fit int32; entry 0 is -4294967296",
+    ),
+    "unsigned": (Rows(np.array([0, 1, 2**64 - 1], np.uint64), np.array([0, 1]), np.ones(2)), "rows.ptr must fit int64"),
+    "overflowing ptr": (
+        Rows(np.array([0, 2**62, 2]), np.array([0, 1]), np.ones(2)),
+        "rows.ptr must run from 0 to 2 without falling; entry 1 is 4611686018427387904",
+    ),
+    "masked": (
+        Rows(np.array([0, 1, 2]), np.array([0, 1]), np.ma.masked_array([1.0, 1.0], [0, 1])),
+        "rows.prob must be .* masked",
+    ),
+    "complex": (Rows(np.array([0, 1, 2]), np.array([0, 1]), np.ones(2) + 0j), "rows.prob must hold float64, not compl"),
+    "not rows": (5, "rows must be Rows, not 5; TabularMDP.from_rows"),
+    "a matrix": (P, "rows must be Rows, not array"),
     "fractional": (Rows(np.array([0, 1, 2]), np.array([0.0, 1.0]), np.ones(2)), "rows.succ must hold int32"),
 }
 
@@ -206,8 +285,50 @@ def test_inconsistent_rows_are_refused(kind):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pairs": [0, 1]}, r"pairs must be Pairs, not \[0, 1\]"),
+        ({"r_mean": "low"}, "r_mean must hold float64"),
+        ({"r_mean": np.zeros(3)}, r"r_mean has shape \(3,\); one mean reward per pair would be \(4,\)"),
+        ({"initial": [[1.0]]}, r"initial distribution has shape \(1, 1\)"),
+        ({"reward_law": np.zeros(2)}, "unknown reward_law"),
+        ({"picture": "S.G"}, "picture must be a Picture, not 'S.G'"),
+        ({"name": 3}, "name must be a str, not 3"),
+    ],
+)
+def test_parts_that_are_none_are_named(changes, message):
+    mdp = small()
+    parts = {"pairs": mdp.pairs, "rows": mdp.rows, "r_mean": mdp.r_mean, "initial": mdp.initial}
+    with pytest.raises((ValueError, TypeError), match=message):
+        TabularMDP(**(parts | changes))
+
+
+@pytest.mark.parametrize(
+    "n_actions", [2**62, np.full(4, 2**62), np.full(4, 2**63, np.uint64), np.full(4, 2**30), 2**31, 10**30], ids=repr
+)
+def test_more_pairs_than_can_be_numbered_are_refused(n_actions):
+    with pytest.raises(ValueError, match="n_actions"):
+        Pairs.uniform(4, n_actions)
+
+
+@pytest.mark.parametrize(
+    ("n_actions", "message"),
+    [
+        ([1, 0], "n_actions must be at least 1; entry 1 is 0"),
+        ([1.0, 2.0], "n_actions must hold integers, not float64"),
+        ([1, 2, 3], r"n_actions has shape \(3,\); one number per state would be \(2,\)"),
+        (np.ma.masked_array([1, 2], [0, 1]), "n_actions must be .* masked"),
+    ],
+)
+def test_numbers_of_actions_that_make_no_sense_are_named(n_actions, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Pairs.uniform(2, n_actions)
+
+
+@pytest.mark.parametrize(
     ("ptr", "action", "message"),
     [
+        ([0, 2**62, -(2**62) - 1, 2], [0, 0], "state 1 has no action"),
         ([0, 1, 1], [0], "state 1 has no action"),
         ([0, 2], [1, 0], "must increase"),
         ([0, 1], [-1], "found -1"),
@@ -224,7 +345,84 @@ def test_names_are_found_among_many_without_a_search():
     assert [pairs.state_number(str(s)) for s in range(0, 50_000, 7)] == list(range(0, 50_000, 7))
 
 
+# Rows that were rounded, and rows by pair
+
+
+def test_rows_in_single_precision_are_taken_as_they_are_or_normalized():
+    rounded = np.full((3, 1, 3), 1 / 3, np.float32)
+    with pytest.raises(ValueError, match=r"s=0, a=0\) sums to 1\.00000003, not 1; .*normalize=True"):
+        TabularMDP.from_arrays(rounded, np.zeros((3, 1)))
+    mdp = TabularMDP.from_arrays(rounded, np.zeros((3, 1)), np.full(3, 1 / 3, np.float32), normalize=True)
+    assert mdp.law(0, 0) == {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}
+    assert mdp.initial.tolist() == [1 / 3] * 3
+
+
+def test_every_maker_normalizes():
+    row = {0: 0.3333, 1: 0.6666}
+    made = [
+        TabularMDP.from_pairs([(s, 0, row, 0) for s in range(2)], 2, normalize=True),
+        TabularMDP.from_rows(np.tile(list(row.values()), (2, 1)), np.zeros(2), 1, normalize=True),
+        TabularMDP.from_arrays([sp.csr_array(np.tile(list(row.values()), (2, 1)))], np.zeros((2, 1)), normalize=True),
+    ]
+    assert made[0].law(1, 0) == {0: 0.3333 / (0.3333 + 0.6666), 1: 0.6666 / (0.3333 + 0.6666)}
+    assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize("form", ["csr", "coo", "dense", "arrays", "unsorted arrays"])
+def test_rows_by_pair_give_the_same_mdp_as_dense_arrays(form):
+    matrix = P.reshape(4, 2)
+    ptr, succ, prob = (np.array(part) for part in small().rows)
+    unsorted = succ.copy(), prob.copy()
+    for part in unsorted:
+        part[:2] = part[1::-1]
+    given = {
+        "csr": sp.csr_array(matrix),
+        "coo": sp.coo_matrix(matrix),
+        "dense": matrix,
+        "arrays": (ptr, succ, prob),
+        "unsorted arrays": (ptr, *unsorted),
+    }[form]
+    assert TabularMDP.from_rows(given, R.ravel(), 2) == small()
+
+
+def test_rows_by_pair_may_differ_in_actions_and_keep_action_ids():
+    made = TabularMDP.from_rows(uneven().rows, uneven().r_mean, uneven().pairs)
+    assert made == uneven()
+    assert TabularMDP.from_rows(uneven().rows, uneven().r_mean, [1, 2, 1]).law(1, 1) == {2: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"transitions": np.eye(3)}, r"transitions have 3 rows, which 2 actions per state do not divide"),
+        ({"transitions": np.ones((4, 1))}, "transitions have 1 columns; actions make 2 states"),
+        ({"transitions": np.ones(4)}, r"transitions have shape \(4,\); \(M, S\)"),
+        ({"transitions": ([0, 2, 1], [0, 1], [1.0, 1.0])}, "ptr must run from 0 to 2"),
+        ({"transitions": ([0, 1], [2**32], [1.0]), "rewards": [0.0], "actions": 1}, "unknown state 4294967296"),
+        ({"transitions": ([0, 1], [0], [1.0, 0.0])}, "succ has 1 entries, prob has shape"),
+        ({"rewards": R}, r"rewards have shape \(2, 2\); one mean per pair would be \(4,\)"),
+        ({"actions": [2, 1]}, "transitions have 4 rows; actions make 3 pairs"),
+        ({"actions": "two"}, "actions must be an integer, not 'two'"),
+    ],
+)
+def test_rows_by_pair_that_do_not_fit_are_named(changes, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        TabularMDP.from_rows(**({"transitions": P.reshape(4, 2), "rewards": R.ravel(), "actions": 2} | changes))
+
+
 # Rewards
+
+
+def test_deterministic_rewards_use_no_random_numbers():
+    rng = np.random.default_rng(0)
+    assert draw_rewards("deterministic", np.array([0.25, 0.5]), 4.0, rng).tolist() == [0.25, 0.5]
+    assert rng.random() == np.random.default_rng(0).random()
+
+
+@pytest.mark.parametrize("law", ["bernoulli", "beta"])
+def test_means_of_zero_and_one_are_paid_for_sure(law):
+    means = np.tile([0.0, 1.0], 50)
+    assert draw_rewards(law, means, 4.0, np.random.default_rng(0)).tolist() == means.tolist()
 
 
 def test_rescaled_rewards_lie_in_the_unit_interval_and_map_back():

@@ -20,6 +20,7 @@ from equirl.paper.published import (
     UCRL2L,
 )
 from equirl.paper.report import write_report
+from equirl.simulation.curves import Curves
 from equirl.studies.runs import RunResult
 from equirl.studies.summary import summarise
 
@@ -40,7 +41,7 @@ def stand_in(run, scale=1.0):
         curves["misclustering_bias"] = np.linspace(row.bias_peak, row.bias_last, 40)
         curves["misclustering_bias_by_state"] = 2 * row.n_states * curves["misclustering_bias"]
     facts = {"gain": figure.gain, "n_episodes": 10, "n_unconverged": 0}
-    return RunResult(run.spec, t, curves, facts, {})
+    return RunResult(run.spec, Curves.of_run(t, curves), facts, {})
 
 
 def groups(runs=3, scale=1.0):
@@ -102,15 +103,13 @@ def test_the_bias_is_told_on_three_scales_and_the_nearest_is_named():
 
 def test_a_difference_that_chance_explains_is_undecided():
     found = groups()
-    noisy = [
-        replace(g, curves={"regret": replace(g.curves["regret"], runs=_spread(g))}) for g in found if g.part == "grid"
-    ]
+    noisy = [replace(g, curves=Curves(g.curves.t, {"regret": _spread(g)})) for g in found if g.part == "grid"]
     claims = [claim for claim in check_claims(noisy) if "has less regret" in claim.statement]
     assert {claim.verdict for claim in claims} == {"undecided"}
 
 
 def _spread(group):
-    runs = group.curves["regret"].runs
+    runs = group.curves["regret"]
     return runs * np.linspace(-4, 6, len(runs))[:, None]
 
 

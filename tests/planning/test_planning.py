@@ -3,16 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirl.estimation.confidence import ConfidenceSet
 from equirl.model.mdp import TabularMDP
-from equirl.planning.extended_value_iteration import (
-    choose,
-    extended_value_iteration,
-    gain_bounds,
-    iterate,
-    optimistic_law,
-)
-from equirl.planning.l1_ball import place_spare, sweep, working_rows
+from equirl.planning.exact_model import ExactModel
+from equirl.planning.extended_value_iteration import extended_value_iteration, gain_bounds
+from equirl.planning.l1_ball import ConfidenceSet, optimistic_law, sweep_placing
+from equirl.planning.sweeps import Choices, Stop, choose, make_work
 from equirl.solving.optimal_gain import solve
 from oracles import inner_maximum, plain_evi
 
@@ -30,24 +25,12 @@ def ball(p, radius, u):
 
 
 def one_sweep(models, u):
-    n, rows = len(u), working_rows(models)
-    if len(models.spare):
-        place_spare(*models[:3], models.spare_ptr, models.spare, np.argsort(-u), *rows)
-    q = np.empty(n)
-    sweep(
-        np.arange(n),
-        np.arange(1, n + 1),
-        *rows,
-        models.p_radius / 2,
-        models.r_upper,
-        u,
-        u,
-        u.max(),
-        0.0,
-        q,
-        np.empty(n),
-    )
-    return q
+    """q after one sweep in which state s has the one pair s."""
+    n = len(u)
+    work = make_work(n, n, u.copy())
+    _, rows = models.prepare()
+    sweep_placing(Choices(np.arange(n), np.arange(1, n + 1)), rows, work, Stop(1.0, 0.0, 1, 0), u.max(), 0.0)
+    return work.q
 
 
 def test_the_inner_maximum_is_the_linear_program_on_a_thousand_cases():
@@ -152,7 +135,7 @@ def test_the_cap_on_sweeps_is_an_outcome():
 def test_planning_in_pieces_is_planning_at_once(monkeypatch):
     mdp, _, models = random_models(np.random.default_rng(3), 7, 2, scale=0.2)
     whole = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
-    monkeypatch.setattr("equirl.planning.extended_value_iteration.SWEEPS_AT_ONCE", 1)
+    monkeypatch.setattr("equirl.planning.extended_value_iteration.LOOKUPS_AT_ONCE", 1)
     pieces = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
     assert whole.n_sweeps == pieces.n_sweeps
     np.testing.assert_allclose(whole.bias, pieces.bias, atol=1e-12)
@@ -235,25 +218,57 @@ def test_bounds_on_a_policy_hold_its_gain_in_every_plausible_model(seed):
         assert low - 1e-9 <= law @ r <= high + 1e-9
 
 
+def problem(mdp, models):
+    """Kernels and arrays for a whole iteration."""
+    solver, rows = models.prepare()
+    ptr = mdp.pairs.ptr
+    return solver, Choices(ptr[:-1].copy(), ptr[1:].copy()), rows, make_work(mdp.n_states, mdp.n_pairs, np.zeros(4))
+
+
 def test_compiled_planning_equals_its_plain_python_body():
     mdp, _, models = random_models(np.random.default_rng(5), 4, 2)
     results = []
-    for run in (iterate, iterate.py_func):
-        u, other, q = np.zeros(4), np.empty(4), np.empty(8)
-        rows, moved = working_rows(models), models.p_radius / 2
-        outcome = run(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), 1e-4, 1000, 0, u, other, q)
-        results.append((*outcome, *u, *other, *q))
+    for plain in (False, True):
+        solver, choices, rows, work = problem(mdp, models)
+        run = solver.iterate.py_func if plain else solver.iterate
+        outcome = run(choices, rows, work, Stop(1.0, 1e-4, 1000, 0))
+        results.append((*outcome, *work.u, *work.out, *work.q))
     assert results[0] == pytest.approx(results[1], abs=1e-12)
 
 
 def test_u_does_not_drift_however_long_planning_takes():
     mdp, _, models = random_models(np.random.default_rng(6), 4, 2, scale=0.1)
-    u, other, q = np.zeros(4), np.empty(4), np.empty(8)
-    rows, moved = working_rows(models), models.p_radius / 2
-    n, *_ = iterate(mdp.pairs.ptr, *rows, moved, models.r_upper, *fixed(models), -1.0, 3000, 0, u, other, q)
+    solver, choices, rows, work = problem(mdp, models)
+    n, *_ = solver.iterate(choices, rows, work, Stop(1.0, -1.0, 3000, 0))
     assert n == 3000
-    assert np.abs(u).max() < 100
+    assert np.abs(work.u).max() < 100
 
 
-def fixed(models):
-    return models.ptr, models.succ, models.prob, models.spare_ptr, models.spare, np.arange(4)
+def test_a_model_without_radius_is_planned_in_as_a_ball_of_radius_zero():
+    mdp, _, models = random_models(np.random.default_rng(7), 6, 3)
+    sure = models._replace(p_radius=np.zeros(mdp.n_pairs))
+    none = np.zeros(mdp.n_pairs)
+    exact = ExactModel(*models[:3], none, models.r_upper, mdp.pairs.state.copy(), 0.0)
+    one, other = (extended_value_iteration(mdp.pairs.ptr, each, 1e-9) for each in (sure, exact))
+    assert one.gain == pytest.approx(other.gain, abs=1e-9)
+    np.testing.assert_array_equal(one.policy, other.policy)
+
+
+def test_mass_left_to_chance_and_staying_put_count_as_if_they_were_written_out():
+    rng = np.random.default_rng(8)
+    mdp, laws, models = random_models(rng, 5, 2)
+    rest, stay = rng.random(mdp.n_pairs) * 0.5, 0.3
+    state = mdp.pairs.state.copy()
+    row = np.repeat(np.arange(mdp.n_pairs), np.diff(models.ptr))
+    exact = ExactModel(
+        models.ptr, models.succ, models.prob * (1 - rest[row]), rest, models.r_upper, state, stay
+    )  # fmt: skip
+    whole = laws * (1 - rest[:, None]) + rest[:, None] / 5
+    whole = (1 - stay) * whole + stay * np.eye(5)[state]
+    dense = ExactModel(
+        np.arange(mdp.n_pairs + 1) * 5, np.tile(np.arange(5), mdp.n_pairs).astype(np.int32), whole.ravel(),
+        np.zeros(mdp.n_pairs), models.r_upper, state, 0.0,
+    )  # fmt: skip
+    one, other = (extended_value_iteration(mdp.pairs.ptr, each, 1e-9) for each in (exact, dense))
+    assert one.gain == pytest.approx(other.gain, abs=1e-9)
+    np.testing.assert_allclose(one.bias, other.bias, atol=1e-6)

@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
 
+from equirl.learners.contract import Stretch, step_limits
 from equirl.learners.learner_registry import make_agent
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.simulate import World, checkpoint_times, simulate, walk
+from equirl.model.reward_laws import draw_rewards
+from equirl.simulation.rollout import Rollout, walk
+from equirl.simulation.simulate import simulate
+from equirl.simulation.trace import checkpoint_times
 from equirl.solving.optimal_gain import solve
 from equirl.studies.compare import simulate_many
 from equirl.theory import n_episodes_bound
@@ -48,9 +52,10 @@ def test_regret_counts_received_rewards_and_pseudo_regret_means():
 
 @pytest.mark.parametrize("law", ["deterministic", "bernoulli", "beta"])
 def test_rewards_have_the_means_and_spread_of_their_law(law):
-    world = World(make("two-kinds-river", n_states=4, reward_law=law), np.random.SeedSequence(0))
+    world = Rollout(make("two-kinds-river", n_states=4, reward_law=law), np.random.SeedSequence(0))
     pair = int(np.flatnonzero(world.mdp.r_mean == 0.1)[0])
-    paid = world.pay(np.full(40_000, pair))
+    mdp = world.mdp
+    paid = draw_rewards(law, mdp.r_mean[np.full(40_000, pair)], mdp.concentration, np.random.default_rng(0))
     spread = {"deterministic": 0.0, "bernoulli": 0.09, "beta": 0.09 / (world.mdp.concentration + 1)}[law]
     assert paid.mean() == pytest.approx(0.1, abs=4 * np.sqrt(spread / 40_000) + 1e-12)
     assert paid.var() == pytest.approx(spread, rel=0.1)
@@ -73,7 +78,7 @@ def test_the_initial_state_follows_the_initial_law():
     law = np.array([0.2, 0.0, 0.5, 0.3])
     P = np.tile(np.eye(4)[:, None], (1, 1, 1))
     mdp = TabularMDP.from_arrays(P, np.zeros((4, 1)), initial=law)
-    starts = [World(mdp, np.random.SeedSequence(seed)).state for seed in range(2000)]
+    starts = [Rollout(mdp, np.random.SeedSequence(seed)).state for seed in range(2000)]
     np.testing.assert_allclose(np.bincount(starts, minlength=4) / 2000, law, atol=0.05)
 
 
@@ -98,9 +103,8 @@ def test_a_run_can_be_continued_from_its_learner():
 def test_learners_share_the_world_where_asked():
     runs = [simulate(RIVER, "random", 400, seed=s, world_seed=9, checkpoints=400).reward for s in (1, 1, 2)]
     np.testing.assert_array_equal(runs[0], runs[1])
-    first, second = (
-        World(make("riverswim", n_states=6), np.random.SeedSequence(9)).draws(100) for _ in range(2)
-    )  # fmt: skip
+    policy = Stretch(RIVER.pairs.ptr[:-1].copy(), step_limits())
+    first, second = (Rollout(RIVER, np.random.SeedSequence(9)).play(policy, 100)[0] for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
@@ -163,14 +167,11 @@ def test_checkpoints_are_even_or_logarithmic_and_end_at_the_horizon():
 
 def test_compiled_walks_equal_their_plain_python_body():
     def play(run):
-        agent, world = make_agent("ucrl2-l", 6, 2, seed=0), World(RIVER, np.random.SeedSequence(1))
-        episode = agent.ready(world.state)
-        path = np.zeros(64, np.int64)
-        outcome = run(
-            world.state, world.draws(64), np.empty(0), RIVER.pairs.ptr, *RIVER.rows[:2], world.cumulative,
-            episode.plan.policy, episode.groups.label, *episode.budget, agent.counts.visits, *agent.counts.table, path,
-        )  # fmt: skip
-        return outcome, path.tolist(), agent.counts.snapshot().count.tolist()
+        agent, rollout = make_agent("ucrl2-l", 6, 2, seed=0), Rollout(RIVER, np.random.SeedSequence(1))
+        stretch, path = agent.decide(rollout.state), np.zeros(64, np.int64)
+        draw = np.random.default_rng(2).random(64)
+        outcome = run(rollout.state, draw, rollout.dynamics, stretch, path)
+        return outcome, path.tolist(), stretch.limits.pair_left.tolist()
 
     assert play(walk) == play(walk.py_func)
 
@@ -242,5 +243,5 @@ def test_narrow_and_unsigned_numbers_are_numbers():
 
 def test_rare_successors_are_drawn_however_many_pairs_stand_before():
     listed = [(s, 0, {0: 1.0}, 0.0) for s in range(20_000)] + [(20_000, 0, {0: 1e-13, 1: 1 - 1e-13}, 0.0)]
-    world = World(TabularMDP.from_pairs(listed, 20_001), np.random.SeedSequence(0))
-    assert world.cumulative[-2] == 1e-13
+    world = Rollout(TabularMDP.from_pairs(listed, 20_001), np.random.SeedSequence(0))
+    assert world.dynamics.cumulative[-2] == 1e-13

@@ -1,4 +1,6 @@
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -109,8 +111,10 @@ def test_repr_shows_the_largest_classes():
         (lambda: Partition.from_labels([0.5, float("nan")]), "pair 1 is NaN"),
         (lambda: Partition.singletons(3).members(3), "no class 3: classes are 0 to 2"),
         (lambda: Partition.singletons(3).restrict([0, 3]), "no pair 3"),
-        (lambda: Partition.singletons(3).restrict(np.array([True])), "mask has shape"),
+        (lambda: Partition.singletons(3).restrict(np.array([True])), "pairs is a mask of shape"),
         (lambda: Partition.singletons(3) & Partition.singletons(2), "one of 3 pairs, one of 2"),
+        (lambda: Partition.singletons(-1), "n_pairs must be at least 0, not -1"),
+        (lambda: Partition(np.array([2**64 - 1], np.uint64)), "label must fit int64"),
         (lambda: Partition.from_json("[1, 2"), "not a partition"),
         (lambda: Partition.from_json('{"label": [0]}'), "not a partition"),
     ],
@@ -123,3 +127,26 @@ def test_bad_input_is_named(make, message):
 def test_labels_that_are_not_integers_are_refused_with_the_remedy():
     with pytest.raises(TypeError, match="from_labels takes any labels"):
         Partition(np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Partition.singletons(2.5), "n_pairs must be an integer, not 2.5"),
+        (lambda: Partition.singletons(3).members("a"), "label must be an integer, not 'a'"),
+        (lambda: Partition.singletons(3).restrict([0.5]), "pairs must hold int64, not float64"),
+        (lambda: Partition.from_labels([None, 1]), "labels must be numbers or strings"),
+        (lambda: Partition.from_labels(np.ma.masked_array([0, 1], [0, 1])), "labels must be .* masked"),
+        (lambda: Partition(np.ma.masked_array([0, 1], [0, 1])), "label must be .* masked"),
+    ],
+)
+def test_input_of_the_wrong_kind_is_named(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
+def test_a_copy_of_a_partition_is_equal_and_read_only(way):
+    part = Partition.from_labels("abca")
+    assert way(part) == part
+    assert not way(part).label.flags.writeable

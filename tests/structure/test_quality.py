@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import oracles_equivalence as oracle
 from equirl.structure.partition import Partition
-from equirl.structure.quality import _bias, misclustered, misclustering_bias, misclustering_ratio
+from equirl.structure.quality import _bias, _Counted, misclustered, misclustering_bias, misclustering_ratio
 
 
 @st.composite
@@ -87,13 +87,14 @@ def test_the_compiled_bias_is_the_plain_one():
     _, ptr, flat = as_arrays(counts)
     label, wrong = rng.integers(0, 3, 30), rng.random(30) < 0.4
     place = 4 * np.repeat(label, np.diff(ptr)) + np.arange(len(flat)) - np.repeat(ptr[:-1], np.diff(ptr))
-    results = [f(label, wrong, ptr, flat, place, np.zeros(12, int), np.zeros(3, int)) for f in (_bias, _bias.py_func)]
+    counted = _Counted(label, ptr, flat, place)
+    results = [f(counted, wrong, np.zeros(12, int), np.zeros(3, int)) for f in (_bias, _bias.py_func)]
     assert results[0] == results[1] > 0
 
 
 def test_successors_that_do_not_match_are_named():
     part = Partition.from_labels("aab")
-    with pytest.raises(ValueError, match="2 successors do not match 3 profile counts"):
+    with pytest.raises(ValueError, match="successors has 2 entries, profile_counts 3"):
         misclustering_bias(part, part, [1, 1, 1], np.arange(4), np.ones(3, int), successors=[0, 1])
 
 
@@ -101,8 +102,8 @@ def test_successors_that_do_not_match_are_named():
     ("visits", "ptr", "message"),
     [
         ([1, 1], [0, 1, 2, 3], "visits has shape"),
-        ([1, 1, 1], [0, 1, 2], "do not match 3 pairs"),
-        ([1, 1, 1], [0, 1, 2, 4], "3 profile counts do not match"),
+        ([1, 1, 1], [0, 1, 2], r"profile_ptr must have shape \(4,\)"),
+        ([1, 1, 1], [0, 1, 2, 4], "profile_ptr must run from 0 to 3"),
     ],
 )
 def test_arrays_that_do_not_match_are_named(visits, ptr, message):

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from equirl.cli import app
 from equirl.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
-from equirl.studies.execution import conduct, parse_shard
+from equirl.studies.execution import parse_shard, run_study
 from equirl.studies.export import export
 from equirl.studies.progress import LiveDisplay, LogLines
 from equirl.studies.runs import RunFailure, execute
-from equirl.studies.scheduler import Silent, compute, shard_of
+from equirl.studies.scheduler import SilentListener, compute, shard_of
 from equirl.studies.store import Store
 from studies_kit import SMALL, dying, interrupted, planned, raising, specs, with_lines
 
@@ -33,7 +33,7 @@ def table(store, text=SMALL):
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("expected"))
-    conduct(planned(), store, LocalEngine(1), quiet=True)
+    run_study(planned(), store, LocalEngine(1), quiet=True)
     return table(store)
 
 
@@ -50,7 +50,7 @@ def wait_until(holds, seconds=60):
 
 
 def test_two_processes_give_the_same_table_as_one(tmp_path, expected):
-    conduct(planned(), Store(tmp_path), LocalEngine(2), quiet=True)
+    run_study(planned(), Store(tmp_path), LocalEngine(2), quiet=True)
     assert table(Store(tmp_path)) == expected
 
 
@@ -64,7 +64,7 @@ def test_workers_have_one_thread_and_the_parent_keeps_its_own(monkeypatch):
 def test_two_shards_together_are_the_whole_study(tmp_path, expected):
     store = Store(tmp_path)
     for shard in (1, 2):
-        conduct(planned(), store, LocalEngine(1), shard=(shard, 2), quiet=True)
+        run_study(planned(), store, LocalEngine(1), shard=(shard, 2), quiet=True)
         assert len(store.status(specs()).done) == 2 * shard
     assert table(store) == expected
 
@@ -112,10 +112,10 @@ def test_a_run_that_another_process_finished_meanwhile_is_not_computed_again(tmp
 
 def test_a_run_that_kills_every_worker_fails_alone_and_costs_the_others_only_time(tmp_path, expected):
     store = Store(tmp_path)
-    ending = conduct(planned(), store, LocalEngine(2), quiet=True, run=dying)
-    assert [(failure.spec.learner, failure.spec.replicate) for failure in ending.report.failures] == [("ucrl2-l", 1)]
-    assert "perhaps it needs more memory" in ending.report.failures[0].error
-    conduct(planned(), store, LocalEngine(1), quiet=True)
+    outcome = run_study(planned(), store, LocalEngine(2), quiet=True, run=dying)
+    assert [(failure.spec.learner, failure.spec.replicate) for failure in outcome.report.failures] == [("ucrl2-l", 1)]
+    assert "perhaps it needs more memory" in outcome.report.failures[0].error
+    run_study(planned(), store, LocalEngine(1), quiet=True)
     assert table(store) == expected
 
 
@@ -125,7 +125,7 @@ def test_an_interruption_keeps_what_is_finished(tmp_path, expected):
     with pytest.raises(KeyboardInterrupt):
         compute(specs(), store, LocalEngine(1), run=interrupted)
     assert len(store.status(specs()).done) == 2
-    conduct(planned(), store, LocalEngine(1), quiet=True)
+    run_study(planned(), store, LocalEngine(1), quiet=True)
     assert table(store) == expected
 
 
@@ -137,8 +137,8 @@ def test_a_study_killed_at_any_moment_ends_with_the_same_table(tmp_path):
     wait_until(lambda: list(tmp_path.glob("killed/runs/*.npz")) or process.poll() is not None)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    conduct(planned(LONGER), killed, LocalEngine(1), quiet=True)
-    conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
+    run_study(planned(LONGER), killed, LocalEngine(1), quiet=True)
+    run_study(planned(LONGER), whole, LocalEngine(1), quiet=True)
     assert table(killed, LONGER) == table(whole, LONGER)
 
 
@@ -219,7 +219,7 @@ def cluster(tmp_path):
     started.stop()
 
 
-class KillsWorker(Silent):
+class KillsWorker(SilentListener):
     """Kills a worker when the first run comes in."""
 
     def __init__(self, process):
@@ -235,7 +235,7 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
     report = compute(specs(LONGER), store, engine, KillsWorker(cluster.workers[0]))
     assert (report.n_computed, report.failures) == (8, [])
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
-    conduct(planned(LONGER), whole, LocalEngine(1), quiet=True)
+    run_study(planned(LONGER), whole, LocalEngine(1), quiet=True)
     assert table(store, LONGER) == table(whole, LONGER)
 
 
@@ -324,7 +324,7 @@ def test_a_study_with_a_mistake_ends_with_its_message_and_code_2(tmp_path):
 
 def test_a_study_with_failed_runs_ends_with_code_1_and_says_where_the_traceback_is(tmp_path, monkeypatch):
     (tmp_path / "s.toml").write_text(SMALL)
-    monkeypatch.setattr("equirl.studies.execution.conduct", partial(conduct, run=raising))
+    monkeypatch.setattr("equirl.studies.execution.run_study", partial(run_study, run=raising))
     result = cli("study", tmp_path / "s.toml", "--jobs", 1, "--out", tmp_path / "out")
     assert (result.exit_code, "failed: 2 of random: RuntimeError: no luck today" in result.output) == (1, True)
 

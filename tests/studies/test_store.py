@@ -2,18 +2,21 @@ import errno
 import json
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from equirl.core import files
 from equirl.core.files import DamagedFile
+from equirl.simulation.curves import Curves
 from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import conduct, status_rows
+from equirl.studies.execution import run_study, status_rows
 from equirl.studies.export import TableError, export
-from equirl.studies.runs import RESULT_VERSION, execute
+from equirl.studies.run_specs import RESULT_VERSION
+from equirl.studies.runs import execute
 from equirl.studies.store import Store, StoreError
-from studies_kit import planned, raising, specs, with_lines
+from studies_kit import measuring, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)
 
@@ -25,7 +28,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def full(store):
-    conduct(planned(), store, ONE, quiet=True)
+    run_study(planned(), store, ONE, quiet=True)
     return store
 
 
@@ -38,8 +41,9 @@ def test_a_result_comes_back_as_it_was_written(store):
     store.write(result)
     back = store.read(specs()[0])
     assert (back.facts, back.provenance, back.spec) == (result.facts, result.provenance, result.spec)
-    for name, curve in result.curves.items():
-        np.testing.assert_array_equal(back.curves[name], curve)
+    assert back.curves.names == result.curves.names
+    for name in result.curves:
+        np.testing.assert_array_equal(back.curves[name], result.curves[name])
 
 
 def test_a_result_file_holds_spec_seeds_and_versions(full):
@@ -52,8 +56,8 @@ def test_a_study_computes_only_what_is_missing(full):
     kept, gone = specs()[0], specs()[1]
     before = full.path(kept).stat().st_mtime_ns
     full.path(gone).unlink()
-    ending = conduct(planned(), full, ONE, quiet=True)
-    assert ending.report.n_computed == 1
+    outcome = run_study(planned(), full, ONE, quiet=True)
+    assert outcome.report.n_computed == 1
     assert full.path(kept).stat().st_mtime_ns == before
 
 
@@ -64,7 +68,7 @@ def test_a_damaged_file_is_set_aside_reported_and_computed_again(full, tmp_path,
     path = full.path(spec)
     path.write_bytes(path.read_bytes()[:-40] if content is None else content)
     assert [damaged for damaged, _ in full.status(specs()).damaged] == [spec]
-    conduct(planned(), full, ONE, quiet=True)
+    run_study(planned(), full, ONE, quiet=True)
     assert path.with_suffix(".npz.damaged").exists()
     assert table(full, tmp_path / "b.csv") == whole
 
@@ -92,15 +96,15 @@ def test_a_result_from_before_a_setting_existed_is_kept(store):
 
 def test_curves_that_stop_early_are_refused(store):
     result = execute(specs()[0])
-    cut = {name: curve[:2] for name, curve in result.curves.items()}
-    store.write(replace(result, t=result.t[:2], curves=cut))
+    cut = Curves(result.curves.t[:2], {name: rows[:, :2] for name, rows in result.curves.values.items()})
+    store.write(replace(result, curves=cut))
     with pytest.raises(DamagedFile, match="whole curves"):
         store.read(specs()[0])
 
 
 def test_a_failed_run_is_recorded_with_its_traceback_and_the_others_go_on(store):
-    ending = conduct(planned(), store, ONE, quiet=True, run=raising)
-    assert (ending.report.n_computed, len(ending.report.failures), ending.complete) == (2, 2, False)
+    outcome = run_study(planned(), store, ONE, quiet=True, run=raising)
+    assert (outcome.report.n_computed, len(outcome.report.failures), outcome.complete) == (2, 2, False)
     failed = store.status(specs()).failed
     assert [spec.learner for spec in failed] == ["random", "random"]
     record = json.loads(store.failure_path(failed[0]).read_text())
@@ -109,8 +113,8 @@ def test_a_failed_run_is_recorded_with_its_traceback_and_the_others_go_on(store)
 
 
 def test_a_failed_run_is_tried_again_and_its_record_removed(store):
-    conduct(planned(), store, ONE, quiet=True, run=raising)
-    conduct(planned(), store, ONE, quiet=True)
+    run_study(planned(), store, ONE, quiet=True, run=raising)
+    run_study(planned(), store, ONE, quiet=True)
     assert len(store.status(specs()).done) == 4
     assert not list((store.folder / "failed").iterdir())
 
@@ -137,17 +141,17 @@ def test_a_full_disk_stops_the_study_and_loses_nothing(store, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fsync)
         with pytest.raises(StoreError, match=r"the disk is full. Finished runs are safe"):
-            conduct(planned(), store, ONE, quiet=True)
+            run_study(planned(), store, ONE, quiet=True)
     assert len(store.status(specs()).done) == 2
     assert not list(store.folder.rglob("*.part"))
-    conduct(planned(), store, ONE, quiet=True)
+    run_study(planned(), store, ONE, quiet=True)
     assert len(store.status(specs()).done) == 4
 
 
 def test_a_folder_that_is_a_file_is_named_before_any_run(tmp_path):
     (tmp_path / "results").write_text("")
     with pytest.raises(StoreError, match="a file stands where a folder should be"):
-        conduct(planned(), Store(tmp_path / "results"), ONE, quiet=True)
+        run_study(planned(), Store(tmp_path / "results"), ONE, quiet=True)
 
 
 def test_a_folder_that_cannot_be_written_is_named_before_any_run(store, monkeypatch):
@@ -156,7 +160,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_any_run(store, monkeypa
 
     monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
     with pytest.raises(StoreError, match=r"results: it is not writable. Choose another folder with --out"):
-        conduct(planned(), store, ONE, quiet=True)
+        run_study(planned(), store, ONE, quiet=True)
 
 
 def test_what_a_killed_process_left_half_written_is_cleared_when_it_is_old(full):
@@ -174,6 +178,23 @@ def test_the_table_has_a_row_per_run_and_checkpoint_in_the_order_of_the_study(fu
     assert len(rows) == 16
     assert [row[header.index("t")] for row in rows[:4]] == ["75", "150", "225", "300"]
     assert [row[header.index("learner")] for row in rows[::4]] == ["ucrl2-l", "ucrl2-l", "random", "random"]
+
+
+def test_measures_of_a_learners_own_are_kept_and_exported_after_the_usual_ones(store, tmp_path):
+    usual = table(store, tmp_path / "none.csv").decode().splitlines()[0]
+    run_study(planned(), store, ONE, quiet=True, run=measuring)
+    assert store.read(specs()[0]).curves["span"].tolist() == [[37.5, 75.0, 112.5, 150.0]]
+    lines = table(store, tmp_path / "t.csv").decode().splitlines()
+    assert lines[0] == usual + ",accuracy,span"
+    assert [lines[1].endswith(",0.013333333333333334,37.5"), lines[-1].endswith(",,,,,")] == [True, True]
+    export(planned(), store, tmp_path / "t.parquet")
+
+
+def test_a_measure_with_the_name_of_a_column_is_refused(monkeypatch):
+    taken = SimpleNamespace(curves=Curves.of_run(np.array([300]), {"regret": np.zeros(1), "seed": np.zeros(1)}))
+    monkeypatch.setattr("equirl.studies.runs.simulate", lambda *_, **__: taken)
+    with pytest.raises(ValueError, match="a measure of 'ucrl2-l' is called 'seed'"):
+        execute(specs()[0])
 
 
 def test_parquet_and_csv_hold_the_same_table(full, tmp_path):
@@ -199,7 +220,7 @@ def test_a_table_leaves_out_runs_that_are_not_done(full, tmp_path):
 
 def test_results_of_a_longer_horizon_stand_beside_the_shorter_ones(full):
     longer = planned(with_lines(horizon="600"))
-    conduct(longer, full, ONE, quiet=True)
+    run_study(longer, full, ONE, quiet=True)
     assert len(full.status(specs()).done) == 4
     assert len(list((full.folder / "runs").iterdir())) == 8
 

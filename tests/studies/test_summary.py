@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from equirl.plots.curves import foot, plot_curves
+from equirl.plots.curve_figures import foot, plot_curves
 from equirl.plots.study_figures import theory_bounds
-from equirl.plots.style import LEARNERS, OTHERS, line_styles, save_all
+from equirl.plots.style import LEARNER_STYLES, OTHER_STYLES, line_styles, save_all
+from equirl.simulation.curves import Curves
 from equirl.studies.runs import RunResult
-from equirl.studies.summary import SUMMARY_COLUMNS, compare, final_rows, find, half_width, summarise
+from equirl.studies.summary import SUMMARY_COLUMNS, compare_groups, final_rows, find, summarise
 from equirl.worlds.world_registry import make
 from studies_kit import planned, with_lines
 
@@ -23,18 +23,9 @@ def groups_of(values, **changes):
         last = values[run.learner][run.spec.replicate]
         curve = np.array([last / 2, last])
         facts = {"gain": 0.5, "n_episodes": 3, "n_unconverged": 0}
-        pairs.append((run, RunResult(run.spec, np.array([150, 300]), {"regret": curve, "reward": -curve}, facts, {})))
+        curves = Curves.of_run(np.array([150, 300]), {"regret": curve, "reward": -curve})
+        pairs.append((run, RunResult(run.spec, curves, facts, {})))
     return summarise(pairs)
-
-
-@pytest.mark.parametrize(("n", "quantile"), [(5, stats.t.ppf(0.975, 4)), (29, stats.t.ppf(0.975, 28)), (30, 1.959964)])
-def test_the_interval_of_a_mean_uses_students_quantiles_below_thirty_runs(n, quantile):
-    samples = np.random.default_rng(0).normal(size=n)
-    assert half_width(samples) == pytest.approx(quantile * samples.std(ddof=1) / math.sqrt(n), rel=1e-6)
-
-
-def test_a_single_run_has_no_interval():
-    assert np.isnan(half_width(np.array([3.0])))
 
 
 def test_runs_are_grouped_by_learner_in_the_order_of_the_study():
@@ -43,7 +34,7 @@ def test_runs_are_grouped_by_learner_in_the_order_of_the_study():
         ("ucrl2-l", 2, 300),
         ("random", 2, 300),
     ]
-    assert find(groups, "small", "random").curves["regret"].mean.tolist() == [20.0, 40.0]
+    assert find(groups, "small", "random").curves.mean("regret").tolist() == [20.0, 40.0]
 
 
 def test_a_group_that_is_not_there_is_named():
@@ -58,16 +49,11 @@ def test_the_summary_has_mean_interval_median_and_quantiles():
     assert row["ci95_high"] - row["mean"] == pytest.approx(1.959964 * values.std(ddof=1) / math.sqrt(41), rel=1e-6)
 
 
-def test_a_curve_is_linear_between_checkpoints_and_zero_at_the_start():
-    curve = groups_of({"ucrl2-l": [10.0], "random": [1.0]})[0].curves["regret"]
-    assert [float(curve.at(t)[0]) for t in (0, 75, 225, 300)] == [0.0, 2.5, 7.5, 10.0]
-
-
 def test_a_paired_comparison_is_sharper_when_runs_share_the_worlds_randomness():
     noise = np.random.default_rng(1).normal(0, 10, 20)
     values = {"ucrl2-l": 50 + noise, "random": 51 + noise + np.linspace(-0.1, 0.1, 20)}
-    paired = compare(*groups_of(values, common_random_numbers="true"))
-    apart = compare(*groups_of(values))
+    paired = compare_groups(*groups_of(values, common_random_numbers="true"))
+    apart = compare_groups(*groups_of(values))
     assert (paired.paired, apart.paired) == (True, False)
     assert paired.difference == pytest.approx(apart.difference)
     assert paired.decided
@@ -77,9 +63,9 @@ def test_a_paired_comparison_is_sharper_when_runs_share_the_worlds_randomness():
 
 def test_a_paired_comparison_uses_the_replicates_both_have():
     first, second = groups_of({"ucrl2-l": [1.0, 2.0, 3.0], "random": [2.0, 3.0, 4.0]}, common_random_numbers="true")
-    regret = second.curves["regret"]
-    second = replace(second, replicates=(1, 2), curves={"regret": replace(regret, runs=regret.runs[1:])})
-    assert (compare(first, second).n_runs, compare(first, second).difference) == (2, -1.0)
+    later = Curves(second.curves.t, {"regret": second.curves["regret"][1:]})
+    found = compare_groups(first, replace(second, replicates=(1, 2), curves=later))
+    assert (found.n_runs, found.difference) == (2, -1.0)
 
 
 def test_figures_state_the_runs_the_interval_and_the_definition_of_regret():
@@ -119,7 +105,7 @@ def test_a_measure_that_no_run_has_is_named():
 
 
 def test_styles_differ_in_colour_and_in_dashes_or_marker():
-    styles = [*LEARNERS.values(), *OTHERS]
+    styles = [*LEARNER_STYLES.values(), *OTHER_STYLES]
     assert len({style.color for style in styles[:7]}) == 7
     assert len({(style.dashes, style.marker) for style in styles}) == len(styles)
 

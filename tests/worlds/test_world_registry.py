@@ -51,7 +51,7 @@ def test_shuffle_renumbers_the_world_at_random():
         ("riverswim", {"nstates": 5}, "unknown parameter of riverswim 'nstates'; did you mean 'n_states'"),
         ("riverswim", {"preset": "figure"}, "did you mean 'figures'"),
         ("four-room", {"preset": "figures"}, "unknown parameter of four-room 'preset'"),
-        ("riverswim", {"reward_law": "normal"}, "unknown reward law 'normal'"),
+        ("riverswim", {"reward_law": "normal"}, "unknown reward_law 'normal'"),
         ("riverswim", {"concentration": "4"}, "concentration must be a number, not '4'"),
         ("riverswim", {"n_states": 1}, "n_states must be at least 2, not 1"),
         ("riverswim", {"n_states": 6.0}, "n_states must be an integer, not 6.0"),

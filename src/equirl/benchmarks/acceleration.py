@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from equirl.benchmarks.measurement import Finding, Measure, side_by_side
 from equirl.benchmarks.planning_speed import ACCURACY, balls, random_mdp
-from equirl.learners.optimistic import POLICY_SWEEPS
+from equirl.learners.planners import POLICY_SWEEPS
 from equirl.model.mdp import TabularMDP
 from equirl.planning.extended_value_iteration import extended_value_iteration
 from equirl.worlds.world_registry import make
@@ -20,8 +20,18 @@ SUBJECT = "acceleration"
 RADII = {"early": 0.5, "late": 0.02}  # largest L1 radius: while learning, and when nearly all is known
 
 
-def measure_accelerating(sizes: Sizes) -> Iterator[Finding]:
-    """Full sweeps and time of plain and of accelerated planning, in rivers, grids and a random MDP."""
+def measure_acceleration(sizes: Sizes) -> Iterator[Finding]:
+    """Full sweeps and time of plain and of accelerated planning, in rivers, grids and a random MDP.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large and how long.
+
+    Yields
+    ------
+    Finding
+    """
     side = max(9, round(sizes.sweep_states**0.5) + 2)
     for mdp, what in (
         (make("ergodic-riverswim", n_states=50), "river of 50"),

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from equirl.benchmarks.measurement import Finding, Measure, Skipped
 from equirl.core.files import write_aside
+from equirl.core.formatting import counted, number
+from equirl.studies.engines import available_cores
 
 if TYPE_CHECKING:
     from equirl.benchmarks.suite import Sizes
@@ -22,18 +24,35 @@ BEGIN, END = "<!-- equirl bench: begin -->", "<!-- equirl bench: end -->"
 
 
 def machine() -> dict[str, Any]:
-    """The machine in general terms, and the versions that matter."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    """The machine in general terms, and the versions that matter.
+
+    Returns
+    -------
+    dict
+        ``cores``, ``memory_gib``, and versions by name.
+    """
     try:
         memory = math.ceil(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     except (AttributeError, ValueError, OSError):
         memory = None
     versions = {name: version(name) for name in ("equirl", "numpy", "scipy", "numba")}
-    return {"cores": cores, "memory_gib": memory, "python": platform.python_version(), **versions}
+    return {"cores": available_cores(), "memory_gib": memory, "python": platform.python_version(), **versions}
 
 
 def as_json(findings: Sequence[Finding], sizes: Sizes) -> str:
-    """Everything, for programs."""
+    """Everything, for programs.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        What was measured or left out.
+    sizes : Sizes
+        At which sizes.
+
+    Returns
+    -------
+    str
+    """
     measures = [found._asdict() for found in findings if isinstance(found, Measure)]
     skipped = [found._asdict() for found in findings if isinstance(found, Skipped)]
     report = {"machine": machine(), "sizes": asdict(sizes), "measures": measures, "skipped": skipped}
@@ -43,18 +62,40 @@ def as_json(findings: Sequence[Finding], sizes: Sizes) -> str:
 def show(value: float, unit: str) -> str:
     """A figure for people, to three digits.
 
+    Parameters
+    ----------
+    value : float
+        The figure.
+    unit : str
+        As in :class:`~equirl.benchmarks.measurement.Measure`; an exponent (``"power"``) has none.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> show(0.01234, "s"), show(12345.6, "times"), show(1.5, "power")
-    ('0.0123 s', '12300 times', '1.5')
+    ('0.0123 s', '12,300 times', '1.5')
     """
-    digits = f"{float(f'{value:.3g}'):g}" if value < 1e6 else f"{value:.3g}"
-    return digits if unit == "power" else f"{digits} {unit}"
+    return number(value) if unit == "power" else f"{number(value)} {unit}"
 
 
 def as_markdown(findings: Iterable[Finding]) -> str:
-    """A table by subject, and what was left out."""
+    """A table by subject, and what was left out.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        What was measured or left out.
+
+    Returns
+    -------
+    str
+    """
     host = machine()
     about = ", ".join(f"{name} {host[name]}" for name in ("equirl", "python", "numpy", "scipy", "numba"))
-    lines = [f"Measured on {host['cores']} cores, {host['memory_gib']} GiB; {about}.", ""]
+    lines = [f"Measured on {counted(host['cores'], 'core')}, {host['memory_gib']} GiB; {about}.", ""]
     lines += ["| subject | what | figure | at |", "|---|---|---|---|"]
     skipped = []
     for found in findings:
@@ -68,7 +109,20 @@ def as_markdown(findings: Iterable[Finding]) -> str:
 
 
 def put_markdown(path: Path, table: str) -> None:
-    """Write the table to a file; in one that has a marked place for it, replace what is there and keep the rest."""
+    """Write the table to a file; in one that has a marked place for it, replace what is there and keep the rest.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    table : str
+        What :func:`as_markdown` returns.
+
+    Raises
+    ------
+    ValueError
+        If there is a file, and no marked place in it.
+    """
     marked = f"{BEGIN}\n{table}{END}"
     old = path.read_text() if path.exists() else f"{BEGIN}{END}\n"
     if BEGIN not in old or END not in old:

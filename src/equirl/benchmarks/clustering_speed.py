@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import equirl.clustering.approx_equivalence
-from equirl.benchmarks.measurement import Finding, Measure, Skipped, power, side_by_side
+from equirl.benchmarks.measurement import Finding, Measure, power, side_by_side
+from equirl.benchmarks.plain_clustering import plain_approx_equivalence
+from equirl.clustering.approx_equivalence import approx_equivalence
 from equirl.structure.profiles import profiles
 from equirl.worlds.world_registry import make
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 SUBJECT = "clustering"
 VISITS = 1000
-ORACLE = Path(equirl.clustering.approx_equivalence.__file__).parents[2] / "tests" / "oracles_clustering.py"
 
 
 class Counted(NamedTuple):
@@ -35,7 +32,17 @@ class Counted(NamedTuple):
 
 
 def measure_clustering(sizes: Sizes) -> Iterator[Finding]:
-    """All figures about clustering."""
+    """All figures about clustering.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large and how long.
+
+    Yields
+    ------
+    Finding
+    """
     yield from _against_line_by_line(sizes)
     times = []
     problems = [count_in_grid(M) for M in sizes.growth_pairs]
@@ -48,38 +55,50 @@ def measure_clustering(sizes: Sizes) -> Iterator[Finding]:
 
 
 def count_in_grid(n_pairs: int) -> Counted:
-    """Each pair of a four-room grid of about ``n_pairs`` pairs, sampled ``VISITS`` times."""
+    """Each pair of a four-room grid, sampled ``VISITS`` times.
+
+    Parameters
+    ----------
+    n_pairs : int
+        About how many pairs it has.
+
+    Returns
+    -------
+    Counted
+    """
     side = round((n_pairs / 4) ** 0.5) + 3
     mdp = make("four-room", height=side, width=side)
     table = profiles(mdp)
     row = np.repeat(np.arange(mdp.n_pairs), np.diff(table.ptr))
-    laws = np.zeros((mdp.n_pairs, int(np.diff(table.ptr).max())))
-    laws[row, np.arange(len(row)) - table.ptr[row]] = table.prob
-    counts = np.random.default_rng(0).multinomial(VISITS, laws / laws.sum(axis=1, keepdims=True))
+    probabilities = np.zeros((mdp.n_pairs, int(np.diff(table.ptr).max())))
+    probabilities[row, np.arange(len(row)) - table.ptr[row]] = table.prob
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    counts = np.random.default_rng(0).multinomial(VISITS, probabilities)
     counts = -np.sort(-counts, axis=1)
     ptr = np.concatenate([[0], np.cumsum((counts > 0).sum(axis=1))])
     return Counted(np.full(mdp.n_pairs, VISITS), ptr, counts[counts > 0], mdp.n_states)
 
 
 def cluster(problem: Counted) -> Any:
-    """The estimated classes."""
-    return equirl.clustering.approx_equivalence.approx_equivalence(*problem)
+    """The estimated classes.
+
+    Parameters
+    ----------
+    problem : Counted
+        What was counted.
+
+    Returns
+    -------
+    Clustering
+    """
+    return approx_equivalence(*problem)
 
 
 def _against_line_by_line(sizes: Sizes) -> Iterator[Finding]:
-    name = "line-by-line ApproxEquivalence against ours"
-    if not ORACLE.exists():
-        yield Skipped(SUBJECT, name, "the line-by-line version is in the tests of the source tree")
-        return
-    spec = importlib.util.spec_from_file_location("oracles_clustering", ORACLE)
-    assert spec is not None
-    assert spec.loader is not None
-    oracle = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(spec.name, oracle)
-    spec.loader.exec_module(oracle)
     problem = count_in_grid(sizes.oracle_pairs)
     ours = side_by_side({"merge": partial(cluster, problem)}, sizes.seconds / 3)["merge"]
     start = time.perf_counter()
-    oracle.approx_equivalence(*problem)
+    plain_approx_equivalence(*problem)
     theirs = time.perf_counter() - start
+    name = "line-by-line ApproxEquivalence against ours"
     yield Measure(SUBJECT, name, theirs / ours, "times", f"M = {len(problem.visits)}")

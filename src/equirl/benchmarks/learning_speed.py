@@ -21,17 +21,27 @@ if TYPE_CHECKING:
 SUBJECT = "learning"
 WORLD, N_STATES = "ergodic-riverswim", 25
 PLACE = f"Ergodic RiverSwim, S = {N_STATES}"
-LEARNERS = ("ucrl2", "ucrl2-l", "c-ucrl-c-sigma", "c-ucrl-c", "c-ucrl")
+MEASURED = ("ucrl2", "ucrl2-l", "c-ucrl-c-sigma", "c-ucrl-c", "c-ucrl")
 UNCOMPILED = ("ucrl2-l", "c-ucrl-c-sigma")
 GROWING = "c-ucrl"  # the learner whose growth with T is shown
 
 
 def measure_learning(sizes: Sizes) -> Iterator[Finding]:
-    """All figures about learning."""
+    """All figures about learning.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How long.
+
+    Yields
+    ------
+    Finding
+    """
     mdp = make(WORLD, n_states=N_STATES)
     gain = solve(mdp).gain
     long, short = sizes.horizon, sizes.loop_steps
-    for name in LEARNERS:
+    for name in MEASURED:
         times = side_by_side({
             "long": partial(simulate, mdp, name, long, gain=gain),
             "short": partial(simulate, mdp, name, short, gain=gain),
@@ -50,7 +60,17 @@ def measure_learning(sizes: Sizes) -> Iterator[Finding]:
 
 
 def step_by_step(mdp: TabularMDP, name: str, steps: int) -> None:
-    """The same learner in a Gymnasium loop."""
+    """Play a learner in a Gymnasium loop.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The world.
+    name : str
+        A registered learner.
+    steps : int
+        How many.
+    """
     env, agent = TabularEnv(mdp), agent_for(mdp, name)
     state, _ = env.reset(seed=0)
     for _ in range(steps):
@@ -61,7 +81,19 @@ def step_by_step(mdp: TabularMDP, name: str, steps: int) -> None:
 
 
 def timed_run(name: str, steps: int) -> float:
-    """Seconds of one run, for a process in which nothing is compiled."""
+    """Seconds of one run, for a process in which nothing is compiled.
+
+    Parameters
+    ----------
+    name : str
+        A registered learner.
+    steps : int
+        How many.
+
+    Returns
+    -------
+    float
+    """
     mdp = make(WORLD, n_states=N_STATES)
     start = time.perf_counter()
     simulate(mdp, name, steps, gain=1.0)

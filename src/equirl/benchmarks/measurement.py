@@ -40,8 +40,21 @@ Finding = Measure | Skipped
 
 
 def side_by_side(cases: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
-    """Seconds per call of each case: they take turns for ``seconds`` in all, three rounds at least.
+    """Seconds per call of each case; they take turns.
 
+    Parameters
+    ----------
+    cases : mapping of str to callable
+        What is measured, by name.
+    seconds : float
+        How long in all; three rounds at least.
+
+    Returns
+    -------
+    dict of str to float
+
+    Examples
+    --------
     >>> times = side_by_side({"short": lambda: sum(range(10)), "long": lambda: sum(range(10_000))}, seconds=0.05)
     >>> times["long"] > times["short"] > 0
     True
@@ -63,6 +76,17 @@ def side_by_side(cases: Mapping[str, Callable[[], object]], seconds: float) -> d
 def power(sizes: Sequence[float], values: Sequence[float]) -> float:
     """The exponent e of ``values ~ sizes^e``: the least-squares slope in logarithms.
 
+    Parameters
+    ----------
+    sizes, values : sequence of float
+        Positive, and as many.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> round(power([1, 10, 100], [2, 20, 200]), 6)
     1.0
     """
@@ -78,7 +102,24 @@ class Ended(NamedTuple):
 
 
 def in_new_process(code: str, **environment: str) -> Ended:
-    """Run Python ``code`` in a process of its own."""
+    """Run Python code in a process of its own.
+
+    Parameters
+    ----------
+    code : str
+        What ``python -c`` runs.
+    **environment : str
+        Environment variables, added to those of this process.
+
+    Returns
+    -------
+    Ended
+
+    Raises
+    ------
+    RuntimeError
+        If it fails; with its last line.
+    """
     before, start = os.times(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
@@ -92,7 +133,13 @@ def in_new_process(code: str, **environment: str) -> Ended:
 
 
 def peak_mebibytes() -> float:
-    """The most memory this process has held so far."""
+    """The most memory this process has held so far.
+
+    Returns
+    -------
+    float
+        In MiB.
+    """
     try:
         with open("/proc/self/status") as status:  # unlike ru_maxrss, not inherited from the parent
             peak = next(line for line in status if line.startswith("VmHWM"))

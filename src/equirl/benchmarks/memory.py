@@ -15,14 +15,35 @@ PEAK = "from equirl.benchmarks.measurement import peak_mebibytes; {}; print(peak
 
 
 def measure_memory(sizes: Sizes) -> Iterator[Finding]:
-    """The most memory that planning and clustering hold, beside that of a process that only imports."""
+    """The most memory that planning and clustering hold, beside that of a process that only imports.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large.
+
+    Yields
+    ------
+    Finding
+    """
     for name, code in memory_cases(sizes).items():
         peak = float(in_new_process(PEAK.format(code)).printed)
         yield Measure(SUBJECT, name, peak, "MiB", "peak of the whole process")
 
 
 def memory_cases(sizes: Sizes) -> dict[str, str]:
-    """What is measured: name -> code."""
+    """What is measured.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large.
+
+    Returns
+    -------
+    dict of str to str
+        Code by name.
+    """
     return {
         "importing everything": "import equirl.simulation.simulate",
         f"planning, S = {sizes.sweep_states}, A = 4, 5 successors": (
@@ -35,7 +56,17 @@ def memory_cases(sizes: Sizes) -> dict[str, str]:
 
 
 def measure_scale(sizes: Sizes) -> Iterator[Finding]:
-    """Whole runs on large grids: seconds and memory."""
+    """Whole runs on large grids: seconds and memory.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large and how long.
+
+    Yields
+    ------
+    Finding
+    """
     for side, learner, settings in sizes.large:
         code = (
             f"import equirl as eq; eq.simulate(eq.make('four-room', height={side}, width={side}), {learner!r}, "

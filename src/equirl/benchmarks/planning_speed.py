@@ -10,11 +10,11 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from equirl.benchmarks.measurement import Finding, Measure, Skipped, power, side_by_side
-from equirl.estimation.confidence import ConfidenceSet
 from equirl.interop.convert import to_quantecon
 from equirl.model.mdp import TabularMDP
 from equirl.planning.extended_value_iteration import extended_value_iteration
-from equirl.planning.l1_ball import sweep, working_rows
+from equirl.planning.l1_ball import ConfidenceSet
+from equirl.planning.sweeps import single_sweep
 from equirl.worlds.world_registry import make
 
 if TYPE_CHECKING:
@@ -27,7 +27,17 @@ Sweep = Callable[[], object]
 
 
 def measure_planning(sizes: Sizes) -> Iterator[Finding]:
-    """All figures about planning."""
+    """All figures about planning.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large and how long.
+
+    Yields
+    ------
+    Finding
+    """
     mdp = random_mdp(sizes.sweep_states)
     yield from _against_the_product(mdp, sizes.seconds)
     yield from _while_values_move(sizes)
@@ -41,24 +51,56 @@ def measure_planning(sizes: Sizes) -> Iterator[Finding]:
 
 
 def random_mdp(n_states: int) -> TabularMDP:
-    """A random MDP with 4 actions and 5 successors per pair."""
+    """A random MDP with 4 actions and 5 successors per pair.
+
+    Parameters
+    ----------
+    n_states : int
+        S.
+
+    Returns
+    -------
+    TabularMDP
+    """
     return make("random", n_states=n_states, n_actions=N_ACTIONS, branching=BRANCHING, seed=0)
 
 
 def balls(mdp: TabularMDP, largest: float = 0.5) -> ConfidenceSet:
-    """Plausible models around the true laws, radii spread over (0, ``largest``)."""
+    """Plausible models around the true transition probabilities.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The true model.
+    largest : float
+        L1 radii are spread over (0, ``largest``).
+
+    Returns
+    -------
+    ConfidenceSet
+    """
     radius = largest * np.random.default_rng(0).random(mdp.n_pairs)
     none = np.zeros(1, np.int64), np.zeros(0)
     return ConfidenceSet(*mdp.rows, radius, mdp.r_mean, mdp.r_mean, *none)
 
 
 def settled_sweep(mdp: TabularMDP, largest: float = 0.5) -> Sweep:
-    """One optimistic sweep, over and over from the same u, so that rows are in order."""
+    """One optimistic sweep, over and over from the same u, so that rows are in order.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The true model.
+    largest : float
+        The largest L1 radius.
+
+    Returns
+    -------
+    callable
+    """
     models = balls(mdp, largest)
     u = extended_value_iteration(mdp.pairs.ptr, models, ACCURACY).bias
-    rows, moved, ptr = working_rows(models), 0.5 * models.p_radius, mdp.pairs.ptr
-    q, out, best = np.empty(mdp.n_pairs), np.empty(mdp.n_states), u.max()
-    return lambda: sweep(ptr[:-1], ptr[1:], *rows, moved, models.r_upper, u, u, best, 0.0, q, out)
+    return single_sweep(mdp.pairs.ptr, models, u)
 
 
 def _matrix(mdp: TabularMDP) -> Any:
@@ -66,7 +108,18 @@ def _matrix(mdp: TabularMDP) -> Any:
 
 
 def value_sweep(mdp: TabularMDP) -> Callable[[np.ndarray], np.ndarray]:
-    """A plain value-iteration sweep: one CSR product and NumPy's maximum over actions."""
+    """A plain value-iteration sweep: one CSR product and NumPy's maximum over actions.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The model.
+
+    Returns
+    -------
+    callable
+        From u to the next u.
+    """
     matrix, shape = _matrix(mdp), (mdp.n_states, -1)
     return lambda u: (matrix @ u + mdp.r_mean).reshape(shape).max(axis=1)
 
@@ -108,10 +161,25 @@ def _repeat(plain: Callable[[np.ndarray], np.ndarray], n: int, u: np.ndarray) ->
         u = plain(u)
 
 
-def dense_sweep(laws: np.ndarray, radius: np.ndarray, reward: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Extended value iteration as usually written with NumPy: laws (M, S) sorted by u, O(S^2 A) per sweep."""
+def dense_sweep(probabilities: np.ndarray, radius: np.ndarray, reward: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """A sweep of extended value iteration as usually written with NumPy, O(S^2 A).
+
+    Parameters
+    ----------
+    probabilities : (M, S) array
+        Transition probabilities.
+    radius, reward : (M,) array
+        L1 radii and optimistic mean rewards.
+    u : (S,) array
+        Values before the sweep.
+
+    Returns
+    -------
+    (S,) array
+        Values after the sweep.
+    """
     order = np.argsort(u)
-    p = laws[:, order]
+    p = probabilities[:, order]
     p[:, -1] = np.minimum(1.0, p[:, -1] + radius / 2)
     excess = p.sum(axis=1) - 1
     below = np.cumsum(p, axis=1) - p
@@ -121,11 +189,11 @@ def dense_sweep(laws: np.ndarray, radius: np.ndarray, reward: np.ndarray, u: np.
 
 def _against_dense(sizes: Sizes) -> Iterator[Finding]:
     mdp = random_mdp(sizes.dense_states)
-    models, laws = balls(mdp), _matrix(mdp).toarray()
+    models, probabilities = balls(mdp), _matrix(mdp).toarray()
     u = extended_value_iteration(mdp.pairs.ptr, models, ACCURACY).bias
     cases: dict[str, Sweep] = {
         "optimistic": settled_sweep(mdp),
-        "dense": lambda: dense_sweep(laws, models.p_radius, models.r_upper, u),
+        "dense": lambda: dense_sweep(probabilities, models.p_radius, models.r_upper, u),
     }
     times = side_by_side(cases, sizes.seconds)
     note = f"S = {mdp.n_states}, A = {N_ACTIONS}"

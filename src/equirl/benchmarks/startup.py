@@ -1,4 +1,4 @@
-"""Starting: processes of their own, timed from their start to their end."""
+"""Start-up: processes of their own, timed from their start to their end."""
 
 from __future__ import annotations
 
@@ -15,8 +15,18 @@ SUBJECT = "start"
 LEARN = "import equirl as eq; eq.simulate(eq.make('ergodic-riverswim', n_states=25), 'c-ucrl', 1000)"
 
 
-def measure_starting(sizes: Sizes) -> Iterator[Finding]:
-    """Seconds from the start of a process: importing, and having learned with cold and with warm kernels."""
+def measure_startup(sizes: Sizes) -> Iterator[Finding]:
+    """Seconds from the start of a process: importing, and having learned with cold and with warm kernels.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How often each is tried.
+
+    Yields
+    ------
+    Finding
+    """
     bare, package = _quickest("pass", sizes.starts), _quickest("import equirl", sizes.starts)
     yield Measure(SUBJECT, "import equirl", package - bare, "s", "Python's own start taken off")
     yield Measure(SUBJECT, "equirl --help", _quickest("from equirl.cli import app; app(['--help'])", sizes.starts), "s")

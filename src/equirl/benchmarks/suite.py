@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from equirl.benchmarks.acceleration import measure_accelerating
+from equirl.benchmarks.acceleration import measure_acceleration
 from equirl.benchmarks.clustering_speed import measure_clustering
 from equirl.benchmarks.learning_speed import measure_learning
 from equirl.benchmarks.measurement import Finding
 from equirl.benchmarks.memory import measure_memory, measure_scale
 from equirl.benchmarks.planning_speed import measure_planning
-from equirl.benchmarks.startup import measure_starting
+from equirl.benchmarks.startup import measure_startup
 from equirl.core.naming import unknown_name
 
 Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings
@@ -20,15 +20,43 @@ Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large and how long."""
+    """How large and how long.
 
-    seconds: float = 2.0  # per comparison
+    Parameters
+    ----------
+    seconds : float
+        Per comparison.
+    sweep_states, dense_states : int
+        States of a sweep of planning, sparse and dense.
+    growth_states : tuple of int
+        States over which the growth of a sweep is measured.
+    horizon : int
+        Steps of a run.
+    loop_steps : int
+        Steps of a loop of act and observe.
+    plain_steps : int
+        Steps of a run without compiled kernels.
+    growth_horizons : tuple of int
+        Horizons over which the growth of a run is measured.
+    oracle_pairs : int
+        Pairs that are clustered line by line.
+    growth_pairs : tuple of int
+        Pairs over which the growth of clustering is measured.
+    large : tuple
+        Whole runs on large grids: side, learner and its settings.
+    large_horizon : int
+        Their steps.
+    starts : int
+        How often a process is started.
+    """
+
+    seconds: float = 2.0
     sweep_states: int = 10_000
     dense_states: int = 400
     growth_states: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000)
     horizon: int = 500_000
-    loop_steps: int = 50_000  # of a loop of act and observe
-    plain_steps: int = 1_000  # of a run without compiled kernels
+    loop_steps: int = 50_000
+    plain_steps: int = 1_000
     growth_horizons: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     oracle_pairs: int = 200
     growth_pairs: tuple[int, ...] = (1_000, 2_000, 4_000, 10_000)
@@ -55,17 +83,30 @@ SIZES = {
 
 SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "planning": measure_planning,
-    "acceleration": measure_accelerating,
+    "acceleration": measure_acceleration,
     "learning": measure_learning,
     "clustering": measure_clustering,
-    "start": measure_starting,
+    "start": measure_startup,
     "memory": measure_memory,
     "scale": measure_scale,
 }
 
 
 def run_benchmarks(sizes: Sizes, subjects: Sequence[str] = tuple(SUBJECTS)) -> Iterator[Finding]:
-    """Measure the subjects in turn; findings come as they are made."""
+    """Measure the subjects in turn.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How large and how long.
+    subjects : sequence of str
+        Names in ``SUBJECTS``.
+
+    Yields
+    ------
+    Finding
+        As they are made.
+    """
     for name in subjects:
         if name not in SUBJECTS:
             raise ValueError(unknown_name("subject", name, SUBJECTS))

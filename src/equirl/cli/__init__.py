@@ -7,13 +7,12 @@ with a user's input becomes one line on stderr and exit code 2, here and nowhere
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-SUBJECTS = ("world_commands", "learner_commands", "study_commands", "bench_command")
+COMMAND_FILES = ("world_commands", "learner_commands", "study_commands", "bench_command")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 
 
@@ -33,6 +32,17 @@ class Commands(TyperGroup):
 def in_one_line(error: BaseException) -> str:
     """An error as one line for a person.
 
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> in_one_line(FileNotFoundError(2, "No such file or directory", "river.npz"))
     'river.npz: No such file or directory'
     """
@@ -72,6 +82,5 @@ def options(
     """Options that stand before the command."""
 
 
-for subject in SUBJECTS:
-    if find_spec(f"{__name__}.{subject}"):
-        import_module(f"{__name__}.{subject}").register(app)
+for file in COMMAND_FILES:
+    import_module(f"{__name__}.{file}").register(app)

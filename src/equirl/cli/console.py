@@ -9,19 +9,35 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from equirl.core.formatting import number
+
 if TYPE_CHECKING:
+    import numpy as np
     from rich.console import Console
 
 
 def console() -> Console:
-    """The terminal, with text taken as it is: brackets in a name are no markup."""
+    """The terminal, with text taken as it is: brackets in a name are no markup.
+
+    Returns
+    -------
+    rich.console.Console
+    """
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False)
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
-    """A title and aligned lines ``name value``."""
+    """Print a title and aligned lines ``name value``.
+
+    Parameters
+    ----------
+    title : str
+        In bold.
+    facts : mapping of str to str
+        Values by name.
+    """
     from rich.table import Table
 
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -33,8 +49,18 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
     console().print(table)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table with a heading; columns whose heading ends in ``#`` hold numbers and are aligned right."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
+    """Print a table.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The headings; those that end in ``#`` stand over numbers, which are aligned right.
+    rows : iterable of sequences of str
+        The cells, row by row.
+    title : str, optional
+        A line above the table.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -44,21 +70,48 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_column(heading.rstrip("#"), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
     for row in rows:
         table.add_row(*row)
+    if title:
+        console().print(title, style="bold", soft_wrap=True)
     console().print(table)
 
 
 def print_json(data: Any) -> None:
-    """JSON on stdout; numbers that JSON does not have (infinite, NaN) become null."""
+    """Print JSON on stdout.
+
+    Parameters
+    ----------
+    data : Any
+        Numbers that JSON does not have (infinite, NaN) become null.
+    """
     typer.echo(json.dumps(_finite(data), ensure_ascii=False))
 
 
-def number(value: float) -> str:
-    """A number for people.
+def regret_cells(values: np.ndarray) -> list[str]:
+    """The regret of several runs: how many, the mean, half its 95 % interval, the median.
 
-    >>> number(0.25), number(math.inf)
-    ('0.25', 'infinite')
+    Parameters
+    ----------
+    values : (n_runs,) array
+        The regret of each run.
+
+    Returns
+    -------
+    list of str
+        A single run has no interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> regret_cells(np.array([900.0, 1000.0, 1400.0]))
+    ['3', '1,100', '660', '1,000']
     """
-    return "infinite" if math.isinf(value) else f"{value:.6g}"
+    import numpy as np
+
+    from equirl.simulation.curves import half_width
+
+    half = float(half_width(values))
+    spread = number(half, 2) if math.isfinite(half) else "-"
+    return [str(len(values)), number(float(values.mean())), spread, number(float(np.median(values)))]
 
 
 def _finite(data: Any) -> Any:

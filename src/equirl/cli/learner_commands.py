@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from equirl.studies.compare import TidyTable
+from equirl.cli.console import print_table, regret_cells
+from equirl.core.formatting import number
 
 
 def register(app: typer.Typer) -> None:
@@ -21,17 +21,13 @@ def register(app: typer.Typer) -> None:
 
 def agents() -> None:
     """List the learners and their settings."""
-    from rich.console import Console
-    from rich.table import Table
+    from equirl.learners.learner_registry import AGENTS
 
-    from equirl.learners.learner_registry import AGENTS, make_settings
-
-    table = Table("learner", "what it is", "settings and defaults")
+    rows = []
     for name, recipe in AGENTS.items():
-        settings = make_settings(name)
-        texts = [f"{key}={getattr(settings, key)}" for key in recipe.keys]
-        table.add_row(name, recipe.description, ", ".join(texts) or "none")
-    Console().print(table)
+        texts = [f"{key}={value}" for key, value in recipe.defaults().items()]
+        rows.append([name, recipe.description, ", ".join(texts) or "none"])
+    print_table(["learner", "what it is", "settings and defaults"], rows)
 
 
 def run(
@@ -49,16 +45,10 @@ def run(
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
 ) -> None:
     """Play a learner in a world and report its regret."""
-    from equirl.core.files import check_place
     from equirl.studies.compare import simulate_many
     from equirl.worlds.world_registry import load_world
 
-    if plot is not None:
-        from equirl.plots.canvas import check_format
-
-        check_format(plot)
-    for file in filter(None, (plot, csv)):
-        check_place(file)
+    _check_files(plot, csv)
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
@@ -67,7 +57,10 @@ def run(
             mdp, learners, horizon, range(seed, seed + runs), jobs=jobs, common_random_numbers=common_random_numbers,
             on_run=on_run,
         )  # fmt: skip
-    _show(table, mdp.name or world, horizon)
+    headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
+    final = table.final().items()
+    rows = [[label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final]
+    print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
     if csv is not None:
         table.to_csv(csv)
         typer.echo(f"curves written to {csv}")
@@ -76,6 +69,18 @@ def run(
 
         save_comparison(table, plot, title=mdp.name or world)
         typer.echo(f"figure written to {plot}")
+
+
+def _check_files(plot: Path | None, csv: Path | None) -> None:
+    """Say before the runs, not after, that a file cannot be written."""
+    from equirl.core.files import check_place
+
+    if plot is not None:
+        from equirl.plots.canvas import check_format
+
+        check_format(plot)
+    for file in filter(None, (plot, csv)):
+        check_place(file)
 
 
 @contextmanager
@@ -92,31 +97,9 @@ def _bar(total: int) -> Iterator[Callable[[int, int], None]]:
 
 
 def _setting(text: str) -> tuple[str, Any]:
+    from equirl.core.text_values import parse_value
+
     key, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"--set takes key=value, not {text!r}")
-    if value.lower() in ("true", "false"):
-        return key, value.lower() == "true"
-    for read in (int, float):
-        try:
-            return key, read(value)
-        except ValueError:
-            continue
-    return key, value
-
-
-def _show(table: TidyTable, world: str, horizon: int) -> None:
-    import numpy as np
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(
-        "learner", "runs", "mean regret", "standard error", "median", "per step", title=f"{world}, T={horizon}"
-    )
-    for name, values in table.final().items():
-        error = f"{values.std(ddof=1) / np.sqrt(len(values)):.3g}" if len(values) > 1 else "-"
-        shown.add_row(
-            name, str(len(values)), f"{values.mean():.4g}", error, f"{np.median(values):.4g}",
-            f"{values.mean() / horizon:.4g}",
-        )  # fmt: skip
-    Console().print(shown)
+    return key.strip(), parse_value(value.strip())

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equirl.cli.console import print_table, regret_cells
+
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
     from equirl.studies.expansion import PlannedRun
@@ -69,7 +71,7 @@ def study(
     planned, store = _open(file, out)
     share = parse_shard(shard) if shard else None
     chosen = _engine(engine, jobs, address, len(planned), (workers, queue, walltime, memory, account))
-    complete = _conduct(planned, store, chosen, share, quiet)
+    complete = _compute(planned, store, chosen, share, quiet)
     if share is None:
         _summary(planned, store, figures, bounds)
     raise typer.Exit(0 if complete else FAILED)
@@ -77,22 +79,14 @@ def study(
 
 def status(file: StudyFile, out: Out = None) -> None:
     """Show which runs of a study are done, missing, failed or damaged."""
-    from rich.console import Console
-    from rich.table import Table
-
     from equirl.studies.execution import status_rows
     from equirl.studies.expansion import unique_specs
 
     planned, store = _open(file, out)
     state = store.status(unique_specs(planned))
-    table = Table(title=f"{file.name}: results in {store.folder}")
-    for name in ("part", "world", "learner"):
-        table.add_column(name, overflow="fold")
-    for name in ("done", "missing", "failed", "damaged"):
-        table.add_column(name, justify="right")
-    for row in status_rows(planned, state):
-        table.add_row(*map(str, row))
-    Console().print(table)
+    headings = ["part", "world", "learner", "done#", "missing#", "failed#", "damaged#"]
+    rows = [list(map(str, row)) for row in status_rows(planned, state)]
+    print_table(headings, rows, title=f"{file.name}: results in {store.folder}")
     for spec in state.failed:
         record = store.failure(spec)
         typer.echo(f"failed: {record['error'] if record else 'no record'} ({store.failure_path(spec)})")
@@ -110,11 +104,12 @@ def export(
     out: Out = None,
 ) -> None:
     """Write one tidy table of all finished runs: a row per run and checkpoint."""
+    from equirl.core.formatting import counted
     from equirl.studies.export import export as write_table
 
     planned, store = _open(file, out)
     path, n_rows = write_table(planned, store, table)
-    typer.echo(f"{path}: {n_rows} rows")
+    typer.echo(f"{path}: {counted(n_rows, 'row')}")
 
 
 def paper(
@@ -129,14 +124,14 @@ def paper(
     from equirl.paper.figures import draw_paper
     from equirl.paper.paper_study import paper_runs
     from equirl.paper.report import write_report
-    from equirl.studies.export import stored
+    from equirl.studies.export import finished_runs
     from equirl.studies.store import Store
     from equirl.studies.summary import summarise
 
     planned, store = paper_runs(runs), Store(out)
     chosen = _engine(engine, jobs, address, len(planned), None)
-    complete = _conduct(planned, store, chosen, None, quiet)
-    groups = summarise(stored(planned, store))
+    complete = _compute(planned, store, chosen, None, quiet)
+    groups = summarise(finished_runs(planned, store))
     typer.echo("drawing figures and writing the report", err=True)
     figures = draw_paper(groups, out / "figures")
     path = write_report(groups, figures, out, f"equirl paper --runs {runs} --out {out}")
@@ -170,55 +165,52 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
     return DaskEngine(workers, address) if name is EngineName.dask else LocalEngine(workers)
 
 
-def _conduct(
+def _compute(
     planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, quiet: bool
 ) -> bool:
     """Compute what is missing and say how it ended; whether every run succeeded."""
+    from equirl.core.formatting import counted
     from equirl.studies.engines import EngineError
-    from equirl.studies.execution import conduct
+    from equirl.studies.execution import run_study
     from equirl.studies.store import StoreError
 
     try:
-        ending = conduct(planned, store, engine, shard=shard, quiet=quiet)
+        outcome = run_study(planned, store, engine, shard=shard, quiet=quiet)
     except KeyboardInterrupt:
         typer.echo("\ninterrupted. Finished runs are kept; give the same command again to go on.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except (StoreError, EngineError) as error:
         typer.echo(f"equirl: {error}", err=True)
         raise typer.Exit(STOPPED) from None
-    n_ready = len(ending.before.done) + ending.report.n_computed + ending.report.n_elsewhere
-    typer.echo(f"{n_ready} runs are done, {ending.report.n_computed} of them now; results in {store.folder}")
-    for (learner, reason), alike in ending.report.failures_alike().items():
+    n_ready = len(outcome.before.done) + outcome.report.n_computed + outcome.report.n_elsewhere
+    are = "is" if n_ready == 1 else "are"
+    typer.echo(
+        f"{counted(n_ready, 'run')} {are} done, {outcome.report.n_computed} computed now; results in {store.folder}"
+    )
+    for (learner, reason), alike in outcome.report.failures_alike().items():
         place = store.failure_path(alike[0].spec)
         typer.echo(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
-    if ending.report.failures:
-        typer.echo(f"{len(ending.report.failures)} runs failed; the same command tries them again", err=True)
-    return ending.complete
+    if outcome.report.failures:
+        n_failed = counted(len(outcome.report.failures), "run")
+        typer.echo(f"{n_failed} failed; the same command tries again", err=True)
+    return outcome.complete
 
 
 def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: bool) -> None:
     """The regret at the horizon as a table here and as ``summary.csv``, and figures where asked."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from equirl.paper.claims import number
-    from equirl.studies.export import stored, write_csv
+    from equirl.core.csv_files import write_csv
+    from equirl.studies.export import finished_runs
     from equirl.studies.summary import SUMMARY_COLUMNS, final_rows, summarise
 
-    groups = summarise(stored(planned, store))
-    rows = final_rows(groups)
-    path = write_csv(store.folder / "summary.csv", SUMMARY_COLUMNS, rows)
-    several = len({row[0] for row in rows}) > 1
-    table = Table(title="regret at T: mean, half its 95 % interval, median")
-    for name in ("part", "world", "learner") if several else ("world", "learner"):
-        table.add_column(name, overflow="fold")
-    for name in ("runs", "T", "mean", "±", "median"):
-        table.add_column(name, justify="right")
-    for part, world, learner, n_runs, horizon, mean, _, high, *quantiles in rows:
-        values = (number(mean), number(high - mean, 2), number(quantiles[2]))
-        place = (part, world, learner) if several else (world, learner)
-        table.add_row(*place, str(n_runs), f"{horizon:,}", *values)
-    Console().print(table)
+    groups = summarise(finished_runs(planned, store))
+    path = write_csv(store.folder / "summary.csv", SUMMARY_COLUMNS, final_rows(groups))
+    rows = [
+        [group.part, group.world, group.learner, f"{group.horizon:,}", *regret_cells(group.curves.final("regret"))]
+        for group in groups
+    ]
+    first = 0 if len({group.part for group in groups}) > 1 else 1  # of one part its name says nothing
+    headings = ["part", "world", "learner", "T#", "runs#", "mean#", "±95 %#", "median#"]
+    print_table(headings[first:], [row[first:] for row in rows], title="Regret at T")
     typer.echo(f"summary: {path}")
     if figures:
         from equirl.plots.study_figures import draw_study

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import console, number, print_facts, print_json, print_table
+from equirl.cli.console import console, print_facts, print_json, print_table
+from equirl.core.formatting import number
 
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP
@@ -24,6 +25,7 @@ WorldText = Annotated[
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .pdf or .svg.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_CLASSES = 20  # listed
+DIGITS = 6  # significant ones
 DIAMETER_STATES = 500  # the diameter of more states takes long and must be asked for
 
 
@@ -55,7 +57,9 @@ def worlds(as_json: AsJson = False) -> None:
 def classes(
     world: WorldText,
     plot: Plot = None,
-    laws_only: Annotated[bool, typer.Option("--laws-only", help="Compare laws, not mean rewards.")] = False,
+    laws_only: Annotated[
+        bool, typer.Option("--laws-only", help="Compare transition probabilities, not mean rewards.")
+    ] = False,
     tolerance: Annotated[float, typer.Option(help="Distances up to this count as equal.")] = 1e-9,
     as_json: AsJson = False,
 ) -> None:
@@ -66,19 +70,19 @@ def classes(
     _check_plot(plot)
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
-    laws, means = separation(mdp, tolerance=tolerance)
+    apart, mean_gap = separation(mdp, tolerance=tolerance)
     if as_json:
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "n_classes": part.n_classes,
-            "sizes": part.sizes.tolist(), "separation": laws, "mean_gap": means, "label": part.label.tolist(),
+            "sizes": part.sizes.tolist(), "separation": apart, "mean_gap": mean_gap, "label": part.label.tolist(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {
             "S, states": str(mdp.n_states),
             "M, pairs": str(mdp.n_pairs),
-            "C, classes": f"{part.n_classes}{' (laws alone)' if laws_only else ''}",
-            "separation of laws": number(laws),
-            "gap between means": number(means),
+            "C, classes": f"{part.n_classes}{' (by transition probabilities alone)' if laws_only else ''}",
+            "separation of profiles": number(apart, DIGITS),
+            "gap between means": number(mean_gap, DIGITS),
         })  # fmt: skip
         _print_classes(mdp, part)
     if plot is not None:
@@ -119,8 +123,8 @@ def solve(
             "M, pairs": str(mdp.n_pairs),
             "kind": best.kind,
             "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
-            "span of the bias": number(best.span),
-            "diameter": why_not if longest is None else number(longest),
+            "span of the bias": number(best.span, DIGITS),
+            "diameter": why_not if longest is None else number(longest, DIGITS),
         })  # fmt: skip
         if not best.converged:
             typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
@@ -153,8 +157,8 @@ def _print_classes(mdp: TabularMDP, part: Partition) -> None:
     rows = []
     for c in (-part.sizes).argsort(kind="stable")[:MOST_CLASSES]:
         first = int((part.label == c).argmax())
-        law = table.profile(first)
-        shown = " ".join(f"{p:.4g}" for p in law[:6]) + (" ..." if len(law) > 6 else "")
+        profile = table.profile(first)
+        shown = " ".join(f"{p:.4g}" for p in profile[:6]) + (" ..." if len(profile) > 6 else "")
         rows.append([str(c), str(part.sizes[c]), shown, f"{mdp.r_mean[first]:.4g}", mdp.pairs.describe(first)])
     print_table(["class#", "pairs#", "profile", "mean reward#", "for example"], rows)
     if part.n_classes > MOST_CLASSES:

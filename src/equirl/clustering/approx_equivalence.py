@@ -12,30 +12,55 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.clustering.clusters import Rules
+from equirl.clustering.clusters import Rules, Sample
 from equirl.clustering.merging import merge
-from equirl.core.checking import above, choice, inside, real_array, whole_array, whole_number
+from equirl.core.arrays import check_starts, starts
+from equirl.core.checking import LARGEST, above, choice, inside, real_array, whole_array, whole_number
+from equirl.core.naming import unknown_name
 from equirl.estimation.confidence import log_events
 from equirl.structure.partition import Partition
 
 RADII = ("pooled", "theory")
 MERGE_RULES = ("balanced", "nearest")
 NEARNESS = ("law", "law_and_mean")
+SETTINGS = ("delta", "balance", "radius", "merge_rule", "nearest_by")
 _NO_SUMS, _NO_LABELS = np.empty(0), np.empty(0, np.int64)
 
 
 class Merges(NamedTuple):
-    """The log of ApproxEquivalence, one entry per merge; a cluster is named by its member of smallest priority."""
+    """The log of ApproxEquivalence, one entry per merge; a cluster is named by its member of smallest priority.
 
-    sweep: np.ndarray  # (merges,) from 1
-    left: np.ndarray  # (merges,) the cluster that looked for a partner
-    right: np.ndarray  # (merges,) the partner
-    d_hat: np.ndarray  # (merges,) lower distance of the two, by which they were nearest
+    Parameters
+    ----------
+    sweep : ndarray of int, shape (merges,)
+        In which sweep, from 1.
+    left : ndarray of int, shape (merges,)
+        The cluster that looked for a partner.
+    right : ndarray of int, shape (merges,)
+        The partner.
+    d_hat : ndarray of float, shape (merges,)
+        Lower distance of the two, by which they were nearest.
+    """
+
+    sweep: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    d_hat: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """An estimated partition and how it came about. ``n_sweeps`` counts the last one, in which nothing merges."""
+    """An estimated partition and how it came about.
+
+    Parameters
+    ----------
+    partition : Partition
+        The estimated classes.
+    merges : Merges
+        What was merged, in order.
+    n_sweeps : int
+        How many sweeps it took, with the last one, in which nothing merges.
+    """
 
     partition: Partition
     merges: Merges
@@ -54,9 +79,30 @@ def make_rules(
     means: bool = False,
     known: bool = False,
 ) -> Rules:
-    """The settings of ApproxEquivalence for a problem of ``n_pairs`` and ``n_states``, checked, as kernels read them.
+    """The settings of ApproxEquivalence, checked, as kernels read them.
 
-    ``means``: mean rewards are compared too. ``known``: known classes stand in for the tests.
+    Parameters
+    ----------
+    n_pairs, n_states : int
+        The size of the problem.
+    delta : float, default 0.05
+        The risk of the confidence radii.
+    balance : float, default 4
+        alpha > 1: two clusters merge only if their visits per pair differ by at most this factor.
+    radius : {"pooled", "theory"}
+        The radius of a cluster: that of its pooled sample, or the mean of its members' radii, as in the proof.
+    merge_rule : {"balanced", "nearest"}
+        Look for the nearest among balanced neighbours, or take the nearest and ask for balance then.
+    nearest_by : {"law", "law_and_mean"}
+        Nearest by the lower distance of profiles, or by the larger one of those of profiles and of means.
+    means : bool, default False
+        Mean rewards are compared too.
+    known : bool, default False
+        Known classes stand in for the tests.
+
+    Returns
+    -------
+    Rules
     """
     n_pairs, n_states = whole_number("n_pairs", n_pairs), whole_number("n_states", n_states)
     delta, balance = inside("delta", delta), check_balance(balance)
@@ -70,7 +116,17 @@ def make_rules(
 
 
 def check_balance(balance: Any) -> float:
-    """alpha, greater than 1."""
+    """alpha, greater than 1; infinite switches the test off.
+
+    Parameters
+    ----------
+    balance : object
+        What was given.
+
+    Returns
+    -------
+    float
+    """
     return above("balance", balance, 1, "switches the test off")
 
 
@@ -85,12 +141,26 @@ def merge_pairs(
 ) -> tuple[np.ndarray, int]:
     """:func:`approx_equivalence` without its checks and its log, for arrays that are int64 (``r_sum``: float) already.
 
-    Returns a label for each pair (its cluster's member of smallest priority) and the number of merges.
+    Parameters
+    ----------
+    visits, profile_ptr, profile_counts, r_sum, known
+        As for :func:`approx_equivalence`.
+    rules : Rules
+        The settings, from :func:`make_rules`.
+    priority : ndarray of int, shape (M,)
+        Breaks ties; all different.
+
+    Returns
+    -------
+    label : ndarray of int, shape (M,)
+        Each pair's cluster, named by its member of smallest priority.
+    n_merges : int
     """
     sums = _NO_SUMS if r_sum is None or not rules.means else r_sum
     labels = _NO_LABELS if known is None or not rules.granted else known.copy()  # a read-only one compiles anew
-    merged = merge(visits, profile_ptr, profile_counts, sums, priority, labels, rules)
-    return merged.label, merged.n_merges
+    sample = Sample(visits, profile_ptr, profile_counts, sums, priority, labels)
+    label, _, n_merges, _ = merge(sample, rules)
+    return label, n_merges
 
 
 def approx_equivalence(
@@ -99,23 +169,45 @@ def approx_equivalence(
     profile_counts: Any,
     n_states: int,
     *,
-    delta: float = 0.05,
-    balance: float = 4.0,
-    radius: str = "pooled",
-    merge_rule: str = "balanced",
-    nearest_by: str = "law",
     r_sum: Any = None,
     priority: Any = None,
     known: Any = None,
+    **settings: Any,
 ) -> Clustering:
-    """Estimate the classes of M pairs from their visits (M,) and counts by profile position.
+    """Estimate the classes of M pairs from what was observed of them.
 
-    Pair k was seen ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` times at each of its successors, sorted
-    decreasingly. With ``r_sum`` (M,), the sums of rewards, means are compared too; ``nearest_by="law_and_mean"`` then
-    takes the neighbour whose larger lower distance, of law and mean, is smallest. With ``known`` (M,), labels of
-    known classes, any two clusters inside a class may merge and none across; balance is still asked for. Ties are
-    broken by ``priority`` (M,), different numbers, by default the pair index. Takes memory in proportion to the counts.
+    Takes memory in proportion to the counts.
 
+    Parameters
+    ----------
+    visits : array_like of int, shape (M,)
+        Visits of each pair.
+    profile_ptr, profile_counts : array_like of int
+        Pair k was seen ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` times at each of its successors, largest
+        first.
+    n_states : int
+        The number of states.
+    r_sum : array_like, shape (M,), optional
+        Sums of rewards in [0, 1]; with them means are compared too.
+    priority : array_like, shape (M,), optional
+        Different numbers that break ties; default the pair's own.
+    known : Partition or array_like, shape (M,), optional
+        Known classes: any two clusters inside a class may merge and none across; balance is still asked for.
+    **settings
+        ``delta`` (0.05), ``balance`` (4), ``radius`` ("pooled"), ``merge_rule`` ("balanced"), ``nearest_by`` ("law"):
+        as for :func:`make_rules`.
+
+    Returns
+    -------
+    Clustering
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arguments are no numbers or do not fit together; the message names the pair.
+
+    Examples
+    --------
     >>> visits = [4000, 1000, 1000, 1000]
     >>> counts = [3500, 500, 1000, 520, 480, 860, 140]
     >>> found = approx_equivalence(visits, [0, 2, 3, 5, 7], counts, n_states=4)
@@ -124,18 +216,19 @@ def approx_equivalence(
     >>> found.merges.left, found.merges.right
     (array([0]), array([3]))
     """
+    for name in settings:
+        if name not in SETTINGS:
+            raise TypeError(unknown_name("setting", name, SETTINGS))
     n_states = whole_number("n_states", n_states)
     visits, ptr, counts = _check_counts(visits, profile_ptr, profile_counts, n_states)
-    rules = make_rules(
-        len(visits), n_states, delta=delta, balance=balance, radius=radius, merge_rule=merge_rule,
-        nearest_by=nearest_by, means=r_sum is not None, known=known is not None,
-    )  # fmt: skip
+    rules = make_rules(len(visits), n_states, **settings, means=r_sum is not None, known=known is not None)
     sums = _NO_SUMS if r_sum is None or known is not None else _check_sums(r_sum, visits)
     labels = _NO_LABELS if known is None else _check_labels(known, len(visits))
-    merged = merge(visits, ptr, counts, sums, _check_priority(priority, len(visits)), labels, rules)
-    sweep, left, right = merged.log[: merged.n_merges].T
-    merges = Merges(sweep.copy(), left.copy(), right.copy(), merged.d_hat[: merged.n_merges].copy())
-    return Clustering(Partition.from_labels(merged.label), merges, merged.n_sweeps)
+    sample = Sample(visits, ptr, counts, sums, _check_priority(priority, len(visits)), labels)
+    label, log, n_merges, n_sweeps = merge(sample, rules)
+    sweep, left, right = log.who[:n_merges].T
+    merges = Merges(sweep.copy(), left.copy(), right.copy(), log.d_hat[:n_merges].copy())
+    return Clustering(Partition.from_labels(label), merges, n_sweeps)
 
 
 def _check_counts(visits: Any, ptr: Any, counts: Any, n_states: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,9 +237,10 @@ def _check_counts(visits: Any, ptr: Any, counts: Any, n_states: int) -> tuple[np
     M = len(visits)
     if M == 0:
         raise ValueError("visits is empty: there must be at least one pair")
-    if ptr.shape != (M + 1,) or ptr[0] != 0 or ptr[-1] != len(counts) or (np.diff(ptr) < 0).any():
-        raise ValueError(f"profile_ptr must rise from 0 to {len(counts)}, the number of counts, in {M + 1} entries")
-    total = np.concatenate([[0], np.cumsum(counts)])
+    check_starts("profile_ptr", ptr, M, len(counts))
+    if visits.sum(dtype=float) >= LARGEST:
+        raise ValueError(f"visits sum to {visits.sum(dtype=float):g}, more than {LARGEST}")
+    total = starts(counts)
     wrong = np.flatnonzero(total[ptr[1:]] - total[ptr[:-1]] != visits)
     if len(wrong):
         k = wrong[0]
@@ -171,7 +265,7 @@ def _check_sums(r_sum: Any, visits: np.ndarray) -> np.ndarray:
     wrong = np.flatnonzero(~((sums >= -1e-9 * visits) & (sums <= visits * (1 + 1e-9))))
     if len(wrong):
         k = wrong[0]
-        raise ValueError(f"the rewards of pair {k} sum to {sums[k]:g} in {visits[k]} visits; rewards lie in [0, 1]")
+        raise ValueError(f"r_sum of pair {k} is {sums[k]:g} in {visits[k]} visits; rewards lie in [0, 1]")
     return sums
 
 

@@ -13,6 +13,17 @@ from equirl.core.compiling import inlined, kernel
 from equirl.estimation.confidence import hoeffding, weissman
 
 
+class Sample(NamedTuple):
+    """What was observed of each pair, as the kernels read it."""
+
+    visits: np.ndarray  # (M,) int64
+    start: np.ndarray  # (M + 1,) int64: the counts of pair k are counts[start[k]:start[k + 1]]
+    counts: np.ndarray  # (nnz,) int64, decreasing inside a pair
+    r_sum: np.ndarray  # (M,) sums of rewards; empty where means are not compared
+    priority: np.ndarray  # (M,) int64, all different: breaks ties
+    known: np.ndarray  # (M,) int64, labels of known classes; empty where there are none
+
+
 class Rules(NamedTuple):
     """The settings of ApproxEquivalence, as the kernels read them."""
 
@@ -81,21 +92,37 @@ def mean_radius(n: int, weight: float, rules: Rules) -> float:
     return weight / n if rules.theory else hoeffding(n, rules.log_level)
 
 
+def allocate_clusters(n_pairs: int, n_counts: int, longest: int) -> Clusters:
+    """Room for the clusters; :func:`singletons` fills it.
+
+    Parameters
+    ----------
+    n_pairs, n_counts : int
+        The number of pairs, and of their counts together.
+    longest : int
+        The length of the longest profile.
+
+    Returns
+    -------
+    Clusters
+    """
+    return Clusters(
+        np.empty(n_pairs, CLUSTER), np.empty(n_counts + longest), np.empty(n_counts, np.int64), np.empty(n_counts)
+    )
+
+
 @inlined
-def singletons(
-    visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray,
-    known: np.ndarray, longest: int, rules: Rules,
-) -> Clusters:  # fmt: skip
-    """Every pair alone; those without samples are left blank."""
-    at, count = np.empty(len(visits), CLUSTER), np.empty(len(counts), np.int64)
-    profile, own_profile = np.empty(len(counts)), np.empty(len(counts) + longest)
+def singletons(sample: Sample, c: Clusters, rules: Rules) -> None:
+    """Every pair alone; those without visits are left blank."""
+    at, own_profile, pooled, profile = c
+    visits, start, counts, r_sum, priority, known = sample
     for j in range(len(visits)):
         a, n = at[j], visits[j]
         if n == 0:
             continue
         a.start, a.own_length = start[j], start[j + 1] - start[j]
         for i in range(start[j], start[j + 1]):
-            count[i] = counts[i]
+            pooled[i] = counts[i]
             profile[i] = own_profile[i] = counts[i] / n
         a.n, a.n_pairs, a.after, a.last, a.tight, a.priority = n, 1, -1, j, 1, priority[j]
         a.row, a.length = a.start, a.own_length
@@ -106,7 +133,6 @@ def singletons(
         _renew(a, rules)
         a.own_radius, a.own_mean, a.own_r_radius = a.radius, a.r_mean, a.r_radius
         a.excess, a.r_excess = -a.radius, -a.r_radius
-    return Clusters(at, own_profile, count, profile)
 
 
 @inlined
@@ -117,19 +143,6 @@ def _renew(a: np.record, rules: Rules) -> None:
     a.r_mean = a.r_sum / a.n
     a.r_radius = mean_radius(a.n, a.r_weight, rules) if rules.means else 0.0
     a.fresh, a.settled = 1, 0
-
-
-@kernel
-def distance(x: np.ndarray, i: int, m: int, y: np.ndarray, k: int, n: int) -> float:
-    """L1 distance of the profiles x[i:i + m] and y[k:k + n], summed by position; the shorter one goes on with zeros."""
-    total = 0.0
-    for p in range(min(m, n)):
-        total += abs(x[i + p] - y[k + p])
-    for p in range(n, m):
-        total += x[i + p]
-    for p in range(m, n):
-        total += y[k + p]
-    return total
 
 
 @inlined

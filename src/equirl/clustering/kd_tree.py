@@ -44,9 +44,21 @@ class Tree(NamedTuple):
     stack: np.ndarray  # (128,) nodes still to visit
 
 
-@inlined
-def clear_ground(n_pairs: int, depth: int) -> Tree:
-    """Room for a tree of up to ``n_pairs`` clusters."""
+def allocate_tree(n_pairs: int, longest: int) -> Tree:
+    """Room for a tree of so many clusters at most, with profiles of that length; :func:`build_tree` fills it.
+
+    Parameters
+    ----------
+    n_pairs : int
+        The largest number of clusters.
+    longest : int
+        The length of the longest profile.
+
+    Returns
+    -------
+    Tree
+    """
+    depth = min(LEADING, longest)
     nodes, D = 4 * n_pairs // LEAF + 2, depth + N_FEATURES
     return Tree(
         depth, np.empty((n_pairs, D)), np.empty(n_pairs, np.int64), np.empty(nodes, NODE), np.empty((nodes, D)),
@@ -55,7 +67,7 @@ def clear_ground(n_pairs: int, depth: int) -> Tree:
 
 
 @kernel
-def plant(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> None:
+def build_tree(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> None:
     """Index the clusters of these leaders."""
     for k in range(len(leaders)):
         tree.order[k] = leaders[k]

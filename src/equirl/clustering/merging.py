@@ -10,51 +10,68 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.clustering.clusters import Clusters, Rules, balanced, distance, join, singletons
-from equirl.clustering.kd_tree import LEADING, PRIORITY, Tree, clear_ground, plant, remove, set_bound
+from equirl.clustering.clusters import Clusters, Rules, Sample, allocate_clusters, balanced, join, singletons
+from equirl.clustering.kd_tree import PRIORITY, Tree, allocate_tree, build_tree, remove, set_bound
 from equirl.clustering.neighbours import members_agree, surely_agree
 from equirl.core.compiling import inlined, kernel
+from equirl.structure.profiles import l1_distance
+
+Best = tuple[int, float, float, float]  # a partner (oneself: none), its d_hat, L1 distance and priority
 
 
-class Merged(NamedTuple):
-    """What :func:`merge` made: clusters named by their leaders, and one row per merge in the order they happened."""
+class MergeLog(NamedTuple):
+    """What :func:`merge` writes down: one row per merge, in the order they happened."""
 
-    label: np.ndarray  # (M,) the leader of each pair's cluster
-    log: np.ndarray  # (M, 3) by merge: the sweep (from 1), the cluster that looked, the partner it took
-    d_hat: np.ndarray  # (M,) by merge
-    n_merges: int
-    n_sweeps: int
+    who: np.ndarray  # (M, 3) int64: the sweep (from 1), the cluster that looked, the partner it took
+    d_hat: np.ndarray  # (M,) their lower distance
+
+
+def merge(sample: Sample, rules: Rules) -> tuple[np.ndarray, MergeLog, int, int]:
+    """ApproxEquivalence on checked arrays; takes memory in proportion to the counts.
+
+    Parameters
+    ----------
+    sample : Sample
+        What was observed.
+    rules : Rules
+        The settings.
+
+    Returns
+    -------
+    label : ndarray of int64, shape (M,)
+        The leader of each pair's cluster.
+    log : MergeLog
+        Its first ``n_merges`` rows are filled.
+    n_merges, n_sweeps : int
+    """
+    M = len(sample.visits)
+    longest = int(np.diff(sample.start)[sample.visits > 0].max(initial=0))
+    clusters, tree = allocate_clusters(M, len(sample.counts), longest), allocate_tree(M, longest)
+    label, log = np.empty(M, np.int64), MergeLog(np.empty((M, 3), np.int64), np.empty(M))
+    n_merges, n_sweeps = _merge(sample, clusters, tree, rules, label, log)
+    return label, log, n_merges, n_sweeps
 
 
 @kernel
-def merge(
-    visits: np.ndarray, start: np.ndarray, counts: np.ndarray, r_sum: np.ndarray, priority: np.ndarray,
-    known: np.ndarray, rules: Rules,
-) -> Merged:  # fmt: skip
-    """ApproxEquivalence on checked arrays (int64; ``r_sum`` and ``known`` empty where the rules have no use for them).
-
-    ``priority`` holds M different numbers. Takes O(stored counts) memory.
-    """
-    M = len(visits)
-    leaders, n_leaders, longest = np.empty(M, np.int64), 0, 0
-    for j in range(M):
-        if visits[j] > 0:
+def _merge(sample: Sample, c: Clusters, tree: Tree, rules: Rules, label: np.ndarray, log: MergeLog) -> tuple[int, int]:
+    """Sweep until nothing merges; returns the number of merges and of sweeps."""
+    singletons(sample, c, rules)
+    leaders, n_leaders = np.empty(len(label), np.int64), 0
+    for j in range(len(label)):
+        if sample.visits[j] > 0:
             leaders[n_leaders] = j
             n_leaders += 1
-            longest = max(longest, start[j + 1] - start[j])
-    c = singletons(visits, start, counts, r_sum, priority, known, longest, rules)
-    tree = clear_ground(M, min(LEADING, longest))
-    log, d_hat = np.empty((M, 3), np.int64), np.empty(M)
     n_merges, n_sweeps, done = 0, 0, False
     while not done:
         n_sweeps += 1
         _sort(leaders, n_leaders, c)
-        plant(tree, c, leaders[:n_leaders], rules)
+        build_tree(tree, c, leaders[:n_leaders], rules)
         before = n_merges
-        n_merges = _sweep(c, tree, leaders, n_leaders, log, d_hat, n_merges, n_sweeps, rules)
-        n_leaders = _gather(c, leaders, n_leaders, log, before, n_merges)
+        n_merges = _sweep(c, tree, leaders[:n_leaders], rules, log, n_merges, n_sweeps)
+        n_leaders = _gather(c, leaders, n_leaders, log.who, before, n_merges)
         done = n_merges == before
-    return Merged(_labels(c, leaders, n_leaders), log, d_hat, n_merges, n_sweeps)
+    _write_labels(c, leaders[:n_leaders], label)
+    return n_merges, n_sweeps
 
 
 @inlined
@@ -78,13 +95,10 @@ def _sort(leaders: np.ndarray, n_leaders: int, c: Clusters) -> None:
 
 
 @inlined
-def _sweep(
-    c: Clusters, tree: Tree, leaders: np.ndarray, n_leaders: int, log: np.ndarray, d_hat: np.ndarray, n_merges: int,
-    sweep: int, rules: Rules,
-) -> int:  # fmt: skip
+def _sweep(c: Clusters, tree: Tree, leaders: np.ndarray, rules: Rules, log: MergeLog, n_merges: int, sweep: int) -> int:
     """One sweep: reads the partition of the tree, merges in place. A merged cluster is not met again in this sweep."""
-    for i in range(n_leaders):
-        leader = leaders[i]
+    who, d_hat = log
+    for leader in leaders:
         a = c.at[leader]
         if not a.alive:
             continue
@@ -95,7 +109,7 @@ def _sweep(
         b = c.at[partner]
         if rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
             continue
-        log[n_merges, 0], log[n_merges, 1], log[n_merges, 2], d_hat[n_merges] = sweep, leader, partner, least
+        who[n_merges, 0], who[n_merges, 1], who[n_merges, 2], d_hat[n_merges] = sweep, leader, partner, least
         n_merges += 1
         remove(tree, a)
         remove(tree, b)
@@ -107,19 +121,18 @@ def _sweep(
 def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, float, float]:
     """Near(c) by branch and bound: the partner (itself: none), d_hat, L1 distance."""
     a, nodes, low, rank = c.at[leader], tree.node, tree.low, tree.depth + PRIORITY
-    best, least, dist, first = leader, np.inf if rules.granted else 0.0, 0.0, np.inf
+    best = (leader, np.inf if rules.granted else 0.0, 0.0, np.inf)
     stack, top = tree.stack, 1
     stack[0], nodes[0].bound = 0, -np.inf
     while top > 0:
         top -= 1
         number = stack[top]
         node = nodes[number]
+        _, least, _, first = best
         if node.bound > least or (node.bound == least and low[number, rank] > first):
             continue
         if node.left == 0:
-            best, least, dist, first = _scan(
-                c, tree.order, node.first, node.stop, leader, best, least, dist, first, rules
-            )
+            best = _scan(c, tree.order[node.first : node.stop], leader, best, rules)
             continue
         near, far = node.left, node.left + 1
         set_bound(tree, near, a, leader, rules)
@@ -131,25 +144,22 @@ def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, floa
             if nodes[child].bound <= least and nodes[child].bound < np.inf:
                 stack[top] = child
                 top += 1
-    return best, least, dist
+    return best[0], best[1], best[2]
 
 
 @kernel
-def _scan(
-    c: Clusters, order: np.ndarray, start: int, stop: int, leader: int, best: int, least: float, dist: float,
-    first: float, rules: Rules,
-) -> tuple[int, float, float, float]:  # fmt: skip
+def _scan(c: Clusters, leaf: np.ndarray, leader: int, best: Best, rules: Rules) -> Best:
     """The clusters of a leaf, one by one: is there a PAC neighbour nearer than the best so far?"""
     at, profile = c.at, c.profile
     a = at[leader]
-    for i in range(start, stop):
-        k = order[i]
+    partner, least, dist, first = best
+    for k in leaf:
         b = at[k]
         if k == leader or not b.alive or (a.settled and not b.fresh) or a.known != b.known:
             continue
         if not rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
             continue
-        total = distance(profile, a.row, a.length, profile, b.row, b.length)
+        total = l1_distance(profile, a.row, a.length, profile, b.row, b.length)
         d_hat = total - (a.radius + b.radius)
         if rules.by_mean:
             d_hat = max(d_hat, abs(a.r_mean - b.r_mean) - (a.r_radius + b.r_radius))
@@ -158,12 +168,12 @@ def _scan(
         if not rules.granted and abs(a.r_mean - b.r_mean) > a.r_radius + b.r_radius:
             continue
         if rules.granted or surely_agree(a, b, total, rules) or members_agree(c, leader, k, total, rules):
-            best, least, dist, first = k, d_hat, total, float(b.priority)
-    return best, least, dist, first
+            partner, least, dist, first = k, d_hat, total, float(b.priority)
+    return partner, least, dist, first
 
 
 @inlined
-def _gather(c: Clusters, leaders: np.ndarray, n_leaders: int, log: np.ndarray, before: int, after: int) -> int:
+def _gather(c: Clusters, leaders: np.ndarray, n_leaders: int, who: np.ndarray, before: int, after: int) -> int:
     """Write down the leaders of the next partition, those just formed last; returns their number."""
     count = 0
     for k in range(n_leaders):
@@ -172,20 +182,19 @@ def _gather(c: Clusters, leaders: np.ndarray, n_leaders: int, log: np.ndarray, b
             leaders[count] = leaders[k]
             count += 1
     for m in range(before, after):
-        one, other = log[m, 1], log[m, 2]
+        one, other = who[m, 1], who[m, 2]
         leaders[count] = one if c.at[one].priority < c.at[other].priority else other
         count += 1
     return count
 
 
 @inlined
-def _labels(c: Clusters, leaders: np.ndarray, n_leaders: int) -> np.ndarray:
-    label = np.empty(len(c.at), np.int64)
+def _write_labels(c: Clusters, leaders: np.ndarray, label: np.ndarray) -> None:
+    """Every pair gets its cluster's leader; those never visited keep to themselves."""
     for j in range(len(label)):
         label[j] = j
-    for k in range(n_leaders):
-        j = leaders[k]
+    for leader in leaders:
+        j = leader
         while j >= 0:
-            label[j] = leaders[k]
+            label[j] = leader
             j = c.at[j].after
-    return label

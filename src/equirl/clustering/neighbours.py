@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.clustering.clusters import Clusters, Rules, distance, excess_of_union, law_radius, mean_radius
+from equirl.clustering.clusters import Clusters, Rules, excess_of_union, law_radius, mean_radius
 from equirl.core.compiling import inlined, kernel
+from equirl.structure.profiles import l1_distance
 
 SLACK = 1e-9  # a bound decides only when rounding cannot matter; members decide the rest
 
@@ -76,7 +77,7 @@ def tighten(c: Clusters, leader: int, rules: Rules) -> None:
 
 @inlined
 def _to_centre(c: Clusters, pair: np.record, cluster: np.record) -> float:
-    return distance(c.own_profile, pair.start, pair.own_length, c.profile, cluster.row, cluster.length)
+    return l1_distance(c.own_profile, pair.start, pair.own_length, c.profile, cluster.row, cluster.length)
 
 
 @kernel
@@ -102,10 +103,8 @@ def _every_two(c: Clusters, one: int, other: int, rules: Rules) -> bool:
 
 @inlined
 def _two_agree(c: Clusters, a: np.record, b: np.record, rules: Rules) -> bool:
-    if (
-        distance(c.own_profile, a.start, a.own_length, c.own_profile, b.start, b.own_length)
-        > a.own_radius + b.own_radius
-    ):
+    own = c.own_profile
+    if l1_distance(own, a.start, a.own_length, own, b.start, b.own_length) > a.own_radius + b.own_radius:
         return False
     return not rules.means or abs(a.own_mean - b.own_mean) <= a.own_r_radius + b.own_r_radius
 
@@ -127,7 +126,8 @@ def _with_union(c: Clusters, one: int, other: int, rules: Rules) -> bool:
     j, rest = one, other
     while j >= 0:
         m = c.at[j]
-        if distance(c.own_profile, m.start, m.own_length, c.own_profile, union, length) > m.own_radius + radius:
+        own = c.own_profile
+        if l1_distance(own, m.start, m.own_length, own, union, length) > m.own_radius + radius:
             return False
         if rules.means and abs(m.own_mean - mean) > m.own_r_radius + r_radius:
             return False

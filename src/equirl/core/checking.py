@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import operator
 from collections.abc import Iterable
@@ -17,6 +18,26 @@ LARGEST = int(np.iinfo(np.int64).max)
 def whole_number(name: str, value: Any, least: int = 1, most: float = LARGEST) -> int:
     """An int in [least, most].
 
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given; any type with ``__index__``, but no bool.
+    least, most : int
+        The limits, both allowed.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no integer, or outside the limits.
+
+    Examples
+    --------
     >>> whole_number("n_states", 1, least=2)
     Traceback (most recent call last):
     ValueError: n_states must be at least 2, not 1
@@ -35,7 +56,19 @@ def whole_number(name: str, value: Any, least: int = 1, most: float = LARGEST) -
 
 
 def real_number(name: str, value: Any) -> float:
-    """A float, which may be NaN or infinite."""
+    """A float, which may be NaN or infinite.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given; any real number, but no bool.
+
+    Returns
+    -------
+    float
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, not {value!r}")
     try:
@@ -45,16 +78,46 @@ def real_number(name: str, value: Any) -> float:
 
 
 def between(name: str, value: Any, least: float = 0.0, most: float = 1.0) -> float:
-    """A float in [least, most]; by default a probability, a fraction or a reward."""
+    """A float in [least, most]; by default a probability, a fraction or a reward.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given.
+    least, most : float
+        The limits, both allowed.
+
+    Returns
+    -------
+    float
+    """
     number = real_number(name, value)
     if not least <= number <= most:
-        raise ValueError(f"{name} must be between {least:g} and {most:g}, not {value}")
+        limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+        raise ValueError(f"{name} must be {limits}, not {value}")
     return number
 
 
 def inside(name: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
     """A float strictly between two others; by default a risk.
 
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given.
+    low, high : float
+        The limits, neither allowed.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> inside("delta", 0)
     Traceback (most recent call last):
     ValueError: delta must lie strictly between 0 and 1, not 0
@@ -66,7 +129,23 @@ def inside(name: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
 
 
 def above(name: str, value: Any, low: float, at_infinity: str) -> float:
-    """A float greater than ``low``; it may be infinite, and ``at_infinity`` says what that means."""
+    """A float greater than ``low``, which may be infinite.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given.
+    low : float
+        The limit, not allowed itself.
+    at_infinity : str
+        What an infinite value means, for the message.
+
+    Returns
+    -------
+    float
+    """
     number = real_number(name, value)
     if not number > low:
         raise ValueError(f"{name} must be greater than {low:g} (inf {at_infinity}), not {value}")
@@ -74,14 +153,40 @@ def above(name: str, value: Any, low: float, at_infinity: str) -> float:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """True or False.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given; nothing but a bool of Python or NumPy will do.
+
+    Returns
+    -------
+    bool
+    """
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, not {value!r}")
     return bool(value)
 
 
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
-    """One of the options; another answer is met with the nearest."""
+    """One of the options; another answer is met with the nearest.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given.
+    options : iterable of str
+        What is allowed.
+
+    Returns
+    -------
+    str
+    """
     options = list(options)
     if not isinstance(value, str) or value not in options:
         raise ValueError(unknown_name(name, value, options))
@@ -89,17 +194,64 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
 
 
 def several(name: str, values: Any) -> list[Any]:
-    """A list of whatever ``values`` holds."""
+    """A list of whatever ``values`` holds.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    values : object
+        Anything to iterate over.
+
+    Returns
+    -------
+    list
+    """
     try:
         return list(values)
     except TypeError:
         raise TypeError(f"{name} must be a list, not {values!r}") from None
 
 
-def real_array(name: str, values: Any) -> np.ndarray:
-    """An array of floats."""
+def plain_array(name: str, values: Any) -> np.ndarray:
+    """An array, refused where entries are masked: what lies under a mask is no value.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    values : array_like
+        What was given; not copied where it is an array.
+
+    Returns
+    -------
+    ndarray
+    """
+    mask = getattr(values, "mask", None)
+    if isinstance(values, np.ndarray) and mask is not None and np.any(mask):
+        raise TypeError(f"{name} must be a plain array: {int(np.sum(mask))} of its entries are masked")
     try:
-        array = np.asarray(values)
+        return np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise TypeError(f"{name} must be an array: {error}") from None
+
+
+def real_array(name: str, values: Any) -> np.ndarray:
+    """An array of floats.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    values : array_like
+        What was given; not copied where it is an array of floats.
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    array = plain_array(name, values)
+    try:
         if np.issubdtype(array.dtype, np.complexfloating):
             raise TypeError("some are complex")
         return array.astype(float, copy=False)
@@ -110,11 +262,26 @@ def real_array(name: str, values: Any) -> np.ndarray:
 def whole_array(name: str, values: Any, least: int = 0) -> np.ndarray:
     """A new array of int64 in one dimension, none below ``least``.
 
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    values : array_like of int
+        What was given.
+    least : int
+        The smallest number allowed.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Examples
+    --------
     >>> whole_array("visits", [3, -1])
     Traceback (most recent call last):
     ValueError: visits must be at least 0; entry 1 is -1
     """
-    array = np.asarray(values)
+    array = plain_array(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not shape {array.shape}")
     if array.size and not np.issubdtype(array.dtype, np.integer):

@@ -21,22 +21,60 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Compile ``function`` with Numba: no Python objects, no global lock, cached on disk where that is possible.
 
+    Parameters
+    ----------
+    function : callable
+        A function over arrays, numbers and (named) tuples of them. It returns arrays, numbers or plain tuples: making a
+        named tuple for the caller would run Python code.
+
+    Returns
+    -------
+    callable
+        The compiled function; ``.py_func`` is the plain one.
+
+    Examples
+    --------
     >>> @kernel
     ... def twice(x):
     ...     return 2 * x
     >>> twice(3), twice.py_func(3)
     (6, 6)
     """
-    try:
-        compiled = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable place for the cache
-        compiled = numba.njit(nogil=True)(function)
-    return _with_body(compiled, function)
+    return _compiled(function)
+
+
+def lean_kernel(function: F) -> F:
+    """Compile ``function`` as :func:`kernel` does, without reference counts: for inner loops that allocate nothing.
+
+    Fields of a named tuple then cost nothing inside a loop; with reference counts each use of one is an atomic
+    operation, several times the work of a sweep.
+
+    Parameters
+    ----------
+    function : callable
+        A function over arrays, numbers and (named) tuples of them, without a new array inside.
+
+    Returns
+    -------
+    callable
+    """
+    return _compiled(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
     """Compile ``function`` inside the kernels that call it, not on its own: for steps of one kernel, to compile faster.
 
+    Parameters
+    ----------
+    function : callable
+        A function that kernels call.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
     >>> @inlined
     ... def half(x):
     ...     return x / 2
@@ -44,6 +82,14 @@ def inlined(function: F) -> F:
     2.5
     """
     return _with_body(numba.njit(inline="always", nogil=True)(function), function)
+
+
+def _compiled(function: F, **options: Any) -> F:
+    try:
+        compiled = numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # no writable place for the cache
+        compiled = numba.njit(nogil=True, **options)(function)
+    return _with_body(compiled, function)
 
 
 def _with_body(compiled: Any, function: F) -> F:

@@ -19,7 +19,20 @@ class DamagedFile(ValueError):  # noqa: N818 (it names the file, not the failure
 
 
 def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write ``content`` to ``path`` so that a reader, or a crash, sees the old file or the new one, never a part."""
+    """Write ``content`` to ``path`` so that a reader, or a crash, sees the old file or the new one, never a part.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the file goes; folders on the way are made.
+    content : bytes
+        What it holds.
+
+    Returns
+    -------
+    pathlib.Path
+        The path written.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -40,7 +53,18 @@ def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """An error where a file surely cannot be written; ask before long work."""
+    """An error where a file surely cannot be written; ask before long work.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the file would go.
+
+    Raises
+    ------
+    OSError
+        If a folder on the way is none, if the path is one, or if it must not be written.
+    """
     place = Path(path).absolute().parent
     while not place.exists():
         place = place.parent
@@ -61,7 +85,26 @@ def _umask() -> int:
 def save_npz(
     path: str | os.PathLike[str], kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> Path:
-    """Save named arrays and JSON-able ``meta`` as a compressed ``.npz`` marked with its ``kind`` and format version."""
+    """Save named arrays and JSON-able ``meta`` as a compressed ``.npz`` marked with its ``kind`` and format version.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the file goes.
+    kind : str
+        What the file holds, such as "equirl-mdp".
+    version : int
+        The version of that format.
+    arrays : mapping of str to ndarray
+        What to save; no Python objects.
+    meta : mapping
+        What else to save, as JSON.
+
+    Returns
+    -------
+    pathlib.Path
+        The path written.
+    """
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"array {name!r} holds Python objects, which only a pickle could keep")
@@ -72,8 +115,23 @@ def save_npz(
     return write_aside(path, buffer.getvalue())
 
 
-def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
+def load_npz(path: str | os.PathLike[str], kind: str, *versions: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    kind : str
+        What it should hold.
+    *versions : int
+        The versions of the format that the caller reads, the newest last.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+    meta : dict
+    """
     path = os.fspath(path)
     try:
         with open(path, "rb") as handle:
@@ -91,9 +149,9 @@ def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dic
         raise DamagedFile(f"{path} is not an equirl file: it has no header")
     if header["kind"] != kind:
         raise DamagedFile(f"{path} holds {header['kind']!r}, not {kind!r}")
-    if header["version"] != version:
+    if header["version"] not in versions:
         raise DamagedFile(
-            f"{path} has format version {header['version']}; this equirl reads version {version}. "
+            f"{path} has format version {header['version']}; this equirl reads version {versions[-1]}. "
             "Load it with the equirl that wrote it"
         )
     return arrays, header["meta"]

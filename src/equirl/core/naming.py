@@ -9,6 +9,21 @@ from collections.abc import Iterable
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """A message for a name that is not there.
 
+    Parameters
+    ----------
+    kind : str
+        What the name was to name.
+    name : object
+        What was given.
+    known : iterable of str
+        The names there are.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> unknown_name("learner", "cucrl", ["ucrl2-l", "c-ucrl"])
     "unknown learner 'cucrl'; did you mean 'c-ucrl'? Known: c-ucrl, ucrl2-l"
     """

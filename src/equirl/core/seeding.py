@@ -16,6 +16,19 @@ def seed_sequence(name: str, seed: Seed) -> np.random.SeedSequence:
 
     There is no "any seed will do" (None): a run is a function of its arguments.
 
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    seed : int or numpy.random.SeedSequence
+        What was given.
+
+    Returns
+    -------
+    numpy.random.SeedSequence
+
+    Examples
+    --------
     >>> seed_sequence("seed", -1)
     Traceback (most recent call last):
     ValueError: seed must be at least 0, not -1

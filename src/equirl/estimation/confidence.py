@@ -11,28 +11,10 @@ Levels d are handled as ``log_level = log(d)``, so that delta / (3 M) never unde
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from equirl.core.compiling import kernel
-
-
-class ConfidenceSet(NamedTuple):
-    """Plausible models, pair by pair: laws within ``p_radius`` (L1) of a row, means in [r_lower, r_upper].
-
-    A row may hold no successors where its radius is 2 (the law is free). ``spare`` masses belong to the law but are
-    placed on no state yet; planning gives them to the best unobserved states.
-    """
-
-    ptr: np.ndarray  # (M + 1,)
-    succ: np.ndarray  # (nnz,)
-    prob: np.ndarray  # (nnz,)
-    p_radius: np.ndarray  # (M,)
-    r_lower: np.ndarray  # (M,) in [0, 1]
-    r_upper: np.ndarray  # (M,) in [0, 1]
-    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
-    spare: np.ndarray
 
 
 @kernel

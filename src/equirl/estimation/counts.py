@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.core.compiling import lean_kernel
 
 
-class Table(NamedTuple):
+class SuccessorTable(NamedTuple):
     """Slots of successors: those of pair k are ``state[start[k] : start[k] + size[k]]``, with room for ``room[k]``."""
 
     start: np.ndarray  # (M,) int64
@@ -35,12 +35,10 @@ class Snapshot(NamedTuple):
     r_sum: np.ndarray  # (M,) float64
 
 
-@kernel
-def record_successor(
-    pair: int, x: int, start: np.ndarray, size: np.ndarray, room: np.ndarray,
-    state: np.ndarray, count: np.ndarray, used: np.ndarray,
-) -> bool:  # fmt: skip
+@lean_kernel
+def record_successor(pair: int, x: int, table: SuccessorTable) -> bool:
     """Count one transition of ``pair`` to ``x``, keeping profile order; False (nothing done) where slots ran out."""
+    start, size, room, state, count, used = table
     first, n = start[pair], size[pair]
     i = first
     while i < first + n and state[i] != x:
@@ -70,15 +68,31 @@ def record_successor(
     return True
 
 
-@kernel
-def _compact(
-    start: np.ndarray, size: np.ndarray, state: np.ndarray, count: np.ndarray,
-    ptr: np.ndarray, succ: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
-    for k in range(len(start)):
-        for j in range(size[k]):
-            succ[ptr[k] + j] = state[start[k] + j]
-            out[ptr[k] + j] = count[start[k] + j]
+@lean_kernel
+def record_path(
+    path: np.ndarray, rewards: np.ndarray, final: int, owner: np.ndarray, begin: int, visits: np.ndarray,
+    r_sum: np.ndarray, table: SuccessorTable,
+) -> int:  # fmt: skip
+    """Count the steps of a path from step ``begin`` on; the state after its last pair is ``final``.
+
+    ``owner`` (M,) is the state of each pair. Returns the number of steps counted: less than all where slots ran out.
+    """
+    for i in range(begin, len(path)):
+        k = path[i]
+        x = owner[path[i + 1]] if i + 1 < len(path) else final
+        if not record_successor(k, x, table):
+            return i
+        visits[k] += 1
+        r_sum[k] += rewards[i]
+    return len(path)
+
+
+@lean_kernel
+def _compact(table: SuccessorTable, ptr: np.ndarray, succ: np.ndarray, out: np.ndarray) -> None:
+    for k in range(len(table.start)):
+        for j in range(table.size[k]):
+            succ[ptr[k] + j] = table.state[table.start[k] + j]
+            out[ptr[k] + j] = table.count[table.start[k] + j]
 
 
 class Counts:
@@ -94,7 +108,7 @@ class Counts:
     def __init__(self, n_pairs: int, room: int = 4) -> None:
         self.visits = np.zeros(n_pairs, np.int64)
         self.r_sum = np.zeros(n_pairs)
-        self.table = Table(
+        self.table = SuccessorTable(
             np.arange(n_pairs, dtype=np.int64) * room,
             np.zeros(n_pairs, np.int64),
             np.full(n_pairs, room, np.int64),
@@ -105,10 +119,30 @@ class Counts:
 
     def record(self, pair: int, reward: float, successor: int) -> None:
         """Count one observed step."""
-        while not record_successor(pair, successor, *self.table):
+        while not record_successor(pair, successor, self.table):
             self.grow()
         self.visits[pair] += 1
         self.r_sum[pair] += reward
+
+    def record_path(self, path: np.ndarray, rewards: np.ndarray, final: int, owner: np.ndarray) -> None:
+        """Count the steps of a path: pairs in order, what each paid, and the state after the last one.
+
+        Parameters
+        ----------
+        path : array of int64, (n,)
+            The pairs played, in order.
+        rewards : array, (n,)
+            What each of them paid.
+        final : int
+            The state after the last pair.
+        owner : array of int64, (M,)
+            The state of each pair, by which the successors along the path are known.
+        """
+        done = 0
+        while done < len(path):
+            done = record_path(path, rewards, final, owner, done, self.visits, self.r_sum, self.table)
+            if done < len(path):
+                self.grow()
 
     def grow(self) -> None:
         """Double the number of slots."""
@@ -125,7 +159,7 @@ class Counts:
         ptr = np.zeros(len(table.size) + 1, np.int64)
         np.cumsum(table.size, out=ptr[1:])
         succ, count = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.int64)
-        _compact(table.start, table.size, table.state, table.count, ptr, succ, count)
+        _compact(table, ptr, succ, count)
         return Snapshot(ptr, succ, count, self.visits.copy(), self.r_sum.copy())
 
     @classmethod
@@ -138,6 +172,6 @@ class Counts:
         state, count = np.zeros(room.sum(), np.int32), np.zeros(room.sum(), np.int64)
         place = np.repeat(start - snapshot.ptr[:-1], size) + np.arange(len(snapshot.succ))
         state[place], count[place] = snapshot.succ, snapshot.count
-        counts.table = Table(start, size, room, state, count, np.array([room.sum()], np.int64))
+        counts.table = SuccessorTable(start, size, room, state, count, np.array([room.sum()], np.int64))
         counts.visits, counts.r_sum = snapshot.visits.copy(), snapshot.r_sum.copy()
         return counts

@@ -1,39 +1,68 @@
-"""Estimates of laws and means, by pair or pooled over classes and read back to pairs (equations 4-7 of the paper).
+"""Estimates of transition probabilities and mean rewards, by pair or pooled over classes (equations 4-7 of the paper).
 
 Pooled: ``p_hat(j | c) = (1 / n(c)) sum over (s,a) in c of count of sigma_{s,a}(j)`` by position j of the profile,
-summed in integers and divided once; the law of (s,a) then gives state sigma_{s,a}(j) the mass p_hat(j | c). What
+summed in integers and divided once; the estimate of (s,a) then gives state sigma_{s,a}(j) the mass p_hat(j | c). What
 comes out has the type of ordinary estimates, so nothing downstream knows that classes exist.
+
+The states that a pair was never seen to reach all tie at zero; a *placement* says what becomes of the class's mass at
+positions beyond the pair's observed successors (``PLACEMENTS``; docs/definitions.md, "Ties").
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.core.compiling import kernel, lean_kernel
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.quicksort import quicksort_order
 from equirl.structure.profiles import Profiles
 
 
-class Estimates(NamedTuple):
-    """Laws and means by pair. A pair with ``samples`` 0 knows nothing; its row may be empty.
+class Grouping(NamedTuple):
+    """Which pairs are pooled."""
 
-    ``spare`` holds masses of the law not yet placed on a state (positions beyond the pair's observed successors,
-    largest first); empty rows but under ``ties="optimistic"``.
+    label: np.ndarray  # (M,) int64, in 0 .. n_classes - 1
+    n_classes: int
+
+
+class ClassCounts(NamedTuple):
+    """Counts by position of the profile, summed over each class: those of class c in ``count[ptr[c]:ptr[c + 1]]``."""
+
+    label: np.ndarray  # (M,) the class of each pair
+    ptr: np.ndarray  # (C + 1,)
+    count: np.ndarray  # type: ignore[assignment]  # int64
+    visits: np.ndarray  # (C,) int64
+
+
+class Placed(NamedTuple):
+    """Pooled masses on states: row k in ``succ[ptr[k]:ptr[k + 1]]``.
+
+    ``spare`` holds masses not yet placed on a state (positions beyond the observed successors, largest first).
     """
 
     ptr: np.ndarray  # (M + 1,)
     succ: np.ndarray  # (nnz,)
     prob: np.ndarray  # (nnz,)
-    samples: np.ndarray  # (M,) samples behind the law
-    r_hat: np.ndarray  # (M,)
-    r_samples: np.ndarray  # (M,) samples behind the mean
     spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
     spare: np.ndarray
 
 
+class Estimates(NamedTuple):
+    """Transition probabilities and means by pair. A pair with ``samples`` 0 knows nothing; its row may be empty."""
+
+    ptr: np.ndarray  # (M + 1,)
+    succ: np.ndarray  # (nnz,)
+    prob: np.ndarray  # (nnz,)
+    samples: np.ndarray  # (M,) samples behind the row
+    r_hat: np.ndarray  # (M,)
+    r_samples: np.ndarray  # (M,) samples behind the mean
+    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
+    spare: np.ndarray  # masses of the row not yet placed on a state, as in Placed
+
+
+Placement = Callable[[Snapshot, ClassCounts, int], Placed]
 NOTHING_SPARE = np.zeros(1, np.int64), np.zeros(0)
 
 
@@ -45,62 +74,54 @@ def estimate(seen: Snapshot) -> Estimates:
 
 
 def pool(
-    seen: Snapshot, label: np.ndarray, n_classes: int, n_states: int, *, ties: str = "support", pool_rewards: bool
+    seen: Snapshot, groups: Grouping, n_states: int, *, place: Placement | None = None, pool_rewards: bool
 ) -> Estimates:
-    """Pool over classes through the empirical profiles (equation 7); ``ties`` as SPEC's D3. O(pairs + successors).
+    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements.
 
-    A pair never visited keeps a free law, whatever its class. ``ties="quicksort"``, the order of the published
-    program, sorts all states of each pair: O(pairs S log S).
+    Parameters
+    ----------
+    seen : Snapshot
+        The counts.
+    groups : Grouping
+        Which pairs are pooled.
+    n_states : int
+        The number of states.
+    place : function, optional
+        Where mass beyond the observed successors of a pair goes: a value of ``PLACEMENTS``, by default "support".
+    pool_rewards : bool
+        Whether mean rewards are pooled too; otherwise each pair keeps its own.
+
+    Returns
+    -------
+    Estimates
+        A pair never visited keeps an empty row, whatever its class.
     """
-    size = np.diff(seen.ptr)
-    class_ptr, class_count = pooled_positions(seen.ptr, seen.count, label, n_classes)
-    class_visits = _class_sums(label, seen.visits, n_classes)
-    spare_ptr, spare = NOTHING_SPARE
-    if ties in ("index", "quicksort"):
-        length = np.where(seen.visits > 0, np.diff(class_ptr)[label], 0)
-        ptr = np.concatenate([[0], np.cumsum(length)])
-        succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
-        if ties == "index":
-            _place_by_index(seen.ptr, seen.succ, n_states, ptr, succ)
-        else:
-            _place_by_quicksort(seen.ptr, seen.succ, seen.count, n_states, ptr, succ)
-        _masses_by_position(label, class_ptr, class_count, class_visits, ptr, prob)
-    else:
-        ptr, succ, prob = seen.ptr, seen.succ, np.empty(len(seen.succ))
-        cut = ties == "support"
-        _read_back(seen.ptr, seen.count, label, class_ptr, class_count, class_visits, cut, prob)
-        if not cut:
-            left = np.where(seen.visits > 0, np.diff(class_ptr)[label] - size, 0)
-            spare_ptr = np.concatenate([[0], np.cumsum(left)])
-            spare = np.empty(spare_ptr[-1])
-            _spare_masses(size, label, class_ptr, class_count, class_visits, spare_ptr, spare)
-    samples = np.where(seen.visits > 0, class_visits[label], 0)
-    means = _means(seen, label, n_classes, samples, class_visits, pool_rewards)
-    return Estimates(ptr, succ, prob, samples, *means, spare_ptr, spare)
+    pooled = pooled_positions(seen, groups)
+    placed = (place or place_observed)(seen, pooled, n_states)
+    samples = np.where(seen.visits > 0, pooled.visits[groups.label], 0)
+    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
+    return Estimates(placed.ptr, placed.succ, placed.prob, samples, *means, placed.spare_ptr, placed.spare)
 
 
 def pool_known(
-    seen: Snapshot, label: np.ndarray, n_classes: int, profiles: Profiles, tie: np.ndarray, *, pool_rewards: bool
+    seen: Snapshot, groups: Grouping, profiles: Profiles, tie: np.ndarray, *, pool_rewards: bool
 ) -> Estimates:
     """Pool over known classes through known profiles (equation 4); positions of one ``tie`` group share their mass.
 
     ``tie[i]`` is the first position of the group that entry i of ``profiles`` belongs to (see :func:`tie_groups`).
     An observed successor outside a pair's known support is an error that names it.
     """
-    size = np.diff(profiles.ptr)
-    length = np.zeros(n_classes, np.int64)
-    np.maximum.at(length, label, size)
-    class_ptr = np.concatenate([[0], np.cumsum(length)])
-    class_count = np.zeros(class_ptr[-1], np.int64)
-    stray = _count_known(seen.ptr, seen.succ, seen.count, profiles.ptr, profiles.succ, label, class_ptr, class_count)
+    ptr = _class_starts(profiles.ptr, groups)
+    visits = _class_sums(groups, seen.visits)
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), visits)
+    stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
     if stray >= 0:
         pair = int(np.searchsorted(seen.ptr, stray, side="right")) - 1
         raise ValueError(f"pair {pair} was seen to reach state {seen.succ[stray]}, outside its known profile")
-    class_visits = _class_sums(label, seen.visits, n_classes)
     prob = np.empty(len(profiles.succ))
-    _read_back(profiles.ptr, tie, label, class_ptr, class_count, class_visits, False, prob)
-    samples = class_visits[label]
-    means = _means(seen, label, n_classes, samples, class_visits, pool_rewards)
+    _read_back(profiles.ptr, tie, pooled, False, prob)
+    samples = visits[groups.label]
+    means = _means(seen, groups, samples, visits, pool_rewards)
     return Estimates(profiles.ptr, profiles.succ, prob, samples, *means, *NOTHING_SPARE)
 
 
@@ -116,34 +137,76 @@ def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -
     return position[np.maximum.accumulate(np.where(fresh, np.arange(len(position)), 0))]
 
 
-def pooled_positions(
-    ptr: np.ndarray, count: np.ndarray, label: np.ndarray, n_classes: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Counts by position summed over each class: rows by class."""
-    length = np.zeros(n_classes, np.int64)
-    np.maximum.at(length, label, np.diff(ptr))
-    class_ptr = np.concatenate([[0], np.cumsum(length)])
-    class_count = np.zeros(class_ptr[-1], np.int64)
-    _add_positions(ptr, count, label, class_ptr, class_count)
-    return class_ptr, class_count
+def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
+    """Counts by position summed over each class."""
+    ptr = _class_starts(seen.ptr, groups)
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
+    _add_positions(seen.ptr, seen.count, pooled)
+    return pooled
+
+
+# --- where the mass of a class goes in a pair
+
+
+def place_observed(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"support"``: as many positions as the pair has observed successors, brought to mass one."""
+    prob = np.empty(len(seen.succ))
+    _read_back(seen.ptr, seen.count, pooled, True, prob)
+    return Placed(seen.ptr, seen.succ, prob, *NOTHING_SPARE)
+
+
+def place_later(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"optimistic"``: the masses beyond the observed successors are spare; planning places them."""
+    prob = np.empty(len(seen.succ))
+    _read_back(seen.ptr, seen.count, pooled, False, prob)
+    size = np.diff(seen.ptr)
+    left = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label] - size, 0)
+    spare_ptr = np.concatenate([[0], np.cumsum(left)])
+    spare = np.empty(spare_ptr[-1])
+    _spare_masses(size, pooled, spare_ptr, spare)
+    return Placed(seen.ptr, seen.succ, prob, spare_ptr, spare)
+
+
+def place_by_index(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"index"``: the observed successors, then the other states, highest number first."""
+    return place_in_order(seen, pooled, n_states, _order_by_index)
+
+
+def place_in_order(
+    seen: Snapshot, pooled: ClassCounts, n_states: int, order: Callable[[Snapshot, int, np.ndarray, np.ndarray], None]
+) -> Placed:
+    """Every position of the class on a state of its own; ``order(seen, n_states, ptr, succ)`` writes which."""
+    length = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label], 0)
+    ptr = np.concatenate([[0], np.cumsum(length)])
+    succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
+    order(seen, n_states, ptr, succ)
+    _masses_by_position(pooled, ptr, prob)
+    return Placed(ptr, succ, prob, *NOTHING_SPARE)
+
+
+PLACEMENTS: dict[str, Placement] = {
+    "support": place_observed,
+    "optimistic": place_later,
+    "index": place_by_index,
+}
+
+
+# --- kernels
 
 
 @kernel
-def _add_positions(
-    ptr: np.ndarray, count: np.ndarray, label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray
-) -> None:
+def _add_positions(ptr: np.ndarray, count: np.ndarray, pooled: ClassCounts) -> None:
+    label, total = pooled.label, pooled.count
     for k in range(len(label)):
-        first = class_ptr[label[k]]
+        first = pooled.ptr[label[k]]
         for j in range(ptr[k + 1] - ptr[k]):
-            class_count[first + j] += count[ptr[k] + j]
+            total[first + j] += count[ptr[k] + j]
 
 
 @kernel
-def _read_back(
-    ptr: np.ndarray, key: np.ndarray, label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray,
-    class_visits: np.ndarray, cut: bool, prob: np.ndarray,
-) -> None:  # fmt: skip
+def _read_back(ptr: np.ndarray, key: np.ndarray, pooled: ClassCounts, cut: bool, prob: np.ndarray) -> None:
     """Give each pair's entries the masses of their positions; entries of one ``key`` share. ``cut``: sum to one."""
+    label, class_ptr, class_count, class_visits = pooled
     for k in range(len(label)):
         first, size = class_ptr[label[k]], ptr[k + 1] - ptr[k]
         total = class_visits[label[k]]
@@ -163,10 +226,8 @@ def _read_back(
 
 
 @kernel
-def _spare_masses(
-    size: np.ndarray, label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray, class_visits: np.ndarray,
-    spare_ptr: np.ndarray, spare: np.ndarray,
-) -> None:  # fmt: skip
+def _spare_masses(size: np.ndarray, pooled: ClassCounts, spare_ptr: np.ndarray, spare: np.ndarray) -> None:
+    label, class_ptr, class_count, class_visits = pooled
     for k in range(len(label)):
         c = label[k]
         for i in range(spare_ptr[k + 1] - spare_ptr[k]):
@@ -174,10 +235,8 @@ def _spare_masses(
 
 
 @kernel
-def _place_by_index(
-    seen_ptr: np.ndarray, seen_succ: np.ndarray, n_states: int, ptr: np.ndarray, succ: np.ndarray
-) -> None:
-    """The states of each row: the observed successors, then the others, highest number first."""
+def _order_by_index(seen: Snapshot, n_states: int, ptr: np.ndarray, succ: np.ndarray) -> None:
+    seen_ptr, seen_succ = seen.ptr, seen.succ
     for k in range(len(ptr) - 1):
         size, unseen = seen_ptr[k + 1] - seen_ptr[k], n_states
         for j in range(ptr[k + 1] - ptr[k]):
@@ -191,36 +250,15 @@ def _place_by_index(
 
 
 @kernel
-def _place_by_quicksort(
-    seen_ptr: np.ndarray, seen_succ: np.ndarray, seen_count: np.ndarray, n_states: int, ptr: np.ndarray,
-    succ: np.ndarray,
-) -> None:  # fmt: skip
-    """The states of each row by decreasing count, ties as a quicksort of all states leaves them."""
-    count, order = np.zeros(n_states, np.int64), np.empty(n_states, np.int64)
-    for k in range(len(ptr) - 1):
-        if ptr[k] == ptr[k + 1]:
-            continue
-        for i in range(seen_ptr[k], seen_ptr[k + 1]):
-            count[seen_succ[i]] = seen_count[i]
-        quicksort_order(count, order)
-        for j in range(ptr[k + 1] - ptr[k]):
-            succ[ptr[k] + j] = order[n_states - 1 - j]
-        for i in range(seen_ptr[k], seen_ptr[k + 1]):
-            count[seen_succ[i]] = 0
-
-
-@kernel
-def _masses_by_position(
-    label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray, class_visits: np.ndarray, ptr: np.ndarray,
-    prob: np.ndarray,
-) -> None:  # fmt: skip
+def _masses_by_position(pooled: ClassCounts, ptr: np.ndarray, prob: np.ndarray) -> None:
+    label, class_ptr, class_count, class_visits = pooled
     for k in range(len(label)):
         first, total = class_ptr[label[k]], class_visits[label[k]]
         for j in range(ptr[k + 1] - ptr[k]):
             prob[ptr[k] + j] = class_count[first + j] / total
 
 
-@kernel
+@lean_kernel
 def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
     """Whether ``wanted`` is among ``values[first:last]``."""
     for i in range(first, last):  # noqa: SIM110 - any() is not compiled
@@ -230,10 +268,10 @@ def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
 
 
 @kernel
-def _count_known(
-    seen_ptr: np.ndarray, seen_succ: np.ndarray, seen_count: np.ndarray, ptr: np.ndarray, succ: np.ndarray,
-    label: np.ndarray, class_ptr: np.ndarray, class_count: np.ndarray,
-) -> int:  # fmt: skip
+def _count_known(seen: Snapshot, ptr: np.ndarray, succ: np.ndarray, pooled: ClassCounts) -> int:
+    """Sum counts by known position; the entry of a successor outside the known profile, or -1."""
+    seen_ptr, seen_succ, seen_count = seen.ptr, seen.succ, seen.count
+    label, class_ptr, class_count, _ = pooled
     for k in range(len(label)):
         for i in range(seen_ptr[k], seen_ptr[k + 1]):
             j = ptr[k]
@@ -246,17 +284,24 @@ def _count_known(
 
 
 def _means(
-    seen: Snapshot, label: np.ndarray, n_classes: int, samples: np.ndarray, class_visits: np.ndarray, pooled: bool
+    seen: Snapshot, groups: Grouping, samples: np.ndarray, class_visits: np.ndarray, pooled: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     if not pooled:
         return _ratio(seen.r_sum, seen.visits), seen.visits
-    class_sum = np.bincount(label, weights=seen.r_sum, minlength=n_classes)
-    return np.where(samples > 0, _ratio(class_sum, class_visits)[label], 0.0), samples
+    class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
+    return np.where(samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), samples
 
 
-def _class_sums(label: np.ndarray, visits: np.ndarray, n_classes: int) -> np.ndarray:
-    out = np.zeros(n_classes, np.int64)
-    np.add.at(out, label, visits)
+def _class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
+    """Where each class's positions begin: as many as its longest row has."""
+    length = np.zeros(groups.n_classes, np.int64)
+    np.maximum.at(length, groups.label, np.diff(ptr))
+    return np.concatenate([[0], np.cumsum(length)])
+
+
+def _class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:
+    out = np.zeros(groups.n_classes, np.int64)
+    np.add.at(out, groups.label, visits)
     return out
 
 

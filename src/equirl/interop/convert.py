@@ -8,18 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import real_array
-from equirl.model.mdp import TabularMDP, check_mdp, rescale_rewards
+from equirl.core.arrays import starts
+from equirl.core.checking import between, flag, real_array
+from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
-from equirl.model.transition_rows import Rows, initial_law, is_sparse, rows_from_triplets
+from equirl.model.reward_laws import rescale_rewards
+from equirl.model.transition_rows import Rows, is_sparse
 
 
 def to_quantecon(mdp: TabularMDP, discount: float = 1.0) -> Any:
     """The MDP as a QuantEcon ``DiscreteDP`` in its sparse form by state-action pair.
 
-    With ``discount=1`` QuantEcon keeps its infinite-horizon solvers closed; give a discount to use them.
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The MDP.
+    discount : float, default 1
+        With 1 QuantEcon keeps its infinite-horizon solvers closed; give a smaller one to use them.
+
+    Returns
+    -------
+    quantecon.markov.DiscreteDP
     """
     check_mdp(mdp)
+    discount = between("discount", discount)
     try:
         from quantecon.markov import DiscreteDP
     except ImportError as error:
@@ -31,12 +43,31 @@ def to_quantecon(mdp: TabularMDP, discount: float = 1.0) -> Any:
         )
 
 
-def from_quantecon(ddp: Any, initial: Any = 0, *, rescale: bool = False, **extras: Any) -> TabularMDP:
-    """An MDP from a ``DiscreteDP`` of any form; a reward of minus infinity marks an action that is not allowed.
+def from_quantecon(
+    ddp: Any, initial: Any = 0, *, rescale: bool = False, normalize: bool = False, **extras: Any
+) -> TabularMDP:
+    """An MDP from a QuantEcon ``DiscreteDP`` of any form.
 
-    ``rescale=True`` maps rewards onto [0, 1] and keeps the map. Further keywords: ``reward_law``, ``concentration``,
-    ``name``. The discount is dropped.
+    Parameters
+    ----------
+    ddp : quantecon.markov.DiscreteDP
+        A reward of minus infinity marks an action that is not allowed. The discount is dropped.
+    initial : int or array_like, shape (S,), default 0
+        The first state or its distribution.
+    rescale : bool, default False
+        Map rewards onto [0, 1], and keep the map.
+    normalize : bool, default False
+        Divide rows of probabilities by their sums, as in ``TabularMDP.from_arrays``.
+    **extras
+        ``reward_law``, ``concentration``, ``name``.
+
+    Returns
+    -------
+    TabularMDP
     """
+    lacks = [part for part in ("R", "Q", "num_states", "s_indices", "a_indices") if not hasattr(ddp, part)]
+    if lacks:
+        raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {ddp!r}: it has no {lacks[0]}")
     allowed = ~np.isneginf(ddp.R)
     if ddp.s_indices is None:
         state, action = np.nonzero(allowed)
@@ -44,30 +75,35 @@ def from_quantecon(ddp: Any, initial: Any = 0, *, rescale: bool = False, **extra
         state, action = ddp.s_indices[allowed], ddp.a_indices[allowed]
     means, laws = ddp.R[allowed], ddp.Q[allowed]
     n_states = int(ddp.num_states)
-    pairs = Pairs(np.concatenate([[0], np.cumsum(np.bincount(state, minlength=n_states))]), action)
-    if is_sparse(laws):
-        entries = laws.tocoo()
-        pair, succ, prob = entries.row, entries.col, entries.data
-    else:
-        pair, succ = np.nonzero(laws)
-        prob = laws[pair, succ]
+    pairs = Pairs(starts(np.bincount(state, minlength=n_states)), action)
     means, reward_map = _rewards(means, rescale)
-    rows = rows_from_triplets(pairs, pair, succ, np.asarray(prob, dtype=float))
-    return TabularMDP(pairs, rows, means, initial_law(initial, pairs), reward_map=reward_map, **extras)
+    return TabularMDP.from_rows(laws, means, pairs, initial, normalize=normalize, reward_map=reward_map, **extras)
 
 
 def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarray]:
-    """Transitions (A, S, S) and rewards (S, A), as the MDP toolboxes take them; needs actions 0 .. A-1 in every state.
+    """The MDP as the MDP toolboxes take it.
 
-    ``sparse=True`` gives a list with one scipy.sparse matrix per action instead of a dense array of S * A * S numbers.
+    Parameters
+    ----------
+    mdp : TabularMDP
+        Every state must have the actions 0 .. A-1.
+    sparse : bool, default False
+        Whether to give one scipy.sparse matrix per action instead of a dense array of S * A * S numbers.
 
+    Returns
+    -------
+    transitions : ndarray, shape (A, S, S), or list of scipy.sparse matrices (S, S)
+    rewards : ndarray, shape (S, A)
+
+    Examples
+    --------
     >>> from equirl.worlds.world_registry import make
     >>> transitions, rewards = to_toolbox(make("riverswim", n_states=6))
     >>> transitions.shape, rewards.shape
     ((2, 6, 6), (6, 2))
     """
     check_mdp(mdp)
-    if not sparse:
+    if not flag("sparse", sparse):
         transitions, rewards = mdp.to_arrays()
         return np.ascontiguousarray(transitions.transpose(1, 0, 2)), rewards
     if not mdp.pairs.is_uniform:
@@ -80,11 +116,27 @@ def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarra
 def from_toolbox(
     transitions: Any, rewards: Any, initial: Any = 0, *, rescale: bool = False, **extras: Any
 ) -> TabularMDP:
-    """An MDP from toolbox arrays: transitions (A, S, S), dense or one matrix per action; rewards in any of their forms.
+    """An MDP from the arrays of the MDP toolboxes.
 
-    Rewards: (S,), (S, A), or by transition as (A, S, S) or one matrix per action. ``rescale=True`` maps the mean
-    rewards onto [0, 1] and keeps the map. Keywords as for ``TabularMDP.from_arrays``.
+    Parameters
+    ----------
+    transitions : array_like, shape (A, S, S), or list of matrices (S, S), one per action
+        Transition probabilities.
+    rewards : array_like, shape (S,), (S, A) or (A, S, S), or list of matrices (S, S)
+        Rewards by state, by pair, or by transition (then averaged over the successors).
+    initial : int or array_like, shape (S,), default 0
+        The first state or its distribution.
+    rescale : bool, default False
+        Map the mean rewards onto [0, 1], and keep the map.
+    **extras
+        As for ``TabularMDP.from_arrays``, ``normalize`` included.
 
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> from equirl.worlds.world_registry import make
     >>> river = make("riverswim", n_states=6)
     >>> np.array_equal(from_toolbox(*to_toolbox(river)).rows.prob, river.rows.prob)
@@ -124,7 +176,7 @@ def _row_sums(law: Any, paid: Any) -> np.ndarray:
 
 
 def _rewards(means: Any, rescale: bool) -> tuple[np.ndarray, tuple[float, float]]:
-    return rescale_rewards(means) if rescale else (real_array("rewards", means), (1.0, 0.0))
+    return rescale_rewards(means) if flag("rescale", rescale) else (real_array("rewards", means), (1.0, 0.0))
 
 
 def _matrix(rows: Rows, n_states: int) -> Any:

@@ -1,11 +1,12 @@
 """Gymnasium, both ways: our worlds as environments, and environments with a transition table as MDPs.
 
-Importing this module registers every world: ``gymnasium.make("equirl/RiverSwim-v0", n_states=6)``. They have no time
-limit and never end.
+``import equirl`` registers every world: ``gymnasium.make("equirl/RiverSwim-v0", n_states=6)``. They have no time limit
+and never end.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,10 +15,12 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from equirl.core.checking import choice, flag, whole_number
 from equirl.core.naming import unknown_name
-from equirl.interop.gym_tables import Table, absorbed, compare_with_rollouts, read_table, restarted
+from equirl.interop.gym_tables import OutcomeTable, absorbed, compare_with_rollouts, read_table, restarted
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.transition_rows import initial_law, rows_from_triplets
+from equirl.model.reward_laws import draw_rewards, unit_map
+from equirl.model.transition_rows import Rows, initial_law, rows_from_triplets
 from equirl.worlds.world_registry import WORLDS, load_world
 
 ON_TERMINAL = ("restart", "absorb", "error")
@@ -27,8 +30,19 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     """A TabularMDP, or a world by name or text, as a Gymnasium environment.
 
     ``info["action_mask"]`` marks the actions the state allows; another one is an error. Rewards are those of the MDP,
-    in [0, 1], drawn from its reward law. ``reset(options={"state": s})`` starts in a chosen state.
+    in [0, 1], drawn as its ``reward_law`` says.
 
+    Parameters
+    ----------
+    mdp : TabularMDP or str
+        An MDP, or a world such as "riverswim:n_states=6".
+    render_mode : {"ansi"}, optional
+        How :meth:`render` draws.
+    **params
+        Parameters of the world, where one is named.
+
+    Examples
+    --------
     >>> env = TabularEnv("riverswim", n_states=6)
     >>> env.reset(seed=0)
     (0, {'action_mask': array([1, 1], dtype=int8)})
@@ -53,7 +67,20 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         self.state: int | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Draw a state from the initial law, or take ``options["state"]``."""
+        """Go to a first state.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Seeds the environment's generator.
+        options : dict, optional
+            ``{"state": s}`` starts in a chosen state, by number or name; otherwise it is drawn.
+
+        Returns
+        -------
+        state : int
+        info : dict
+        """
         super().reset(seed=seed)
         if options and "state" in options:
             self.state = self.mdp.pairs.state_number(options["state"])
@@ -62,17 +89,37 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return self.state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Play an action: next state, reward, False, False, info."""
+        """Play an action.
+
+        Parameters
+        ----------
+        action : int
+            One that the state allows.
+
+        Returns
+        -------
+        state : int
+        reward : float
+        terminated, truncated : bool
+            Always False.
+        info : dict
+        """
         if self.state is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         k = self.mdp.pairs.index(self.state, action)
         first, last = self.mdp.rows.ptr[k : k + 2]
-        reward = self._draw_reward(float(self.mdp.r_mean[k]))
+        mean = self.mdp.r_mean[k : k + 1]
+        reward = float(draw_rewards(self.mdp.reward_law, mean, self.mdp.concentration, self.np_random)[0])
         self.state = int(self.mdp.rows.succ[first + self._draw(self.mdp.rows.prob[first:last])])
         return self.state, reward, False, False, self._info()
 
     def render(self) -> str | None:  # type: ignore[override]
-        """The map with ``@`` on the state, or the state in words (``render_mode="ansi"``)."""
+        """The map with ``@`` on the state, or the state in words (``render_mode="ansi"``).
+
+        Returns
+        -------
+        str or None
+        """
         if self.render_mode is None or self.state is None:
             return None
         picture, names = self.mdp.picture, self.mdp.pairs.state_names
@@ -95,20 +142,12 @@ class TabularEnv(gymnasium.Env[Any, Any]):
 
     @property
     def initial_state_distrib(self) -> np.ndarray:
-        """(S,) the initial law, under the name that Gymnasium's own environments use."""
+        """(S,) the distribution of the first state, under the name that Gymnasium's own environments use."""
         return self.mdp.initial
 
     def _draw(self, law: np.ndarray) -> int:
         place = np.searchsorted(np.cumsum(law), self.np_random.random(), side="right")
         return int(min(place, np.flatnonzero(law)[-1]))  # the sum may be a rounding error below 1
-
-    def _draw_reward(self, mean: float) -> float:
-        law = self.mdp.reward_law
-        if law == "deterministic" or mean in (0.0, 1.0):
-            return mean
-        if law == "bernoulli":
-            return float(self.np_random.random() < mean)
-        return float(self.np_random.beta(mean * self.mdp.concentration, (1 - mean) * self.mdp.concentration))
 
     def _info(self) -> dict[str, Any]:
         pairs, s = self.mdp.pairs, self.state
@@ -131,7 +170,8 @@ def from_gymnasium(
     on_terminal: str = "restart",
     *,
     initial: Any = None,
-    drop_unreachable: bool = False,
+    drop_unreachable: bool | None = None,
+    normalize: bool = False,
     check: bool = False,
     seed: int = 0,
     reward_law: str | None = None,
@@ -139,48 +179,91 @@ def from_gymnasium(
 ) -> TabularMDP:
     """The MDP in the transition table of an environment (``env.unwrapped.P``): FrozenLake, CliffWalking, Taxi, yours.
 
-    Rewards are averaged over the law of each pair. If one lies outside [0, 1] they are first mapped affinely onto it,
-    and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift. An environment of equirl
-    gives back its own MDP.
+    Rewards are averaged over the outcomes of each pair. If one lies outside [0, 1] they are first mapped affinely onto
+    it, and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift. An environment of
+    equirl gives back its own MDP.
 
-    on_terminal: "restart": an outcome that ends the episode leads to the initial law instead; "absorb": it leads to
-        a state that is never left and pays 0; "error": there must be none.
-    initial: a state or a law, where the environment does not tell its own (``initial_state_distrib``).
-    drop_unreachable: leave out states that cannot be reached; the others are named by their old numbers.
-    check: compare the table with 20,000 random steps of ``env`` (which it resets), seeded with ``seed``.
+    Parameters
+    ----------
+    env : gymnasium.Env
+        ``env.unwrapped.P[s][a]`` lists (probability, next, reward, terminated).
+    on_terminal : {"restart", "absorb", "error"}
+        What follows an outcome that ends the episode: a first state instead; a state that is never left and pays 0; or
+        there must be none.
+    initial : int or array_like, shape (S,), optional
+        The first state or its distribution, where the environment does not give it (``initial_state_distrib``).
+    drop_unreachable : bool, optional
+        True leaves out states that cannot be reached; the others are renumbered, and named by their old numbers
+        ("14", a str). False keeps them all. By default they are kept, with a warning where there are any: learners
+        stay optimistic about states they never see, and learn the slower. They are not dropped unasked because state
+        numbers would then differ from the observations of ``env``, and ``agent.act(observation)`` would silently mean
+        another state. Drop them for :func:`equirl.simulate`; keep them to drive a learner in ``env`` itself.
+    normalize : bool, default False
+        Divide rows of probabilities by their sums, as in ``TabularMDP.from_arrays``.
+    check : bool, default False
+        Compare the table with 20,000 random steps of ``env``, which is reset.
+    seed : int, default 0
+        The seed of those steps.
+    reward_law : {"deterministic", "bernoulli", "beta"}, optional
+        How rewards are drawn around their means; default "deterministic", or that of an equirl environment.
+    name : str, optional
+        A title; default the id of the environment.
 
-    >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=False))
+    Returns
+    -------
+    TabularMDP
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the environment has no such table, or it makes no sense; the message names the state and action.
+
+    Examples
+    --------
+    >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=False), drop_unreachable=False)
     >>> lake.law(14, 2), lake.mean_reward(14, 2)  # into the goal, and back to the start
     ({0: 1.0}, 1.0)
     """
-    if on_terminal not in ON_TERMINAL:
-        raise ValueError(unknown_name("on_terminal", on_terminal, ON_TERMINAL))
+    choice("on_terminal", on_terminal, ON_TERMINAL)
     if not hasattr(env, "unwrapped"):
         remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
         raise TypeError(f"env must be a Gymnasium environment, not {env!r}{remedy}")
     bare = env.unwrapped
     table = read_table(env)
-    law = initial_law(_initial(bare) if initial is None else initial, table.pairs)
-    if check:
-        compare_with_rollouts(env, table, law, seed)
+    law = initial_law(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
+    if flag("check", check):
+        compare_with_rollouts(env, table, law, whole_number("seed", seed, least=0))
     if isinstance(bare, TabularEnv):
         law = bare.mdp.initial if initial is None else law
         mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law, initial=law)
     else:
-        mdp = _from_table(_endless(table, law, on_terminal), law, reward_law or "deterministic", _name(bare))
+        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), flag("normalize", normalize))
+        mdp = TabularMDP(table.pairs, rows, means, law, reward_law or "deterministic", reward_map=reward_map)
+        mdp = replace(mdp, name=_name(bare))
     mdp = mdp if name is None else replace(mdp, name=name)
-    return mdp.restrict_to_reachable() if drop_unreachable else mdp
+    if drop_unreachable is not None:
+        return mdp.restrict_to_reachable() if flag("drop_unreachable", drop_unreachable) else mdp
+    lost = int((~mdp.reachable()).sum())
+    if lost:
+        warnings.warn(
+            f"{lost} of the {mdp.n_states} states cannot be reached, and learners stay optimistic about them: "
+            "drop_unreachable=True leaves them out and renumbers the others, drop_unreachable=False keeps them",
+            stacklevel=2,
+        )
+    return mdp
 
 
-def _from_table(table: Table, initial: np.ndarray, reward_law: str, name: str) -> TabularMDP:
-    reward, reward_map = _mapped(table)
-    rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob)
+def _read_outcomes(table: OutcomeTable, normalize: bool) -> tuple[Rows, np.ndarray, tuple[float, float]]:
+    """Rows, mean rewards in [0, 1] and the map back; rewards already inside are kept as they are."""
+    possible = table.reward[table.prob > 0]
+    inside = possible.min() >= 0 and possible.max() <= 1
+    scale, shift = (1.0, 0.0) if inside else unit_map(possible)
     total, paid = (
         np.bincount(table.pair, weights=weights, minlength=table.pairs.n_pairs)
-        for weights in (table.prob, table.prob * reward)
+        for weights in (table.prob, table.prob * ((table.reward - shift) / scale))
     )
-    means = np.clip(paid / total, 0.0, 1.0)
-    return TabularMDP(table.pairs, rows, means, initial, reward_law, reward_map=reward_map, name=name)
+    rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob, normalize=normalize)
+    return rows, np.clip(paid / total, 0.0, 1.0), (scale, shift)
 
 
 def _name(bare: Any) -> str:
@@ -192,11 +275,12 @@ def _initial(bare: Any) -> Any:
         if getattr(bare, attribute, None) is not None:
             return getattr(bare, attribute)
     raise ValueError(
-        f"{type(bare).__name__} does not tell its initial law (initial_state_distrib); give a state or law as initial="
+        f"{type(bare).__name__} does not give the distribution of its first state (initial_state_distrib); "
+        "give a state or a distribution as initial="
     )
 
 
-def _endless(table: Table, initial: np.ndarray, on_terminal: str) -> Table:
+def _endless(table: OutcomeTable, initial: np.ndarray, on_terminal: str) -> OutcomeTable:
     if on_terminal == "restart":
         return restarted(table, initial)
     if on_terminal == "absorb":
@@ -208,16 +292,3 @@ def _endless(table: Table, initial: np.ndarray, on_terminal: str) -> Table:
             "on_terminal='restart' or 'absorb' says what follows"
         )
     return table
-
-
-def _mapped(table: Table) -> tuple[np.ndarray, tuple[float, float]]:
-    """Rewards of the entries in [0, 1], with (scale, shift); as they are where they are inside."""
-    possible = table.reward[table.prob > 0]
-    low, high = float(possible.min()), float(possible.max())
-    if low >= 0 and high <= 1:
-        return table.reward, (1.0, 0.0)
-    scale = high - low or 1.0
-    return (table.reward - low) / scale, (scale, low)
-
-
-register_worlds()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import starts
 from equirl.model.pairs import Pairs
 from equirl.model.reachability import reached
 from equirl.model.transition_rows import check_entries, check_n_states
@@ -18,11 +19,11 @@ ROLLOUT_STEPS = 20_000
 ROLLOUT_LEVEL = 1e-6  # a true table fails the comparison with at most this probability
 
 Outcome = tuple[int, int, bool]  # pair, next state, terminated
-OutcomeLaws = dict[Outcome, tuple[float, set[float]]]  # probability and possible rewards
+OutcomeOdds = dict[Outcome, tuple[float, set[float]]]  # probability and possible rewards
 
 
-class Table(NamedTuple):
-    """The entries of a table."""
+class OutcomeTable(NamedTuple):
+    """The outcomes that a transition table lists, one after the other."""
 
     pairs: Pairs
     pair: np.ndarray  # (E,) int64
@@ -32,8 +33,18 @@ class Table(NamedTuple):
     ends: np.ndarray  # (E,) bool: this outcome terminates the episode
 
 
-def read_table(env: Any) -> Table:
-    """The checked entries of ``env.unwrapped.P``."""
+def read_table(env: Any) -> OutcomeTable:
+    """The checked entries of ``env.unwrapped.P``.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        An environment with a transition table.
+
+    Returns
+    -------
+    OutcomeTable
+    """
     bare = env.unwrapped
     table = getattr(bare, "P", None)
     name = type(bare).__name__
@@ -54,7 +65,7 @@ def read_table(env: Any) -> Table:
     return _entries(table)
 
 
-def _entries(table: Any) -> Table:
+def _entries(table: Any) -> OutcomeTable:
     actions, entries = [], []
     for s in range(len(table)):
         if isinstance(table, Mapping) and s not in table:
@@ -63,8 +74,7 @@ def _entries(table: Any) -> Table:
         actions.append(sorted(by_action) if isinstance(by_action, Mapping) else list(range(len(by_action))))
         for a in actions[-1]:
             entries.append([_outcome(s, a, outcome) for outcome in by_action[a]])
-    ptr = np.concatenate([[0], np.cumsum([len(ids) for ids in actions])])
-    pairs = Pairs(ptr, np.array([a for ids in actions for a in ids], dtype=np.int64))
+    pairs = Pairs(starts([len(ids) for ids in actions]), np.array([a for ids in actions for a in ids], dtype=np.int64))
     pair = np.repeat(np.arange(pairs.n_pairs), [len(outcomes) for outcomes in entries])
     flat = [outcome for outcomes in entries for outcome in outcomes]
     prob, succ, reward, ends = (np.array(column) for column in zip(*flat, strict=True))
@@ -73,7 +83,7 @@ def _entries(table: Any) -> Table:
     if len(bad):
         k = bad[0]
         raise ValueError(f"the reward of ({pairs.describe(int(pair[k]))}) on the way to {succ[k]} is {reward[k]}")
-    return Table(pairs, pair, prob, succ, reward, ends)
+    return OutcomeTable(pairs, pair, prob, succ, reward, ends)
 
 
 def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, bool]:
@@ -86,21 +96,44 @@ def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, 
         ) from None
 
 
-def restarted(table: Table, initial: np.ndarray) -> Table:
-    """The table in which an outcome that ends the episode leads to the initial law instead."""
+def restarted(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
+    """The table in which an outcome that ends the episode leads to a first state instead.
+
+    Parameters
+    ----------
+    table : OutcomeTable
+        What the environment lists.
+    initial : ndarray of float, shape (S,)
+        Distribution of the first state.
+
+    Returns
+    -------
+    OutcomeTable
+    """
     starts = np.flatnonzero(initial)
     ends = np.flatnonzero(table.ends)
     pair, reward = (np.repeat(column[ends], len(starts)) for column in (table.pair, table.reward))
     added = (pair, np.outer(table.prob[ends], initial[starts]).ravel(), np.tile(starts, len(ends)), reward)
     kept = (column[~table.ends] for column in table[1:5])
     pair, prob, succ, reward = map(np.concatenate, zip(kept, added, strict=True))
-    return Table(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
+    return OutcomeTable(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
 
 
-def absorbed(table: Table, initial: np.ndarray) -> Table:
+def absorbed(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
     """The table in which a state entered by an ending outcome is kept for ever, and pays nothing there.
 
     Such a state must not also be entered without an end, from anywhere that can be reached.
+
+    Parameters
+    ----------
+    table : OutcomeTable
+        What the environment lists.
+    initial : ndarray of float, shape (S,)
+        Distribution of the first state.
+
+    Returns
+    -------
+    OutcomeTable
     """
     absorbing = np.zeros(table.pairs.n_states, bool)
     absorbing[table.succ[table.ends & (table.prob > 0)]] = True
@@ -121,16 +154,27 @@ def absorbed(table: Table, initial: np.ndarray) -> Table:
     added = (stays, np.ones(len(stays)), table.pairs.state[stays], np.zeros(len(stays)))
     kept = (column[~absorbing[state]] for column in table[1:5])
     pair, prob, succ, reward = map(np.concatenate, zip(kept, added, strict=True))
-    return Table(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
+    return OutcomeTable(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
 
 
-def compare_with_rollouts(env: Any, table: Table, initial: np.ndarray, seed: int) -> None:
+def compare_with_rollouts(env: Any, table: OutcomeTable, initial: np.ndarray, seed: int) -> None:
     """Play ``env`` at random and refuse a table that its outcomes contradict.
 
     An outcome the table does not list is refused at once; frequencies are refused when Hoeffding's bound puts them
     out of reach at level 1e-6 over all comparisons together.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment, which is reset.
+    table : OutcomeTable
+        What it lists.
+    initial : ndarray of float, shape (S,)
+        Distribution of the first state.
+    seed : int
+        Seed of the environment and of the actions.
     """
-    expected = _outcome_laws(table)
+    expected = _outcome_odds(table)
     seen, starts = _rollouts(env, table, expected, seed)
     visits = Counter[int]()
     for (pair, _, _), n in seen.items():
@@ -143,7 +187,7 @@ def compare_with_rollouts(env: Any, table: Table, initial: np.ndarray, seed: int
     _compare(cells)
 
 
-def _rollouts(env: Any, table: Table, expected: OutcomeLaws, seed: int) -> tuple[Counter[Outcome], Counter[int]]:
+def _rollouts(env: Any, table: OutcomeTable, expected: OutcomeOdds, seed: int) -> tuple[Counter[Outcome], Counter[int]]:
     """How often each outcome, and each initial state, came up in random play."""
     rng = np.random.default_rng(seed)
     seen, starts = Counter[Outcome](), Counter[int]()
@@ -166,21 +210,21 @@ def _rollouts(env: Any, table: Table, expected: OutcomeLaws, seed: int) -> tuple
     return seen, starts
 
 
-def _state(observation: Any, table: Table) -> int:
+def _state(observation: Any, table: OutcomeTable) -> int:
     try:
         return table.pairs.state_number(observation)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the environment shows {observation!r}, which is no state of its table: {error}") from None
 
 
-def _outcome_laws(table: Table) -> OutcomeLaws:
+def _outcome_odds(table: OutcomeTable) -> OutcomeOdds:
     """Probability and possible rewards of each outcome (pair, next state, terminated)."""
-    laws: OutcomeLaws = {}
+    odds: OutcomeOdds = {}
     for pair, prob, succ, reward, ends in zip(*(column.tolist() for column in table[1:]), strict=True):
         if prob > 0:
-            total, rewards = laws.get((pair, succ, ends), (0.0, set()))
-            laws[pair, succ, ends] = total + prob, rewards | {reward}
-    return laws
+            total, rewards = odds.get((pair, succ, ends), (0.0, set()))
+            odds[pair, succ, ends] = total + prob, rewards | {reward}
+    return odds
 
 
 def _compare(cells: list[tuple[str, float, int, int]]) -> None:

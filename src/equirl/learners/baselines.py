@@ -2,54 +2,73 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from equirl.learners.contract import Driven
-from equirl.learners.stopping import UNLIMITED, Budget
-from equirl.model.pairs import Pairs
+from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
+from equirl.learners.recipes import Blueprint
+from equirl.model.mdp import TabularMDP
+from equirl.solving.optimal_gain import solve
+
+AHEAD = 1 << 15  # coins looked at ahead of a stretch
 
 
-class FixedLearner(Driven):
-    """Plays one policy for ever (``policy``: a pair per state), or actions drawn uniformly where there is none."""
+class FixedLearner(CountingLearner):
+    """Plays one policy for ever, or actions drawn uniformly where there is none.
 
-    settings = None
+    Parameters
+    ----------
+    blueprint : Blueprint
+        Name, pairs and seed; a baseline has no settings.
+    mdp : TabularMDP, optional
+        Where given, its optimal policy is played.
+    """
 
-    def __init__(
-        self,
-        name: str,
-        pairs: Pairs,
-        seed: np.random.SeedSequence,
-        policy: np.ndarray | None = None,
-        reward_map: tuple[float, float] = (1.0, 0.0),
-    ) -> None:
-        super().__init__(name, pairs, reward_map)
-        self.policy = policy
-        self.coins = np.random.default_rng(seed.spawn(1)[0])
+    def __init__(self, blueprint: Blueprint, mdp: TabularMDP | None = None) -> None:
+        super().__init__(blueprint)
+        self.policy = None if mdp is None else solve(mdp).policy_pair
+        self.coins = np.random.default_rng(blueprint.seed.spawn(1)[0])
         self.episode_starts.append(1)
 
-    def _decide(self, state: int) -> int:
+    def decide(self, state: int) -> Stretch:
+        """The policy for ever, or the coins of the steps to come; only those of steps played are used up."""
         if self.policy is not None:
-            return int(self.policy[state])
-        first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
-        return int(first + int(self.coins.random() * (last - first)))
+            return Stretch(self.policy, step_limits())
+        return Stretch(np.zeros(0, np.int64), step_limits(AHEAD), copy.deepcopy(self.coins).random(AHEAD))
 
-    def _check_successor(self, pair: int, successor: int) -> None:
-        pass
+    def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
+        """Count the steps of a path; their coins are used up."""
+        super().record(path, rewards, final)
+        if self.policy is None:
+            self.coins.random(len(path))
 
-    def _note(self, pair: int) -> None:
-        pass
+    def record_step(self, pair: int, reward: float, successor: int) -> None:
+        """Count one step; its coin is used up."""
+        super().record_step(pair, reward, successor)
+        if self.policy is None:
+            self.coins.random()
 
-    def rules(self) -> tuple[np.ndarray, np.ndarray, Budget]:
-        """The policy, labels and budgets a compiled walk takes: nothing ever ends the one episode."""
-        M = self.pairs.n_pairs
-        policy = np.zeros(0, np.int64) if self.policy is None else self.policy
-        budget = Budget(np.full(M, UNLIMITED), np.full(1, UNLIMITED), np.zeros(2, np.int64))
-        return policy, np.zeros(M, np.int64), budget
+    def measures(self) -> Mapping[str, float]:
+        """One class per pair: nothing is pooled."""
+        return {"n_classes": self.pairs.n_pairs}
+
+    def state(self) -> State:
+        """The policy, or the coins."""
+        arrays, values = super().state()
+        if self.policy is not None:
+            arrays["policy"] = self.policy
+        return State(arrays, values | {"coins": self.coins.bit_generator.state, "fixed": self.policy is not None})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        super().restore(state)
+        self.policy = state.arrays.get("policy")
+        if self.policy is None and state.values.get("fixed", self.name == "optimal"):
+            raise ValueError("the policy is missing")
+        self.coins.bit_generator.state = state.values["coins"]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.__dict__.get('name')!r} learns nothing: it has no {name!r}")
-
-    def __repr__(self) -> str:
-        return f"<{self.name}: t={self.t}, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"

@@ -1,63 +1,221 @@
-"""Driving a learner step by step: what it is told is checked, mapped and counted here, once for all learners."""
+"""What a learner is to the rest of the package: it decides, records, tells, and can be saved. Nothing else is known.
+
+=============  ====================================================================================================
+decide         given a state: a policy to play for a *stretch* of steps, and what ends the stretch (one step will do)
+record         what happened: the pairs played, what they paid, where it ended; the learner commits it itself
+tell           ``measures`` (named numbers for a trace), ``partition`` and ``plan`` where the learner has them
+state          arrays and plain values from which ``restore`` makes it go on; what was drawn is not drawn again
+=============  ====================================================================================================
+
+A learner is driven in two ways: by ``simulate``, in whole stretches, or one step at a time with ``act`` and
+``observe``. Both end in the same ``decide`` and ``record``, so the same transitions give the same decisions.
+
+A learner is not made for several threads: it notices when a second one enters while a call is under way and refuses.
+"""
 
 from __future__ import annotations
 
 import copy
 import os
+import threading
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from equirl.estimation.counts import Counts
+import numpy as np
+
+from equirl.core.checking import flag
+from equirl.core.compiling import inlined, lean_kernel
+from equirl.estimation.counts import Counts, Snapshot
 from equirl.learners.rewards import unit_reward
-from equirl.model.pairs import Pairs
+from equirl.structure.partition import Partition
+
+if TYPE_CHECKING:
+    from equirl.learners.recipes import Blueprint
+
+UNLIMITED = np.iinfo(np.int64).max // 2
 
 
-class Driven(ABC):
-    """A learner that decides with :meth:`act` and learns with :meth:`observe`."""
+class Limits(NamedTuple):
+    """What ends a stretch: visits left by pair and by group of pairs, and steps left. Spent as the stretch goes.
 
-    def __init__(self, name: str, pairs: Pairs, reward_map: tuple[float, float]) -> None:
-        self.name, self.pairs, self.reward_map = name, pairs, reward_map
-        self.counts = Counts(pairs.n_pairs)
+    A stretch ends *before* a step that would exceed one of them, but ``grace[0]`` more steps are played first.
+    """
+
+    label: np.ndarray  # (M,) int64: the group of each pair; empty where there are no limits by pair and group
+    pair_left: np.ndarray  # (M,) int64
+    group_left: np.ndarray  # (groups,) int64
+    grace: np.ndarray  # (2,) int64: steps to play on once a limit is reached, and whether one is
+    steps: np.ndarray  # (1,) int64
+
+
+class Stretch(NamedTuple):
+    """What to do until the limits end it: a pair per state or, where ``coins`` are given, one drawn per step."""
+
+    policy: np.ndarray  # (S,) int64; not read where there are coins
+    limits: Limits
+    coins: np.ndarray = np.zeros(0)  # uniform numbers in [0, 1), one per step: play uniformly at random
+
+
+class FormedClasses(NamedTuple):
+    """Classes a learner has formed, and the counts it formed them from."""
+
+    partition: Partition
+    seen: Snapshot
+    compares_rewards: bool  # whether pairs of one class are meant to have equal mean rewards too
+
+
+class State(NamedTuple):
+    """A learner's state: arrays by name, and values that JSON can hold."""
+
+    arrays: dict[str, np.ndarray]
+    values: dict[str, Any]
+
+
+def step_limits(steps: int = UNLIMITED) -> Limits:
+    """Nothing but a number of steps ends the stretch."""
+    none = np.zeros(0, np.int64)
+    return Limits(none, none, none, np.zeros(2, np.int64), np.array([steps], np.int64))
+
+
+@lean_kernel
+def is_over(pair: int, limits: Limits) -> bool:
+    """Whether the stretch ends before ``pair`` is played."""
+    if limits.steps[0] <= 0 or (
+        len(limits.label) > 0 and (limits.pair_left[pair] <= 0 or limits.group_left[limits.label[pair]] <= 0)
+    ):
+        limits.grace[1] = 1
+    return limits.grace[1] == 1 and limits.grace[0] <= 0
+
+
+@lean_kernel
+def spend(pair: int, limits: Limits) -> None:
+    """Take one visit of ``pair`` off the limits."""
+    limits.steps[0] -= 1
+    if len(limits.label) > 0:
+        limits.pair_left[pair] -= 1
+        limits.group_left[limits.label[pair]] -= 1
+    limits.grace[0] -= limits.grace[1]
+
+
+@lean_kernel
+def spend_path(path: np.ndarray, limits: Limits) -> None:
+    """Take the visits of a path off the limits, noting on the way when they are reached."""
+    for i in range(len(path)):
+        is_over(path[i], limits)
+        spend(path[i], limits)
+
+
+@inlined
+def pair_played(stretch: Stretch, pair_ptr: np.ndarray, state: int, step: int) -> int:
+    """The pair that a stretch plays in ``state`` at its ``step``-th step."""
+    if len(stretch.coins) == 0:
+        return stretch.policy[state]
+    return pair_ptr[state] + int(stretch.coins[step] * (pair_ptr[state + 1] - pair_ptr[state]))
+
+
+class Learner(ABC):
+    """A learner. To write one, implement :meth:`decide`, :meth:`record`, :meth:`state` and :meth:`restore`.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+        Name, pairs, settings, what is given in advance, the seed and the scale of the rewards.
+    """
+
+    forms_classes: ClassVar[bool] = False  # whether :meth:`classes` says anything
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self.name, self.pairs, self.reward_map = blueprint.name, blueprint.pairs, blueprint.reward_map
+        self.settings, self.given = blueprint.settings, blueprint.given
         self.t = 1
         self.episode_starts: list[int] = []
         self.n_unconverged = 0
         self.pending: tuple[int, float] | None = None  # a pair whose successor is the state after the restart
+        self._busy = threading.Lock()
+
+    # --- the contract
 
     @abstractmethod
-    def _decide(self, state: int) -> int:
-        """The pair to play in ``state``."""
+    def decide(self, state: int) -> Stretch:
+        """What to play from ``state`` on: the stretch under way if it has not ended there, or a new one."""
 
     @abstractmethod
-    def _check_successor(self, pair: int, successor: int) -> None:
-        """An error where the learner knows that ``pair`` cannot lead there."""
+    def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
+        """Commit what happened: pairs played in order, their rewards in [0, 1], and the state after the last.
+
+        Must add ``len(path)`` to ``t``.
+        """
 
     @abstractmethod
-    def _note(self, pair: int) -> None:
-        """Take note that ``pair`` was played once more."""
+    def state(self) -> State:
+        """Everything that :meth:`restore` needs beside what :class:`Learner` itself keeps."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Go on from a state as if never stopped; nothing is drawn again."""
+
+    def measures(self) -> Mapping[str, float]:
+        """Named numbers that describe the learner now, for the curves of a trace. One that it lacks is absent."""
+        return {}
+
+    def classes(self) -> FormedClasses | None:
+        """The classes in force, with what they were formed from; None where the learner forms none."""
+        return None
+
+    def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing
+        """An error where the learner was given to know that ``pair`` cannot lead there."""
+
+    # --- driving it step by step
 
     def act(self, state: object) -> int:
-        """The action to play in ``state`` (a number or a name)."""
+        """The action to play in a state.
+
+        Parameters
+        ----------
+        state : int or str
+            Its number or name.
+
+        Returns
+        -------
+        int
+            The id of the action.
+        """
         s = self.pairs.state_number(state)
-        self.settle(s)
-        return int(self.pairs.action[self._decide(s)])
+        with self.in_use():
+            self.settle(s)
+            stretch = self.decide(s)
+            return int(self.pairs.action[pair_played(stretch, self.pairs.ptr, s, 0)])
 
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
     ) -> None:
         """Learn one step. Nothing changes where the input is wrong.
 
-        ``terminated=True``: the process restarts, and the successor learned is the state next given to :meth:`act`.
-        After a truncation simply go on from the new state: the jump is not a transition and is not learned.
+        Parameters
+        ----------
+        state, action : int or str
+            The pair that was played.
+        reward : float
+            What it paid, on the learner's scale of rewards.
+        next_state : int or str
+            Where it led.
+        terminated : bool
+            The process restarts: the successor learned is the state next given to :meth:`act`. After a truncation
+            simply go on from the new state: the jump is not a transition and is not learned.
         """
         pair = self.pairs.index(state, action)
         successor = self.pairs.state_number(next_state)
         value = unit_reward(reward, self.reward_map, self.pairs, pair)
-        if self.pending is not None:
-            raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
-        if terminated:
-            self.pending = pair, value
-        else:
-            self._learn(pair, value, successor)
+        ends = flag("terminated", terminated)
+        with self.in_use():
+            if self.pending is not None:
+                raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
+            if ends:
+                self.pending = pair, value
+            else:
+                self._learn(pair, value, successor)
 
     def settle(self, state: int) -> None:
         """Learn a terminated step, if one is pending: the process restarted in ``state``."""
@@ -66,21 +224,111 @@ class Driven(ABC):
             self.pending = None
 
     def _learn(self, pair: int, reward: float, successor: int) -> None:
-        self._check_successor(pair, successor)
-        self.counts.record(pair, reward, successor)
-        self.t += 1
-        self._note(pair)
+        self.check_successor(pair, successor)
+        self.record_step(pair, reward, successor)
+
+    def record_step(self, pair: int, reward: float, successor: int) -> None:
+        """:meth:`record` for a single step."""
+        self.record(np.array([pair]), np.array([reward]), successor)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Inside, no other thread may decide or learn: it is told so."""
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
+                "your own around act and observe, or agent.copy())"
+            )
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    # --- telling
 
     @property
     def n_episodes(self) -> int:
+        """How many plans were made so far."""
         return len(self.episode_starts)
 
+    @property
+    def partition(self) -> Partition:
+        """The classes in force; an error where the learner forms none."""
+        formed = self.classes()
+        if formed is None:
+            raise ValueError(f"{self.name!r} forms no classes")
+        return formed.partition
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything, generators included; ``equirl.load_agent`` restores it."""
+        """Save everything, generators included; ``equirl.load_agent`` restores it.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually ``.npz``; written aside and renamed.
+        """
         from equirl.learners.saving import save_agent
 
-        save_agent(self, path)  # type: ignore[arg-type]
+        save_agent(self, path)
 
     def copy(self) -> Self:
         """An independent twin in the same state, random generators included."""
         return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_busy"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._busy = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
+
+
+class CountingLearner(Learner):
+    """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`.
+
+    Its ``stretch``, once decided, is spent as steps are recorded.
+    """
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        super().__init__(blueprint)
+        self.counts = Counts(self.pairs.n_pairs)
+        self.limits: Limits | None = None  # of the stretch under way
+
+    def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
+        """Count the steps of a path and spend the limits of the stretch under way."""
+        self.counts.record_path(path, rewards, final, self.pairs.state)
+        self.t += len(path)
+        if self.limits is not None:
+            spend_path(path, self.limits)
+
+    def record_step(self, pair: int, reward: float, successor: int) -> None:
+        """Count one step."""
+        self.counts.record(pair, reward, successor)
+        self.t += 1
+        if self.limits is not None:
+            spend(pair, self.limits)
+
+    def state(self) -> State:
+        """The counts and the limits of the stretch under way."""
+        arrays = prefixed("now", self.counts.snapshot())
+        if self.limits is not None:
+            arrays |= prefixed("limits", self.limits)
+        return State(arrays, {})
+
+    def restore(self, state: State) -> None:
+        """Counts and limits as they were."""
+        self.counts = Counts.restore(unprefixed("now", Snapshot, state.arrays))
+        self.limits = unprefixed("limits", Limits, state.arrays) if "limits_label" in state.arrays else None
+
+
+def prefixed(prefix: str, values: Any) -> dict[str, np.ndarray]:
+    """The arrays of a named tuple under names of their own."""
+    return {f"{prefix}_{name}": array for name, array in values._asdict().items()}
+
+
+def unprefixed(prefix: str, kind: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The named tuple whose arrays :func:`prefixed` named."""
+    return kind(*(arrays[f"{prefix}_{name}"] for name in kind._fields))

@@ -1,109 +1,120 @@
-"""The optimistic learner: UCRL2, UCRL2-L and every C-UCRL are values of it.
+"""The optimistic learner: UCRL2, UCRL2-L, every C-UCRL and their relatives are choices of its parts.
 
 Episodes k = 1, 2, ...: at t_k the counts become estimates (pooled over whatever structure the learner has), estimates
-and radii become a set of plausible models, extended value iteration finds the best policy in the best of them, and
-that policy is played until the pair, or the class, about to be played has doubled its visits.
+become a set of plausible models, planning finds the best policy in the best of them, and that policy is played until
+the stopping rule fires.
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equirl.estimation.confidence import ConfidenceSet
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import Estimates
-from equirl.learners.beliefs import Grouping, Knowledge, estimate_models, form_groups
-from equirl.learners.contract import Driven
-from equirl.learners.settings import Settings
-from equirl.learners.stopping import Budget, make_budget, rule_fires, spend
-from equirl.model.pairs import Pairs
-from equirl.planning.extended_value_iteration import Plan, extended_value_iteration, gain_bounds
+from equirl.estimation.pooling import Estimates, Grouping
+from equirl.learners.contract import (
+    CountingLearner,
+    FormedClasses,
+    Limits,
+    State,
+    Stretch,
+    is_over,
+    prefixed,
+    unprefixed,
+)
+from equirl.learners.greedy import greedy_pairs
+from equirl.learners.model_sets import Evidence
+from equirl.learners.recipes import Blueprint, Part
+from equirl.learners.structures import Problem
+from equirl.planning.extended_value_iteration import Plan, gain_bounds
+from equirl.planning.sweeps import ModelSet
+from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
 
-POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
 CLUSTERING_WORK = 1000  # look-ups that ApproxEquivalence is counted for, per observed successor
 
 
+class Parts(NamedTuple):
+    """The parts of an optimistic learner, in the order in which an episode uses them."""
+
+    structure: Part  # .rules, .groups, .shares
+    estimate: Part  # .estimate, .pool_rewards
+    models: Part  # .enclose, .delta
+    planner: Part  # .plan
+    stopping: Part  # .limits
+
+
 class Episode(NamedTuple):
-    """One episode: what the learner thought at its start, and how many visits are left before it ends."""
+    """What the learner thought at the start of an episode."""
 
     start: int  # t_k
     seen: Snapshot
     groups: Grouping
     estimates: Estimates
-    models: ConfidenceSet
+    models: ModelSet
     plan: Plan
-    budget: Budget
 
 
-class OptimisticLearner(Driven):
+class OptimisticLearner(CountingLearner):
     """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
 
-    def __init__(
-        self,
-        name: str,
-        pairs: Pairs,
-        settings: Settings,
-        told: Knowledge,
-        seed: np.random.SeedSequence,
-        reward_map: tuple[float, float] = (1.0, 0.0),
-    ) -> None:
-        super().__init__(name, pairs, reward_map)
-        self.settings, self.told = settings, told
-        self.tie_rng, self.priority_rng = (np.random.default_rng(child) for child in seed.spawn(2))
+    criterion: ClassVar[Criterion] = AVERAGE_REWARD
+    forms_classes: ClassVar[bool] = True
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        super().__init__(blueprint)
+        self.parts = Parts(*blueprint.settings.parts)
+        delta, pool_rewards = self.parts.models.delta, self.parts.estimate.pool_rewards
+        self.problem = Problem(self.pairs, self.given, delta, pool_rewards)
+        self.rules = self.parts.structure.rules(self.problem)
+        self.tie_rng, self.priority_rng = (np.random.default_rng(child) for child in blueprint.seed.spawn(2))
         self.episode: Episode | None = None
 
     # --- deciding
 
-    def _decide(self, state: int) -> int:
-        return int(self.ready(state).plan.policy[state])
+    def decide(self, state: int) -> Stretch:
+        """The episode under way, or a new one where the rule fires for the pair about to be played."""
+        episode, limits = self.episode, self.limits
+        if episode is None or limits is None or is_over(episode.plan.policy[state], limits):
+            episode, limits = self._start_episode()
+        return Stretch(episode.plan.policy, limits)
 
-    def ready(self, state: int) -> Episode:
-        """The current episode, or a new one where the rule fires for the pair about to be played in ``state``."""
-        episode = self.episode
-        if episode is not None:
-            pair = episode.plan.policy[state]
-            if not rule_fires(pair, episode.groups.label[pair], *episode.budget):
-                return episode
-        return self._start_episode()
-
-    def _start_episode(self) -> Episode:
-        settings, S = self.settings, self.pairs.n_states
+    def _start_episode(self) -> tuple[Episode, Limits]:
+        structure, _, _, planner, stopping = self.parts
         seen = self.counts.snapshot()
-        draws = settings.clusters and settings.priority == "random"
-        priority = self.priority_rng.permutation(self.pairs.n_pairs) if draws else None
-        groups = form_groups(settings, self.told, seen, S, priority)
-        estimates, models = estimate_models(settings, self.told, self.pairs, seen, groups, self.t)
+        priority = self.priority_rng.permutation(self.pairs.n_pairs) if structure.draws_priority else None
+        groups = structure.groups(seen, self.problem, self.rules, priority)
+        estimates, models = self._believe(seen, groups, self.t)
 
-        coin = self.tie_rng.random(S) if settings.action_ties == "random" else None
-        warm = self.episode.plan.bias if settings.warm_start and self.episode is not None else None
-        cheap = POLICY_SWEEPS if settings.warm_start else 0
-        plan = extended_value_iteration(
-            self.pairs.ptr, models, 1 / math.sqrt(self.t), coin=coin, start=warm, policy_sweeps=cheap,
-            max_sweeps=settings.max_sweeps, threads=settings.threads,
-        )  # fmt: skip
+        last, accuracy = self.episode and self.episode.plan, self.criterion.accuracy(self.t)
+        plan = planner.plan(self.pairs.ptr, models, accuracy, self.criterion.discount, self.tie_rng, last)
         self.n_unconverged += not plan.converged
 
-        work = plan.n_sweeps * len(models.succ) + (CLUSTERING_WORK * len(seen.succ) if settings.clusters else 0)
-        budget = make_budget(settings, work, seen.visits, *groups)
+        work = plan.n_sweeps * models.n_entries + (CLUSTERING_WORK * len(seen.succ) if structure.clusters else 0)
+        self.limits = stopping.limits(seen.visits, groups, work)
         self.episode_starts.append(self.t)
-        self.episode = Episode(self.t, seen, groups, estimates, models, plan, budget)
-        return self.episode
+        self.episode = Episode(self.t, seen, groups, estimates, models, plan)
+        return self.episode, self.limits
+
+    def _believe(self, seen: Snapshot, groups: Grouping, t: int) -> tuple[Estimates, ModelSet]:
+        """Estimates over these groups, and the plausible models around them at time t."""
+        estimates = self.parts.estimate.estimate(seen, groups, self.problem)
+        shares = self.parts.structure.shares(groups.n_classes, self.problem)
+        models = self.parts.models.enclose(Evidence(seen, groups, estimates, shares, t), self.problem)
+        if self.given.mean_rewards is not None:
+            estimates = estimates._replace(r_hat=self.given.mean_rewards)
+        return estimates, models
 
     # --- learning
 
-    def _check_successor(self, pair: int, successor: int) -> None:
-        profiles = self.told.profiles
+    def check_successor(self, pair: int, successor: int) -> None:
+        """An error where the profiles given leave the successor out."""
+        profiles = self.given.profiles
         if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
             where = self.pairs.describe(pair)
-            raise ValueError(f"({where}) cannot lead to state {successor}: the profiles it was told leave it out")
-
-    def _note(self, pair: int) -> None:
-        if self.episode is not None:
-            spend(pair, self.episode.groups.label[pair], *self.episode.budget)
+            raise ValueError(f"({where}) cannot lead to state {successor}: the profiles given leave it out")
 
     # --- telling
 
@@ -114,19 +125,24 @@ class OptimisticLearner(Driven):
             raise ValueError("the learner has not decided anything yet; call act(state) first")
         return self.episode
 
-    @property
-    def partition(self) -> Partition:
-        """The classes in force: told, estimated, or one per pair."""
-        return Partition.from_labels(self.current.groups.label)
+    def measures(self) -> Mapping[str, float]:
+        """The number of classes in force."""
+        return {"n_classes": self.current.groups.n_classes}
+
+    def classes(self) -> FormedClasses:
+        """The classes in force: given, estimated, or one per pair."""
+        episode = self.current
+        partition = Partition.from_labels(episode.groups.label)
+        return FormedClasses(partition, episode.seen, self.parts.estimate.pool_rewards)
 
     @property
     def estimates(self) -> Estimates:
-        """Laws and means by pair, as pooled at the start of the episode."""
+        """Transition probabilities and means by pair, as pooled at the start of the episode."""
         return self.current.estimates
 
     @property
-    def models(self) -> ConfidenceSet:
-        """The plausible models: laws, L1 radii, bounds on the means."""
+    def models(self) -> ModelSet:
+        """The plausible models at the start of the episode."""
         return self.current.models
 
     @property
@@ -135,42 +151,52 @@ class OptimisticLearner(Driven):
         return self.current.plan
 
     def greedy_policy(self) -> np.ndarray:
-        """What it would play without optimism: (S,) action ids, optimal in the estimates as they are now.
+        """What it would play without optimism: optimal in the estimates as they are now.
 
-        Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
+        Returns
+        -------
+        array of int, (S,)
+            An action id per state. Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
         seen = self.counts.snapshot()
         if self.episode is not None:
             groups = self.episode.groups
         else:
-            groups = form_groups(self.settings, self.told, seen, self.pairs.n_states, None)
-        estimates, models = estimate_models(self.settings, self.told, self.pairs, seen, groups, self.t)
-        return self.pairs.action[greedy_pairs(self.pairs, estimates, models)]
+            groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
+        estimates, _ = self._believe(seen, groups, self.t)
+        return self.pairs.action[greedy_pairs(self.pairs, estimates)]
 
     def gain_bounds(self) -> tuple[float, float]:
         """Certified bounds on the gain of the policy being played, on the event that the truth is plausible."""
         episode = self.current
-        return gain_bounds(episode.models, episode.plan.policy, 1 / math.sqrt(episode.start))
+        return gain_bounds(episode.models, episode.plan.policy, self.criterion.accuracy(episode.start))
 
-    def __repr__(self) -> str:
-        return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
+    # --- saving
 
+    def state(self) -> State:
+        """Counts, the episode under way and the generators; what follows from them is computed again."""
+        arrays, values = super().state()
+        values = {"tie_rng": self.tie_rng.bit_generator.state, "priority_rng": self.priority_rng.bit_generator.state}
+        if self.episode is not None:
+            episode, plan = self.episode, self.episode.plan
+            values["episode"] = {
+                "start": episode.start, "n_classes": episode.groups.n_classes, "gain": plan.gain,
+                "n_sweeps": plan.n_sweeps, "span": plan.span, "converged": plan.converged,
+            }  # fmt: skip
+            arrays |= prefixed("then", episode.seen)
+            arrays |= {"label": episode.groups.label, "policy": plan.policy, "bias": plan.bias}
+        return State(arrays, values)
 
-def greedy_pairs(pairs: Pairs, estimates: Estimates, models: ConfidenceSet, accuracy: float = 1e-6) -> np.ndarray:
-    """(S,) the best pair in each state of the estimated MDP itself: no radii, half the time staying (aperiodic)."""
-    M = pairs.n_pairs
-    known = estimates.samples > 0
-    size = np.where(known, np.diff(models.ptr), 0) + 1  # one more entry: staying
-    ptr = np.concatenate([[0], np.cumsum(size)])
-    succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
-    stay = ptr[1:] - 1
-    succ[stay], prob[stay] = pairs.state, np.where(known, 0.5, 1.0)
-    moves = np.ones(ptr[-1], bool)
-    moves[stay] = False
-    row = np.repeat(np.arange(M), np.diff(models.ptr))
-    placed = np.bincount(row, weights=models.prob, minlength=M)  # below 1 where masses are spare
-    kept = known[row]
-    succ[moves], prob[moves] = models.succ[kept], 0.5 * models.prob[kept] / placed[row][kept]
-    means = np.where(known, estimates.r_hat, 0.0)
-    flat = ConfidenceSet(ptr, succ, prob, np.zeros(M), means, means, np.zeros(1, np.int64), np.zeros(0))
-    return extended_value_iteration(pairs.ptr, flat, accuracy, max_sweeps=10**4).policy
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        super().restore(state)
+        arrays, values = state
+        self.tie_rng.bit_generator.state = values["tie_rng"]
+        self.priority_rng.bit_generator.state = values["priority_rng"]
+        if "episode" in values:
+            then: dict[str, Any] = values["episode"]
+            seen, groups = unprefixed("then", Snapshot, arrays), Grouping(arrays["label"], then["n_classes"])
+            plan = Plan(
+                arrays["policy"], then["gain"], arrays["bias"], then["n_sweeps"], then["span"], then["converged"]
+            )
+            self.episode = Episode(then["start"], seen, groups, *self._believe(seen, groups, then["start"]), plan)

@@ -1,4 +1,4 @@
-"""When an episode ends: the doubling rule of the paper, and a thrifty form of it for problems with many pairs.
+"""Stopping: when an episode ends. The doubling rule of the paper, and a thrifty form of it for many pairs.
 
 The doubling rule fires before a step whose pair (or class) has been played max(1, N) times in the episode, N its
 visits at the start. With M pairs that is up to M log2(T/M) episodes: on large problems a new plan for nearly every
@@ -12,47 +12,56 @@ that, so the bound keeps its order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.core.compiling import kernel
-from equirl.learners.settings import Settings
+from equirl.core.checking import above, choice
+from equirl.estimation.pooling import Grouping
+from equirl.learners.contract import UNLIMITED, Limits
 
-UNLIMITED = np.iinfo(np.int64).max // 2
-
-
-class Budget(NamedTuple):
-    """Visits left before the rule fires, by pair and by class; changed in place as the episode goes."""
-
-    pair_left: np.ndarray  # (M,) int64
-    class_left: np.ndarray  # (C,) int64
-    grace: np.ndarray  # (2,) int64: steps to play on once the rule has fired, and whether it has
+RULES = ("pair", "class", "either")
 
 
-@kernel
-def rule_fires(pair: int, group: int, pair_left: np.ndarray, class_left: np.ndarray, grace: np.ndarray) -> bool:
-    """Whether the episode ends before ``pair`` is played."""
-    if pair_left[pair] <= 0 or class_left[group] <= 0:
-        grace[1] = 1
-    return grace[1] == 1 and grace[0] <= 0
+@dataclass(frozen=True)
+class PairDoubling:
+    """An episode ends before the visits of a pair double."""
+
+    effort: float = math.inf  # look-ups of planning allowed per step; inf: plan whenever the rule fires
+
+    def __post_init__(self) -> None:
+        above("effort", self.effort, 0, "plans whenever the rule fires")
+
+    def limits(self, visits: np.ndarray, groups: Grouping, work: float) -> Limits:
+        """The limits of an episode that starts with these visits, its plan having cost ``work`` look-ups."""
+        return doubling_limits("pair", visits, groups, work / self.effort)
 
 
-@kernel
-def spend(pair: int, group: int, pair_left: np.ndarray, class_left: np.ndarray, grace: np.ndarray) -> None:
-    """Take one visit of ``pair`` off the budgets."""
-    pair_left[pair] -= 1
-    class_left[group] -= 1
-    grace[0] -= grace[1]
+@dataclass(frozen=True)
+class Doubling:
+    """An episode ends before the visits of a pair, of a class, or of either double."""
+
+    stopping: str = "either"
+    effort: float = math.inf  # as in PairDoubling
+
+    def __post_init__(self) -> None:
+        choice("stopping", self.stopping, RULES)
+        above("effort", self.effort, 0, "plans whenever the rule fires")
+
+    def limits(self, visits: np.ndarray, groups: Grouping, work: float) -> Limits:
+        """The limits of an episode that starts with these visits, its plan having cost ``work`` look-ups."""
+        return doubling_limits(self.stopping, visits, groups, work / self.effort)
 
 
-def make_budget(settings: Settings, work: float, visits: np.ndarray, label: np.ndarray, n_classes: int) -> Budget:
-    """The budgets of an episode that starts with these visits, its plan having cost ``work`` look-ups."""
-    pair_left, class_left = np.full(len(visits), UNLIMITED), np.full(n_classes, UNLIMITED)
-    if settings.stopping != "class":
+def doubling_limits(rule: str, visits: np.ndarray, groups: Grouping, grace: float) -> Limits:
+    """max(1, N) visits by pair, by class, or both; ``grace`` more steps once they are used up."""
+    pair_left, group_left = np.full(len(visits), UNLIMITED), np.full(groups.n_classes, UNLIMITED)
+    if rule != "class":
         pair_left = np.maximum(1, visits)
-    if settings.stopping != "pair":
-        class_visits = np.zeros(n_classes, np.int64)
-        np.add.at(class_visits, label, visits)
-        class_left = np.maximum(1, class_visits)
-    return Budget(pair_left, class_left, np.array([int(min(work / settings.effort, UNLIMITED)), 0], np.int64))
+    if rule != "pair":
+        class_visits = np.zeros(groups.n_classes, np.int64)
+        np.add.at(class_visits, groups.label, visits)
+        group_left = np.maximum(1, class_visits)
+    patience = np.array([int(min(grace, UNLIMITED)), 0], np.int64)
+    return Limits(groups.label, pair_left, group_left, patience, np.array([UNLIMITED], np.int64))

@@ -7,20 +7,34 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import whole_number
+from equirl.core.arrays import Frozen, frozen, owners, starts
+from equirl.core.checking import plain_array, whole_array, whole_number
 from equirl.core.naming import unknown_name
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
+MOST_PAIRS = MOST_STATES
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """The pairs of a problem. Pair ``k`` of state ``s`` lies in ``ptr[s]:ptr[s + 1]``; ``action[k]`` is its action id.
+class Pairs(Frozen):
+    """The state-action pairs of a problem, numbered by state, then action.
 
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (S + 1,)
+        The pairs of state s are ``ptr[s]:ptr[s + 1]``.
+    action : ndarray of int64, shape (M,)
+        The action id of each pair, increasing inside a state.
+    state_names : tuple of str, shape (S,), optional
+        Names that may stand for the numbers of the states.
+    action_names : tuple of str, optional
+        Names of the action ids 0, 1, ..., at least up to the largest in use.
+
+    Examples
+    --------
     >>> pairs = Pairs.uniform(3, 2)
     >>> pairs.n_pairs, pairs.index(2, 1)
     (6, 5)
@@ -38,26 +52,44 @@ class Pairs:
 
     @classmethod
     def uniform(cls, n_states: int, n_actions: int | Sequence[int] | np.ndarray) -> Pairs:
-        """Actions 0, 1, ... in each state: as many as ``n_actions`` says, for all states or one by one."""
+        """Actions 0, 1, ... in each state.
+
+        Parameters
+        ----------
+        n_states : int
+            The number of states.
+        n_actions : int or array_like of int, shape (S,)
+            How many actions each state has: one number for all, or one per state.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> Pairs.uniform(2, [1, 3]).action
+        array([0, 0, 1, 2])
+        """
         n_states = whole_number("n_states", n_states, most=MOST_STATES)
-        per_state = np.asarray(n_actions)
-        if per_state.ndim == 0:
-            per_state = np.full(n_states, whole_number("n_actions", n_actions))
+        if plain_array("n_actions", n_actions).ndim == 0:
+            per_state = np.full(n_states, whole_number("n_actions", n_actions, most=MOST_PAIRS))
+        else:
+            per_state = whole_array("n_actions", n_actions, least=1)
         if per_state.shape != (n_states,):
             raise ValueError(f"n_actions has shape {per_state.shape}; one number per state would be ({n_states},)")
-        if not np.issubdtype(per_state.dtype, np.integer):
-            raise TypeError(f"n_actions must hold integers, not {per_state.dtype}")
-        if per_state.min() < 1:
-            raise ValueError(f"state {int(per_state.argmin())} has no action; every state needs at least one")
-        ptr = np.concatenate([[0], np.cumsum(per_state, dtype=np.int64)])
+        if (total := per_state.sum(dtype=float)) > MOST_PAIRS:  # as a float: integers could overflow
+            raise ValueError(f"n_actions is too large: {n_states} states would have {total:g} pairs, of {MOST_PAIRS}")
+        ptr = starts(per_state)
         return cls(ptr, np.arange(ptr[-1], dtype=np.int64) - np.repeat(ptr[:-1], per_state))
 
     @property
     def n_states(self) -> int:
+        """S, the number of states."""
         return len(self.ptr) - 1
 
     @property
     def n_pairs(self) -> int:
+        """M, the number of pairs."""
         return len(self.action)
 
     @cached_property
@@ -78,20 +110,60 @@ class Pairs:
     @cached_property
     def state(self) -> np.ndarray:
         """(M,) the state of each pair."""
-        state = np.repeat(np.arange(self.n_states), np.diff(self.ptr))
+        state = owners(self.ptr)
         state.setflags(write=False)
         return state
 
     def state_number(self, state: object) -> int:
-        """The number of a state given by number or name; an error names a state that is not there."""
+        """The number of a state.
+
+        Parameters
+        ----------
+        state : int or str
+            Its number or name.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such state.
+        """
         return number_of("state", state, self.n_states, self._state_numbers)
 
     def action_number(self, action: object) -> int:
-        """The id of an action given by id or name, allowed somewhere or not."""
+        """The id of an action, allowed somewhere or not.
+
+        Parameters
+        ----------
+        action : int or str
+            Its id or name.
+
+        Returns
+        -------
+        int
+        """
         return number_of("action", action, self.n_action_ids, self._action_numbers)
 
     def index(self, state: object, action: object) -> int:
-        """The number of the pair (state, action), both by number or name."""
+        """The number of a pair.
+
+        Parameters
+        ----------
+        state, action : int or str
+            By number or name.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such state, or it does not allow the action.
+        """
         s, a = self.state_number(state), self.action_number(action)
         first, last = int(self.ptr[s]), int(self.ptr[s + 1])
         k = first + int(np.searchsorted(self.action[first:last], a))
@@ -100,12 +172,34 @@ class Pairs:
         return k
 
     def allowed(self, state: int) -> str:
-        """The actions of a state in words, for messages: ids, or names."""
+        """The actions of a state in words, for messages.
+
+        Parameters
+        ----------
+        state : int
+            The number of a state.
+
+        Returns
+        -------
+        str
+            Ids, or names where there are any.
+        """
         ids = self.action[self.ptr[state] : self.ptr[state + 1]].tolist()
         return ", ".join(repr(self.action_names[a]) if self.action_names else str(a) for a in ids)
 
     def describe(self, pair: int) -> str:
-        """A pair in words, for messages: ``s=3, a=1``, or its names."""
+        """A pair in words, for messages.
+
+        Parameters
+        ----------
+        pair : int
+            The number of a pair.
+
+        Returns
+        -------
+        str
+            ``s=3, a=1``, or the names.
+        """
         s, a = int(self.state[pair]), int(self.action[pair])
         s_text = repr(self.state_names[s]) if self.state_names else str(s)
         a_text = repr(self.action_names[a]) if self.action_names else str(a)
@@ -128,28 +222,39 @@ class Pairs:
     __hash__ = None  # type: ignore[assignment]
 
 
-def frozen(name: str, array: Any, dtype: Any) -> np.ndarray:
-    """The array as a read-only one of that type; copied unless it is one, so that no caller's array is locked.
-
-    >>> frozen("ptr", [0, 2], np.int64).flags.writeable
-    False
-    """
-    found = np.asarray(array)
-    if not np.can_cast(found.dtype, dtype, "same_kind"):
-        raise TypeError(f"{name} must hold {np.dtype(dtype).name}, not {found.dtype}")
-    if found.flags.writeable or found.dtype != dtype or not found.flags.c_contiguous:
-        found = np.array(found, dtype=dtype, order="C")
-        found.setflags(write=False)
-    return found
-
-
 def numbered(names: Sequence[str] | None) -> dict[str, int] | None:
-    """The number of each name."""
+    """The number of each name.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        The names, in the order of their numbers.
+
+    Returns
+    -------
+    dict of str to int, or None where there are no names
+    """
     return None if names is None else {name: k for k, name in enumerate(names)}
 
 
 def number_of(kind: str, value: object, limit: int, numbers: Mapping[str, int] | None) -> int:
-    """The number of a state or action given by number or name; an error says what is wrong with it."""
+    """The number of a state or action given by number or name; an error says what is wrong with it.
+
+    Parameters
+    ----------
+    kind : str
+        "state" or "action", for messages.
+    value : object
+        What was given.
+    limit : int
+        How many there are.
+    numbers : mapping of str to int, optional
+        The number of each name, where there are names.
+
+    Returns
+    -------
+    int
+    """
     if isinstance(value, str):
         if numbers is None:
             raise ValueError(f"{kind} {value!r} is a name, but the problem names no {kind}s; give a number")
@@ -162,7 +267,8 @@ def number_of(kind: str, value: object, limit: int, numbers: Mapping[str, int] |
         if isinstance(value, np.ndarray) and value.size == 1 and np.issubdtype(value.dtype, np.integer):
             number = int(value.item())
         else:
-            raise TypeError(f"a {kind} is an integer or a name, not {value!r}") from None
+            article = "an" if kind[0] in "aeiou" else "a"
+            raise TypeError(f"{article} {kind} is an integer or a name, not {value!r}") from None
     if not 0 <= number < limit:
         raise ValueError(f"{kind} {number} is out of range: there are {limit} {kind}s, 0 to {limit - 1}")
     return number
@@ -174,7 +280,7 @@ def _check(pairs: Pairs) -> None:
         raise ValueError(f"pairs need ptr (S + 1,) and action (M,), not {ptr.shape} and {action.shape}")
     if ptr[0] != 0 or ptr[-1] != len(action):
         raise ValueError(f"ptr runs from {ptr[0]} to {ptr[-1]}, not from 0 to the {len(action)} pairs")
-    empty = np.flatnonzero(np.diff(ptr) < 1)
+    empty = np.flatnonzero(ptr[1:] <= ptr[:-1])  # differences could overflow
     if len(empty):
         raise ValueError(f"state {int(empty[0])} has no action; every state needs at least one")
     falls = np.flatnonzero((np.diff(action) <= 0) & (np.diff(pairs.state) == 0))

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import several
+from equirl.core.arrays import starts
+from equirl.core.checking import plain_array, several
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import Rows, rows_from_triplets
 
@@ -21,9 +22,21 @@ class Renumbering(NamedTuple):
 
 
 def permutation(pairs: Pairs, states: Any = None, actions: Any = None) -> Renumbering:
-    """State s becomes ``states[s]``; action a becomes ``actions[a]`` or, state by state, as ``actions[s]`` lists it.
+    """Other numbers for the same states and actions.
 
-    ``actions[s]`` gives the new ids of the actions of s, in order: the ids that s has, among themselves.
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs as they are numbered now.
+    states : array_like of int, shape (S,), optional
+        State s becomes ``states[s]``.
+    actions : array_like of int, or one list per state, optional
+        Action a becomes ``actions[a]``; or ``actions[s]`` gives the new ids of the actions of s, in order: the ids
+        that s has, among themselves.
+
+    Returns
+    -------
+    Renumbering
     """
     new_state = _permutation("states", states, pairs.n_states)
     action_names = pairs.action_names
@@ -36,24 +49,47 @@ def permutation(pairs: Pairs, states: Any = None, actions: Any = None) -> Renumb
     source = np.lexsort((new_action, new_state[pairs.state]))
     per_state = np.empty(pairs.n_states, np.int64)
     per_state[new_state] = np.diff(pairs.ptr)
-    ptr = np.concatenate([[0], np.cumsum(per_state)])
-    new_pairs = Pairs(ptr, new_action[source], _moved(pairs.state_names, new_state), action_names)
+    new_pairs = Pairs(starts(per_state), new_action[source], _moved(pairs.state_names, new_state), action_names)
     return Renumbering(new_pairs, new_state, source)
 
 
 def restriction(pairs: Pairs, keep: np.ndarray) -> Renumbering:
-    """Only the states that ``keep`` (S,) marks, in their order; a name recalls the old number where none was given."""
+    """Only some of the states, in their order; a name recalls the old number where none was given.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        All pairs.
+    keep : ndarray of bool, shape (S,)
+        The states to keep.
+
+    Returns
+    -------
+    Renumbering
+    """
     kept = np.flatnonzero(keep)
     new_state = np.full(pairs.n_states, -1)
     new_state[kept] = np.arange(len(kept))
     source = np.flatnonzero(keep[pairs.state])
     names = tuple(pairs.state_names[s] for s in kept) if pairs.state_names else tuple(map(str, kept.tolist()))
-    ptr = np.concatenate([[0], np.cumsum(np.diff(pairs.ptr)[kept])])
+    ptr = starts(np.diff(pairs.ptr)[kept])
     return Renumbering(Pairs(ptr, pairs.action[source], names, pairs.action_names), new_state, source)
 
 
 def renumber_rows(rows: Rows, way: Renumbering) -> Rows:
-    """The rows of the kept pairs, at their new places; all their successors must be kept."""
+    """The rows of the kept pairs, at their new places.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows of the old pairs; all successors of those kept must be kept.
+    way : Renumbering
+        Where states and pairs go.
+
+    Returns
+    -------
+    Rows
+    """
     sizes = np.diff(rows.ptr)[way.source]
     pair = np.repeat(np.arange(len(way.source)), sizes)
     offset = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -62,19 +98,46 @@ def renumber_rows(rows: Rows, way: Renumbering) -> Rows:
 
 
 def by_state(values: np.ndarray, way: Renumbering) -> np.ndarray:
-    """Values (S, ...) of the old states as values of the new ones."""
+    """Values of the old states as values of the new ones.
+
+    Parameters
+    ----------
+    values : ndarray, shape (old S, ...)
+        One entry per old state.
+    way : Renumbering
+        Where states go.
+
+    Returns
+    -------
+    ndarray, shape (new S, ...)
+    """
     out = np.empty((way.pairs.n_states, *values.shape[1:]), values.dtype)
     out[way.state[way.state >= 0]] = values[way.state >= 0]
     return out
 
 
 def random_numbers(pairs: Pairs, rng: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Random new numbers of the states, and of the actions of each state among themselves."""
+    """Random new numbers of the states, and of the actions of each state among themselves.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs to renumber.
+    rng : numpy.random.Generator
+        Draws the numbers.
+
+    Returns
+    -------
+    states : ndarray of int, shape (S,)
+    actions : list of ndarray of int
+        As :func:`permutation` takes them.
+    """
     order = np.lexsort((rng.random(pairs.n_pairs), pairs.state))
     return rng.permutation(pairs.n_states), np.split(pairs.action[order], pairs.ptr[1:-1])
 
 
 def _actions_by_state(pairs: Pairs, actions: Sequence[Any]) -> np.ndarray:
+    actions = [several(f"actions of state {s}", ids) for s, ids in enumerate(actions)]
     sizes = [len(ids) for ids in actions]
     if len(sizes) != pairs.n_states:
         raise ValueError(f"actions has {len(sizes)} rows, one per state would be {pairs.n_states}")
@@ -92,8 +155,9 @@ def _actions_by_state(pairs: Pairs, actions: Sequence[Any]) -> np.ndarray:
 def _permutation(what: str, order: Any, size: int) -> np.ndarray:
     if order is None:
         return np.arange(size)
-    order = np.asarray(order)
-    if order.shape != (size,) or not np.array_equal(np.sort(order), np.arange(size)):
+    order = plain_array(what, order)
+    whole = np.issubdtype(order.dtype, np.integer)
+    if not whole or order.shape != (size,) or not np.array_equal(np.sort(order), np.arange(size)):
         raise ValueError(f"{what} must be a permutation of 0 .. {size - 1}")
     return order
 

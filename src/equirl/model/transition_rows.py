@@ -1,4 +1,4 @@
-"""From what users hold (dense arrays, one sparse matrix per action, lists of pairs) to sparse rows by pair."""
+"""From what users hold (dense arrays, sparse matrices, rows, lists of pairs) to sparse rows by pair."""
 
 from __future__ import annotations
 
@@ -8,17 +8,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import real_array, several, whole_number
-from equirl.model.pairs import Pairs, frozen, number_of, numbered
+from equirl.core.arrays import check_starts, frozen, owners, starts
+from equirl.core.checking import real_array, several, whole_array, whole_number
+from equirl.model.pairs import Pairs, number_of, numbered
 
 INDEX = np.int32  # states are numbered with this type
 ROW_TOLERANCE = 1e-8
+NORMALIZE_WITHIN = 1e-3  # how far from 1 a sum may be to be divided out where that is asked for
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # pair, successor, probability: one of each per entry
 
 
 class Rows(NamedTuple):
-    """Sparse rows: successors of pair k, sorted and distinct, in ``succ[ptr[k]:ptr[k + 1]]``."""
+    """Transition probabilities as sparse rows: the successors of pair k are ``succ[ptr[k]:ptr[k + 1]]``.
+
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (M + 1,)
+        Where the row of each pair starts.
+    succ : ndarray of int32, shape (nnz,)
+        Successors, increasing and distinct inside a row.
+    prob : ndarray of float64, shape (nnz,)
+        Their probabilities, positive; each row sums to 1.
+    """
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,) int32
@@ -28,6 +40,13 @@ class Rows(NamedTuple):
 def check_n_states(n_states: int) -> None:
     """Refuse more states than the index type can number.
 
+    Parameters
+    ----------
+    n_states : int
+        The number of states.
+
+    Examples
+    --------
     >>> check_n_states(2**31)
     Traceback (most recent call last):
     ValueError: 2147483648 states are too many: states are numbered with int32, up to 2147483647
@@ -37,10 +56,31 @@ def check_n_states(n_states: int) -> None:
         raise ValueError(f"{n_states} states are too many: states are numbered with {np.dtype(INDEX)}, up to {limit}")
 
 
-def rows_from_triplets(pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.ndarray) -> Rows:
-    """Rows from entries (pair, successor, probability) in any order; duplicates are summed, zeros dropped.
+def rows_from_triplets(
+    pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.ndarray, *, normalize: bool = False
+) -> Rows:
+    """Rows from entries in any order; duplicates are summed, zeros dropped. O(n log n).
 
-    Every entry is checked, and every row must sum to 1 within 1e-8: the error names the pair. O(n log n).
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs, one row each.
+    pair, succ : ndarray of int, shape (n,)
+        The pair and the successor of each entry.
+    prob : ndarray of float, shape (n,)
+        Its probability.
+    normalize : bool, default False
+        Divide each row by its sum, which must be within 0.001 of 1.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    ValueError
+        If an entry is no probability, a successor is not there, or a row does not sum to 1 within 1e-8; the message
+        names the pair.
     """
     S, M = pairs.n_states, pairs.n_pairs
     check_entries(pairs, pair, succ, prob)
@@ -49,21 +89,36 @@ def rows_from_triplets(pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: n
     mass = np.bincount(where, weights=prob, minlength=len(key))
     key, mass = key[mass > 0], mass[mass > 0]
     row = key // S
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=M))])
-    _check_sums(pairs, row, mass)
-    return Rows(ptr, (key % S).astype(INDEX), mass)
+    if normalize:
+        mass = mass / _sums(pairs, row, mass, NORMALIZE_WITHIN)[row]
+    _sums(pairs, row, mass, ROW_TOLERANCE)
+    return Rows(starts(np.bincount(row, minlength=M)), (key % S).astype(INDEX), mass)
 
 
 def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
-    """The rows, read-only and of the right types, after a check of all that :class:`Rows` promises. O(nnz)."""
+    """Rows that kernels can rely on: owned and read-only, after a check of all that :class:`Rows` promises. O(nnz).
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs, one row each.
+    rows : Rows
+        What was given.
+
+    Returns
+    -------
+    Rows
+    """
+    if not isinstance(pairs, Pairs):
+        raise TypeError(f"pairs must be Pairs, not {pairs!r}; TabularMDP.from_pairs takes a list")
+    if not isinstance(rows, Rows):
+        raise TypeError(f"rows must be Rows, not {rows!r}; TabularMDP.from_rows takes matrices and arrays")
     ptr = frozen("rows.ptr", rows.ptr, np.int64)
     succ, prob = frozen("rows.succ", rows.succ, INDEX), frozen("rows.prob", rows.prob, float)
-    sizes = np.diff(ptr) if ptr.ndim == 1 else np.zeros(0, np.int64)
-    if len(sizes) != pairs.n_pairs or succ.ndim != 1 or succ.shape != prob.shape:
+    if len(ptr) != pairs.n_pairs + 1 or succ.ndim != 1 or succ.shape != prob.shape:
         raise ValueError(f"rows of shapes {ptr.shape}, {succ.shape}, {prob.shape} do not match {pairs.n_pairs} pairs")
-    if ptr[0] != 0 or ptr[-1] != len(succ) or sizes.min() < 0:
-        raise ValueError(f"rows.ptr must run from 0 to {len(succ)} without falling")
-    row = np.repeat(np.arange(pairs.n_pairs), sizes)
+    check_starts("rows.ptr", ptr, pairs.n_pairs, len(succ))
+    row = owners(ptr)
     check_entries(pairs, row, succ, prob)
     bad = np.flatnonzero((np.diff(row) == 0) & (np.diff(succ) <= 0))
     if len(bad):
@@ -71,12 +126,22 @@ def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
     bad = np.flatnonzero(prob == 0)
     if len(bad):
         raise ValueError(f"p({succ[bad[0]]} | {pairs.describe(int(row[bad[0]]))}) is 0; store positive ones only")
-    _check_sums(pairs, row, prob)
+    _sums(pairs, row, prob, ROW_TOLERANCE)
     return Rows(ptr, succ, prob)
 
 
 def check_entries(pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.ndarray) -> None:
-    """Refuse an entry that is no probability, or whose successor is not there; the error names its pair."""
+    """Refuse an entry that is no probability, or whose successor is not there; the error names its pair.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs.
+    pair, succ : ndarray of int, shape (n,)
+        The pair and the successor of each entry.
+    prob : ndarray of float, shape (n,)
+        Its probability.
+    """
     S = pairs.n_states
     bad = np.flatnonzero(~np.isfinite(prob) | (prob < 0))
     if len(bad):
@@ -90,32 +155,127 @@ def check_entries(pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.nda
         )
 
 
-def _check_sums(pairs: Pairs, row: np.ndarray, prob: np.ndarray) -> None:
+def _sums(pairs: Pairs, row: np.ndarray, prob: np.ndarray, tolerance: float) -> np.ndarray:
+    """(M,) the sum of each row, checked."""
     total = np.bincount(row, weights=prob, minlength=pairs.n_pairs)
-    bad = np.flatnonzero(np.abs(total - 1) > ROW_TOLERANCE)
+    bad = np.flatnonzero(np.abs(total - 1) > tolerance)
     if len(bad):
         k = int(bad[0])
-        raise ValueError(f"p(. | {pairs.describe(k)}) sums to {total[k]:.10g}, not 1")
+        near = np.abs(total[bad] - 1).max() <= NORMALIZE_WITHIN
+        remedy = "; the makers divide rounded rows by their sums with normalize=True" if near else ""
+        raise ValueError(f"p(. | {pairs.describe(k)}) sums to {total[k]:.10g}, not 1{remedy}")
+    return total
 
 
-def read_arrays(transitions: Any, rewards: Any) -> tuple[Pairs, Rows, np.ndarray]:
-    """Pairs, rows and mean rewards from a dense (S, A, S) array or one sparse (S, S) matrix per action.
+def read_arrays(transitions: Any, rewards: Any, *, normalize: bool = False) -> tuple[Pairs, Rows, np.ndarray]:
+    """Pairs, rows and mean rewards from arrays by state and action.
 
-    Rewards: (S, A); (S,) for a reward by state; (S, A, S) by transition, averaged over the law.
+    Parameters
+    ----------
+    transitions : array_like, shape (S, A, S), or list of scipy.sparse matrices (S, S), one per action
+        Transition probabilities.
+    rewards : array_like, shape (S, A), (S,) or (S, A, S)
+        Mean rewards by pair, by state, or by transition (then averaged over the successors).
+    normalize : bool, default False
+        Divide each row by its sum.
+
+    Returns
+    -------
+    pairs : Pairs
+    rows : Rows
+    means : ndarray of float, shape (M,)
     """
     if is_sparse(transitions):
-        raise TypeError("transitions are one sparse matrix; give a list with one (S, S) matrix per action")
+        raise TypeError(
+            "transitions are one sparse matrix; give a list with one (S, S) matrix per action, or use "
+            "TabularMDP.from_rows for one (M, S) matrix with a row per pair"
+        )
     if isinstance(transitions, Sequence) and any(is_sparse(matrix) for matrix in transitions):
         n_states, n_actions, entries = _sparse_entries(transitions)
     else:
         n_states, n_actions, entries = _dense_entries(transitions)
     pairs = Pairs.uniform(n_states, n_actions)
-    rows = rows_from_triplets(pairs, *entries)
+    rows = rows_from_triplets(pairs, *entries, normalize=normalize)
     return pairs, rows, _mean_rewards(rewards, n_states, n_actions, rows)
 
 
+def read_rows(
+    transitions: Any, rewards: Any, actions: Any, *, normalize: bool = False
+) -> tuple[Pairs, Rows, np.ndarray]:
+    """Pairs, rows and mean rewards from one row of transition probabilities per pair.
+
+    Parameters
+    ----------
+    transitions : scipy.sparse matrix or array_like, shape (M, S), or tuple (ptr, succ, prob)
+        Transition probabilities by pair; row k of the tuple is ``succ[ptr[k]:ptr[k + 1]]`` with ``prob`` beside it.
+    rewards : array_like, shape (M,)
+        Mean rewards by pair.
+    actions : int, array_like of int, shape (S,), or Pairs
+        How many actions each state has, or the pairs themselves.
+    normalize : bool, default False
+        Divide each row by its sum.
+
+    Returns
+    -------
+    pairs : Pairs
+    rows : Rows
+    means : ndarray of float, shape (M,)
+    """
+    n_rows, n_columns, entries = _row_entries(transitions)
+    pairs = _pairs_of_rows(actions, n_rows)
+    if pairs.n_pairs != n_rows:
+        raise ValueError(f"transitions have {n_rows} rows; actions make {pairs.n_pairs} pairs, one row each")
+    if n_columns is not None and n_columns != pairs.n_states:
+        raise ValueError(f"transitions have {n_columns} columns; actions make {pairs.n_states} states")
+    means = real_array("rewards", rewards)
+    if means.shape != (n_rows,):
+        raise ValueError(f"rewards have shape {means.shape}; one mean per pair would be ({n_rows},)")
+    return pairs, rows_from_triplets(pairs, *entries, normalize=normalize), means
+
+
+def _row_entries(transitions: Any) -> tuple[int, int | None, Entries]:
+    """The number of rows, of columns where it is known, and the entries."""
+    if is_sparse(transitions):
+        entries = transitions.tocoo()
+        pair, succ = entries.row.astype(np.int64), entries.col.astype(np.int64)
+        return *transitions.shape, (pair, succ, real_array("transitions", entries.data))
+    if isinstance(transitions, tuple) and len(transitions) == 3:
+        ptr, succ = whole_array("ptr", transitions[0]), whole_array("succ", transitions[1])
+        prob = real_array("prob", transitions[2])
+        if prob.shape != succ.shape:
+            raise ValueError(f"succ has {len(succ)} entries, prob has shape {prob.shape}; they belong together")
+        check_starts("ptr", ptr, max(0, len(ptr) - 1), len(succ))
+        return len(ptr) - 1, None, (owners(ptr), succ, prob)
+    dense = real_array("transitions", transitions)
+    if dense.ndim != 2:
+        raise ValueError(f"transitions have shape {dense.shape}; (M, S), one row per pair, is needed")
+    pair, succ = np.nonzero(dense)
+    return *dense.shape, (pair, succ, dense[pair, succ])
+
+
+def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
+    if isinstance(actions, Pairs):
+        return actions
+    if np.ndim(actions) > 0:
+        return Pairs.uniform(len(actions), whole_array("actions", actions, least=1))
+    n_actions = whole_number("actions", actions)
+    if n_rows == 0 or n_rows % n_actions:
+        raise ValueError(f"transitions have {n_rows} rows, which {n_actions} actions per state do not divide")
+    return Pairs.uniform(n_rows // n_actions, n_actions)
+
+
 def is_sparse(matrix: Any) -> bool:
-    """Whether this is a scipy.sparse matrix or array."""
+    """Whether this is a scipy.sparse matrix or array.
+
+    Parameters
+    ----------
+    matrix : object
+        Anything.
+
+    Returns
+    -------
+    bool
+    """
     return hasattr(matrix, "tocoo")
 
 
@@ -131,7 +291,7 @@ def _sparse_entries(matrices: Sequence[Any]) -> tuple[int, int, Entries]:
         entries = matrix.tocoo()
         pair.append(entries.row.astype(np.int64) * n_actions + a)
         succ.append(entries.col)
-        prob.append(entries.data.astype(float))
+        prob.append(real_array("transitions", entries.data))
     return n_states, n_actions, (np.concatenate(pair), np.concatenate(succ), np.concatenate(prob))
 
 
@@ -152,7 +312,7 @@ def _mean_rewards(rewards: Any, n_states: int, n_actions: int, rows: Rows) -> np
     if means.shape == (n_states, n_actions):
         return means.ravel()
     if means.shape == (n_states, n_actions, n_states):
-        pair = np.repeat(np.arange(n_states * n_actions), np.diff(rows.ptr))
+        pair = owners(rows.ptr)
         paid = means.reshape(-1, n_states)[pair, rows.succ]
         return np.bincount(pair, weights=paid * rows.prob, minlength=n_states * n_actions)
     raise ValueError(
@@ -166,10 +326,27 @@ def read_pairs(
     n_states: int,
     state_names: tuple[str, ...] | None = None,
     action_names: tuple[str, ...] | None = None,
+    *,
+    normalize: bool = False,
 ) -> tuple[Pairs, Rows, np.ndarray]:
-    """Pairs, rows and mean rewards from (state, action, {next: probability}, mean_reward), in any order.
+    """Pairs, rows and mean rewards from a list of pairs, in any order.
 
-    States and actions are numbers, or names where names are given.
+    Parameters
+    ----------
+    listed : iterable of (state, action, {next: probability}, mean_reward)
+        States and actions are numbers, or names where names are given.
+    n_states : int
+        The number of states.
+    state_names, action_names : tuple of str, optional
+        Names.
+    normalize : bool, default False
+        Divide each row by its sum.
+
+    Returns
+    -------
+    pairs : Pairs
+    rows : Rows
+    means : ndarray of float, shape (M,)
     """
     n_states = whole_number("n_states", n_states)
     check_n_states(n_states)
@@ -192,12 +369,13 @@ def read_pairs(
     order = sorted(by_pair)
     per_state = np.bincount(np.array([s for s, _ in order], dtype=np.int64), minlength=n_states)
     action_ids = np.array([a for _, a in order], dtype=np.int64)
-    pairs = Pairs(np.concatenate([[0], np.cumsum(per_state)]), action_ids, state_names, action_names)
+    pairs = Pairs(starts(per_state), action_ids, state_names, action_names)
     laws = [by_pair[key][0] for key in order]
     pair = np.repeat(np.arange(len(order)), [len(law) for law in laws])
     succ = np.array([x for law in laws for x in law], dtype=np.int64)
     prob = np.array([p for law in laws for p in law.values()], dtype=float)
-    return pairs, rows_from_triplets(pairs, pair, succ, prob), np.array([by_pair[key][1] for key in order])
+    rows = rows_from_triplets(pairs, pair, succ, prob, normalize=normalize)
+    return pairs, rows, np.array([by_pair[key][1] for key in order])
 
 
 def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
@@ -223,14 +401,31 @@ def _action(action: Any, numbers: Mapping[str, int] | None, state: int) -> int:
     return number
 
 
-def initial_law(initial: Any, pairs: Pairs) -> np.ndarray:
-    """A law over states from a state (number or name) or a vector of length S."""
+def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.ndarray:
+    """The distribution of the first state.
+
+    Parameters
+    ----------
+    initial : int, str or array_like, shape (S,)
+        A state by number or name, or a probability for each.
+    pairs : Pairs
+        The pairs, which know the states.
+    normalize : bool, default False
+        Divide the probabilities by their sum, which must be within 0.001 of 1.
+
+    Returns
+    -------
+    ndarray of float, shape (S,)
+    """
     n_states = pairs.n_states
     if np.ndim(initial) == 0:
         law = np.zeros(n_states)
-        law[pairs.state_number(initial)] = 1.0
+        try:
+            law[pairs.state_number(initial)] = 1.0
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"initial: {error}") from None
         return law
     law = real_array("initial", initial)
     if law.shape != (n_states,):
-        raise ValueError(f"the initial law has shape {law.shape}, not ({n_states},)")
-    return law
+        raise ValueError(f"the initial distribution has shape {law.shape}, not ({n_states},)")
+    return law / law.sum() if normalize and abs(law.sum() - 1) <= NORMALIZE_WITHIN else law

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from equirl.core.formatting import mean_with_interval, number
 from equirl.paper.published import (
     AT_QUARTER,
     CLUSTERING,
@@ -21,7 +24,8 @@ from equirl.paper.published import (
     PublishedClustering,
     PublishedFigure,
 )
-from equirl.studies.summary import Comparison, Curve, Group, compare, find, half_width
+from equirl.simulation.curves import half_width
+from equirl.studies.summary import Comparison, Group, compare_groups, find
 
 Verdict = Literal[
     "reproduced", "not reproduced", "turned round", "not turned round", "undecided", "reported", "no data"
@@ -33,20 +37,39 @@ UNSTATED = (
 )
 PROGRAM = (
     "The same with two more unstated choices of the program: nearest is the neighbour for which the larger of two "
-    "lower distances, of laws and of means, is smallest; and tied successors stand as a quicksort leaves them."
+    "lower distances, of transition probabilities and of means, is smallest; and tied successors stand as a quicksort "
+    "leaves them."
 )
 VARIANTS = {PUBLISHED: UNSTATED, PROGRAMMED: PROGRAM}  # two readings of the published C-UCRL
 
 
 @dataclass(frozen=True)
 class Margin:
-    """How far a measured value may be from a published one: by a share of it, or by a factor."""
+    """How far a measured value may be from a published one.
+
+    Parameters
+    ----------
+    share : float, optional
+        By at most this share of the published value.
+    factor : float, optional
+        By at most this factor, either way. With neither, any value will do.
+    """
 
     share: float | None = None
     factor: float | None = None
 
     def holds(self, measured: float, published: float) -> bool:
-        """Whether the measured value is close enough."""
+        """Whether a value is close enough.
+
+        Parameters
+        ----------
+        measured, published : float
+            The two values.
+
+        Returns
+        -------
+        bool
+        """
         if self.share is not None:
             return abs(measured - published) <= self.share * published
         return self.factor is None or 1 / self.factor <= measured / published <= self.factor
@@ -62,9 +85,23 @@ TIGHT, WIDE, TWOFOLD, ABOUT, FREE = Margin(0.15), Margin(0.35), Margin(factor=2)
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the paper and what became of it."""
+    """One claim of the paper and what became of it.
 
-    subject: str  # the figure or table it belongs to
+    Parameters
+    ----------
+    subject : str
+        The figure or table it belongs to.
+    statement : str
+        The claim.
+    published, measured : str
+        The two values.
+    verdict : str
+        Whether they agree.
+    note : str
+        What a reader should know.
+    """
+
+    subject: str
     statement: str
     published: str
     measured: str
@@ -73,7 +110,17 @@ class Claim:
 
 
 def check_claims(groups: Sequence[Group]) -> list[Claim]:
-    """All claims about regret and clustering, from finished runs."""
+    """All claims about regret and clustering.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs of the paper's study.
+
+    Returns
+    -------
+    list of Claim
+    """
     claims: list[Claim] = []
     for figure in REGRET:
         claims += _guarded(figure.title, lambda figure=figure: _regret_claims(groups, figure))  # type: ignore[misc]
@@ -103,30 +150,32 @@ def _regret_claims(groups: Sequence[Group], figure: PublishedFigure) -> Iterator
         yield from _quarter_claims(groups, figure)
     yield _slope(figure, plain)
     if figure.part in IMPROVEMENT:
-        yield _improvement(figure, compare(plain, known))
-    yield _ordering(figure.title, compare(known, plain), "reproduced")
+        yield _improvement(figure, compare_groups(plain, known))
+    yield _ordering(figure.title, compare_groups(known, plain), "reproduced")
     if figure.part.startswith("ergodic"):
         for variant, note in variants:
-            yield _ordering(figure.title, compare(variant, plain), "reproduced", note)
-            yield _ordering(figure.title, compare(known, variant), "reproduced", note)
+            yield _ordering(figure.title, compare_groups(variant, plain), "reproduced", note)
+            yield _ordering(figure.title, compare_groups(known, variant), "reproduced", note)
     else:
         for variant, note in variants:
-            yield _ordering(figure.title, compare(plain, variant), "reproduced", note)
-        yield _ordering(figure.title, compare(default, plain), "turned round", "The paper has it the other way round.")
+            yield _ordering(figure.title, compare_groups(plain, variant), "reproduced", note)
+        note = "The paper has it the other way round."
+        yield _ordering(figure.title, compare_groups(default, plain), "turned round", note)
 
 
 def _value(subject: str, group: Group, time: int, published: float, margin: Margin, note: str = "") -> Claim:
-    values = group.curves["regret"].at(time)
+    values = group.curves.at("regret", time)
     mean = float(values.mean())
     verdict: Verdict = "reported" if margin is FREE else _agrees(margin.holds(mean, published))
     statement = f"regret of {group.learner} at T = {time:,}, {margin}"
-    return Claim(subject, statement, number(published), _interval(mean, float(half_width(values))), verdict, note)
+    measured = mean_with_interval(mean, float(half_width(values)))
+    return Claim(subject, statement, number(published), measured, verdict, note)
 
 
 def _slope(figure: PublishedFigure, group: Group) -> Claim:
     """The linear phase: the regret grows by g* a step, less what exploring pays, before the learner finds its way."""
     until = figure.horizon / 40
-    slope = group.curves["regret"].at(until) / until
+    slope = group.curves.at("regret", until) / until
     mean = float(slope.mean())
     statement = f"the regret of {UCRL2L} first grows linearly, by g* a step (measured up to T/40), {TIGHT}"
     published = f"{figure.gain:.3g} (g* = {group.gain:.6f})"
@@ -171,29 +220,28 @@ def _clustering_claims(groups: Sequence[Group], world: PublishedClustering) -> I
 
 def _quality_claims(group: Group, world: PublishedClustering, note: str) -> Iterator[Claim]:
     subject = f"Clustering, {world.n_states} states, {group.learner}"
-    ratio = group.curves["misclustering_ratio"]
-    last, half = float(ratio.mean[-1]), float(ratio.half_width()[-1])
+    ratio, half = group.curves.mean("misclustering_ratio"), float(group.curves.half_width("misclustering_ratio")[-1])
+    last, peak = float(ratio[-1]), float(ratio.max())
 
     statement = f"mis-clustering ratio at T = {group.horizon:,}, {TWOFOLD}"
     verdict = _agrees(TWOFOLD.holds(last, world.ratio_last))
-    yield Claim(subject, statement, f"{world.ratio_last:g}", _interval(last, half), verdict, note)
-    peak = float(ratio.mean.max())
+    yield Claim(subject, statement, f"{world.ratio_last:g}", mean_with_interval(last, half), verdict, note)
     yield Claim(subject, "peak of the mis-clustering ratio", f"{world.ratio_peak:g}", f"{peak:.3f}", "reported")
     falls = last < peak - half
     yield Claim(subject, "the errors of clustering fall with time", "yes", f"{peak:.3f} to {last:.3f}", _agrees(falls))
 
     n_pairs = 2 * world.n_states
     final = f"mis-clustering bias at T = {group.horizon:,}"
-    yield _bias(subject, final, lambda curve: float(curve.mean[-1]), world.bias_last, group, n_pairs)
+    yield _bias(subject, final, lambda bias: float(bias[-1]), world.bias_last, group, n_pairs)
     peak_of_bias = "peak of the mis-clustering bias"
-    yield _bias(subject, peak_of_bias, lambda curve: float(curve.mean.max()), world.bias_peak, group, n_pairs)
+    yield _bias(subject, peak_of_bias, lambda bias: float(bias.max()), world.bias_peak, group, n_pairs)
 
 
 def _bias(
-    subject: str, statement: str, read: Callable[[Curve], float], published: float, group: Group, n_pairs: int
+    subject: str, statement: str, read: Callable[[np.ndarray], float], published: float, group: Group, n_pairs: int
 ) -> Claim:
     """The bias on three scales, and which of them is nearest to the published value."""
-    defined, by_state = (read(group.curves[f"misclustering_bias{way}"]) for way in ("", "_by_state"))
+    defined, by_state = (read(group.curves.mean(f"misclustering_bias{way}")) for way in ("", "_by_state"))
     scales = {
         "as defined": defined,
         f"divided by M = {n_pairs}": defined / n_pairs,
@@ -206,22 +254,3 @@ def _bias(
 
 def _agrees(holds: bool) -> Verdict:
     return "reproduced" if holds else "not reproduced"
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number with that many significant digits, as people write it.
-
-    >>> number(61234.5), number(0.12345), number(2.0)
-    ('61,200', '0.123', '2')
-    """
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"
-
-
-def _interval(mean: float, half: float) -> str:
-    """A mean and half its interval with sensible digits.
-
-    >>> _interval(61234.5, 812.3), _interval(0.1234, float("nan"))
-    ('61,200 ± 810', '0.123')
-    """
-    return number(mean) + (f" ± {number(half, 2)}" if math.isfinite(half) else "")

@@ -17,16 +17,30 @@ from equirl.paper.published import (
     PublishedClasses,
     PublishedFigure,
 )
-from equirl.plots.curves import plot_curves
+from equirl.plots.curve_figures import plot_curves
 from equirl.plots.maps import draw_classes
 from equirl.plots.style import save_all
+from equirl.simulation.curves import Curves
 from equirl.structure.equivalence import equivalence_classes
-from equirl.studies.summary import Curve, Group
+from equirl.studies.summary import Group
 from equirl.worlds.world_registry import load_world
 
 
 def draw_paper(groups: Sequence[Group], folder: Path) -> dict[str, Path]:
-    """Draw and save every figure (PDF, SVG, PNG); for each name the file that goes into the report."""
+    """Draw and save every figure, as PDF, SVG and PNG.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs of the paper's study.
+    folder : Path
+        Where the files go.
+
+    Returns
+    -------
+    dict of str to Path
+        For each figure the file that goes into the report.
+    """
     shown: dict[str, Path] = {}
     for figure in REGRET:
         bundle = [group for group in groups if group.part == figure.part]
@@ -74,14 +88,27 @@ def _clustering_label(n_states: int, learner: str) -> str:
 
 
 def _scaled(group: Group, n_pairs: int) -> Group:
-    curves = {
-        name: Curve(curve.t, curve.runs / n_pairs) if "bias" in name else curve for name, curve in group.curves.items()
-    }
-    return replace(group, curves=curves)
+    """A group whose biases are divided by the number of pairs."""
+    curves = group.curves
+    values = {name: rows / n_pairs if "bias" in name else rows for name, rows in curves.values.items()}
+    return replace(group, curves=Curves(curves.t, values))
 
 
 def draw_maps(folder: Path, maps: Sequence[PublishedClasses] = MAPS) -> dict[str, Path]:
-    """The maps of appendix F with one colour per class."""
+    """Draw and save the maps of appendix F with one colour per class.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+    maps : sequence of PublishedClasses
+        Which maps.
+
+    Returns
+    -------
+    dict of str to Path
+        For each figure the file that goes into the report.
+    """
     shown = {}
     for k, row in enumerate(maps, start=1):
         mdp = load_world(row.world)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from importlib.resources import files
 
-from equirl.paper.published import MAPS, PRINTED_ROOMS, SIZES
+from equirl.paper.published import MAPS, PRINTED_ROOMS, ROOM_SIZES
 from equirl.structure.equivalence import equivalence_classes
 from equirl.studies.expansion import PlannedRun, expand
 from equirl.studies.study_file import Study, parse_study
@@ -17,7 +17,17 @@ DENSITIES = (0.1, 0.3)
 
 
 def paper_study(runs: int = 100) -> Study:
-    """The shipped study with that many runs."""
+    """The shipped study.
+
+    Parameters
+    ----------
+    runs : int
+        Runs of each learner in each world.
+
+    Returns
+    -------
+    Study
+    """
     text = files("equirl.paper").joinpath("paper.toml").read_text(encoding="utf-8")
     return parse_study(text, "paper.toml").model_copy(update={"runs": runs})
 
@@ -25,6 +35,17 @@ def paper_study(runs: int = 100) -> Study:
 def paper_runs(runs: int = 100) -> list[PlannedRun]:
     """Every run of the paper's study.
 
+    Parameters
+    ----------
+    runs : int
+        Runs of each learner in each world.
+
+    Returns
+    -------
+    list of PlannedRun
+
+    Examples
+    --------
     >>> len(paper_runs(runs=1))
     28
     """
@@ -33,14 +54,26 @@ def paper_runs(runs: int = 100) -> list[PlannedRun]:
 
 @dataclass(frozen=True)
 class MapRow:
-    """A map of appendix F's first table: pairs and classes as printed and as the definitions give them."""
+    """A map of appendix F's first table: pairs and classes as printed and as the definitions give them.
+
+    Parameters
+    ----------
+    title : str
+        The name of the map.
+    printed_pairs, printed_classes : str, int
+        As the paper prints them.
+    n_pairs, n_classes : int
+        By the definitions.
+    given : bool
+        Whether the paper gives the map; otherwise ours stands in.
+    """
 
     title: str
     printed_pairs: str
     n_pairs: int
     printed_classes: int
     n_classes: int
-    given: bool  # whether the paper gives the map
+    given: bool
 
     @property
     def verdict(self) -> str:
@@ -52,7 +85,19 @@ class MapRow:
 
 @dataclass(frozen=True)
 class RoomRow:
-    """A size of the second table: as printed, and by the definitions without and with walls as states."""
+    """A size of appendix F's second table.
+
+    Parameters
+    ----------
+    title : str
+        The rooms and their size.
+    printed_pairs, printed_classes : int
+        As the paper prints them.
+    n_pairs, n_classes : int
+        By the definitions, walls left out.
+    n_pairs_walls, n_classes_walls : int
+        By the definitions, with walls as states.
+    """
 
     title: str
     printed_pairs: int
@@ -64,7 +109,12 @@ class RoomRow:
 
 
 def map_rows() -> list[MapRow]:
-    """The four maps of the first table; those with random walls are not given, so ours stand in."""
+    """The four maps of the first table; those with random walls are not given, so ours stand in.
+
+    Returns
+    -------
+    list of MapRow
+    """
     rows = []
     for row in MAPS:
         mdp = load_world(row.world)
@@ -75,10 +125,15 @@ def map_rows() -> list[MapRow]:
 
 
 def room_rows() -> list[RoomRow]:
-    """The second table: rooms of several sizes. Its SA counts walls as states; its C follows from no definition."""
+    """The second table: rooms of several sizes. Its SA counts walls as states; its C follows from no definition.
+
+    Returns
+    -------
+    list of RoomRow
+    """
     rows = []
     for world, printed in PRINTED_ROOMS.items():
-        for size in SIZES:
+        for size in ROOM_SIZES:
             counts: list[int] = []
             for walls in (False, True):
                 mdp = make(world, height=size, width=size, kernel="appendix", walls_are_states=walls)
@@ -88,7 +143,13 @@ def room_rows() -> list[RoomRow]:
 
 
 def draw_counts() -> list[tuple[str, dict[int, int]]]:
-    """How many random maps have how many classes: (size and density, C -> maps)."""
+    """How many random maps have how many classes.
+
+    Returns
+    -------
+    list of (str, dict of int to int)
+        Size and density, and the number of maps by their number of classes.
+    """
     counts = []
     for size, draws in ((17, DRAWS), (57, DRAWS // 10)):
         for density in DENSITIES:

@@ -67,5 +67,5 @@ MAPS = (
         "Random walls, large", "random-walls:height=57,width=57,density=0.17,seed=0,kernel=appendix", "about 10^4", 7
     ),
 )
-SIZES = (5, 7, 9, 100)
+ROOM_SIZES = (5, 7, 9, 100)
 PRINTED_ROOMS = {"four-room": 3, "two-room": 4}  # C of the second table, the same at every size

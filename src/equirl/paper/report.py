@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
 from importlib.metadata import version
@@ -11,12 +10,14 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from equirl.core.csv_files import write_csv
 from equirl.core.files import write_aside
-from equirl.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims, number
+from equirl.core.formatting import counted, number
+from equirl.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
+from equirl.paper.html_parts import BAD, GOOD, OPEN, image, table, tag
 from equirl.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows
 from equirl.paper.published import MAPS, REGRET
-from equirl.simulation.simulate import CLUSTERING_CURVES
-from equirl.studies.export import write_csv
+from equirl.simulation.curves import CLUSTERING_CURVES
 from equirl.studies.summary import SUMMARY_COLUMNS, Group, final_rows
 
 TITLE = "Model-based reinforcement learning exploiting state-action equivalence: the experiments, run again"
@@ -24,13 +25,28 @@ LEAD = (
     "Every figure and table of the paper, computed anew, next to the published values. "
     "Published values are read off the published curves: two digits at best."
 )
-GOOD, OPEN = ("reproduced", "turned round"), ("undecided",)
-BAD = ("not reproduced", "not turned round", "no data")
 MARKS = {UNSTATED: "*", PROGRAM: "**"}  # of claims whose note stands once, below the table
 
 
 def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path, command: str) -> Path:
-    """Write ``report.html`` and the tables as CSV into ``out``; ``figures`` are files by name, put inside the page."""
+    """Write the report, ``report.html``, and its tables as CSV.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs of the paper's study.
+    figures : mapping of str to Path
+        Files by name, as :func:`equirl.paper.figures.draw_paper` returns them; they are put inside the page.
+    out : Path
+        The folder of the report.
+    command : str
+        What a reader types to make it again.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     claims, maps, rooms, draws = check_claims(groups), map_rows(), room_rows(), draw_counts()
     sections = [
         ("claims", "The paper's claims, one by one", _claims_section(claims)),
@@ -65,10 +81,10 @@ def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     steps = sum(group.n_runs * group.horizon for group in groups)
     good, open_, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, OPEN, BAD))
     stuck = sum(int(group.facts["n_unconverged"].sum()) for group in groups)
-    planning = "all plans converged" if stuck == 0 else f"{stuck} plans stopped at the cap on sweeps"
+    planning = "all plans converged" if stuck == 0 else f"{counted(stuck, 'plan')} stopped at the cap on sweeps"
     versions = ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
     return (
-        f"{runs:,} runs, {steps / 1e6:,.0f} million steps, {planning}. Claims that hold: {good} of "
+        f"{counted(runs, 'run')}, {steps / 1e6:,.0f} million steps, {planning}. Claims that hold: {good} of "
         f"{good + open_ + bad} with a verdict; undecided: {open_}; not held up: {bad}. Computed with {versions}."
     )
 
@@ -78,7 +94,7 @@ def _banner(groups: Sequence[Group]) -> str:
     if fewest >= ENOUGH_RUNS:
         return ""
     text = (
-        f"Provisional: some results rest on {fewest} run{'s' if fewest != 1 else ''}. The margins below were stated "
+        f"Provisional: some results rest on {counted(fewest, 'run')}. The margins below were stated "
         f"for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
     )
     return f'<p class="banner" role="note">{escape(text)}</p>'
@@ -94,25 +110,20 @@ def _claims_section(claims: Sequence[Claim]) -> str:
         note = f'<span class="note">{escape(claim.note)}</span>' if claim.note and not mark else ""
         rows.append(
             f"<tr><td>{escape(claim.statement)}{mark and '&nbsp;' + mark}{note}</td><td>{escape(claim.published)}</td>"
-            f"<td>{escape(claim.measured)}</td><td>{_tag(claim.verdict)}</td></tr>"
+            f"<td>{escape(claim.measured)}</td><td>{tag(claim.verdict)}</td></tr>"
         )
     head = "<tr><th>claim</th><th>published</th><th>measured (mean ± half its 95 % interval)</th><th>verdict</th></tr>"
-    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
+    html = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
     notes = "".join(
         f'<p class="facts">{mark} {escape(note)} See <a href="#reading">below</a>.</p>' for note, mark in MARKS.items()
     )
-    return table + notes
-
-
-def _tag(verdict: str) -> str:
-    look = "good" if verdict in GOOD else "bad" if verdict in BAD else "plain"
-    return f'<span class="tag {look}">{escape(verdict)}</span>'
+    return html + notes
 
 
 def _regret_section(groups: Sequence[Group], figures: Mapping[str, Path]) -> str:
     html = (
         "<p>Regret R(T) = T g* &minus; &sum; r<sub>t</sub>, with the rewards received. UCRL2-L knows nothing of "
-        "classes; C-UCRL(C,σ) is told classes and profiles, C-UCRL(C) the classes only, C-UCRL nothing: it estimates "
+        "classes; C-UCRL(C,σ) is given classes and profiles, C-UCRL(C) the classes only, C-UCRL nothing: it estimates "
         "both; as published and as programmed are two readings of the paper&rsquo;s own. Open squares are the "
         "published values at T. Worlds are numbered as in the paper&rsquo;s appendix E.</p>"
     )
@@ -124,8 +135,8 @@ def _regret_section(groups: Sequence[Group], figures: Mapping[str, Path]) -> str
             html += "<p>No run of this figure is done.</p>"
             continue
         gain = f"Optimal gain g* = {own[0].gain:.6f}, T = {figure.horizon:,}.{walls}"
-        left = _image(figures, f"regret-{figure.part}", gain)
-        right = _image(figures, f"regret-{figure.part}-loglog", "The same with both axes logarithmic.")
+        left = image(figures, f"regret-{figure.part}", gain)
+        right = image(figures, f"regret-{figure.part}-loglog", "The same with both axes logarithmic.")
         html += f'<div class="pair">{left}{right}</div>{_regret_table(own, figure.part)}'
     return html
 
@@ -141,22 +152,23 @@ def _regret_table(groups: Sequence[Group], part: str) -> str:
         cells = [number(known) if known else "", number(mean), interval, *map(number, quantiles[1:4]), str(runs)]
         rows.append([learner, *cells])
     header = ["at T", "published", "mean", "95 % interval", "lower quartile", "median", "upper quartile", "runs"]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _clustering_section(figures: Mapping[str, Path]) -> str:
     text = (
-        "<p>The two readings of the published C-UCRL, up to T = 10<sup>6</sup>, against the true classes of "
-        "laws and rewards. The ratio counts the pairs outside the largest true part of their class; the bias is how "
-        "far they move the pooled law. The bias is shown as the paper defines it, a sum over pairs; divided by the "
-        "number of pairs M; and divided by M with laws pooled state by state. The claims say which of these is on the "
-        "scale of the published figure. Open squares are the published values at T.</p>"
+        "<p>The two readings of the published C-UCRL, up to T = 10<sup>6</sup>, against the true classes of transition "
+        "probabilities and rewards. The ratio counts the pairs outside the largest true part of their class; the bias "
+        "is how far they move the pooled transition probabilities. The bias is shown as the paper defines it, a sum "
+        "over pairs; divided by the number of pairs M; and divided by M with transition probabilities pooled state by "
+        "state. The claims say which of these is on the scale of the published figure. Open squares are the published "
+        "values at T.</p>"
     )
     images = [
-        _image(figures, "clustering-ratio", "Mis-clustering ratio."),
-        _image(figures, "clustering-bias", "Mis-clustering bias as defined."),
-        _image(figures, "clustering-bias-by-pair", "Mis-clustering bias divided by M."),
-        _image(figures, "clustering-bias-by-state", "Mis-clustering bias, laws pooled by state, divided by M."),
+        image(figures, "clustering-ratio", "Mis-clustering ratio."),
+        image(figures, "clustering-bias", "Mis-clustering bias as defined."),
+        image(figures, "clustering-bias-by-pair", "Mis-clustering bias divided by M."),
+        image(figures, "clustering-bias-by-state", "Mis-clustering bias, pooled by state, divided by M."),
     ]
     return f'{text}<div class="pair">{"".join(images)}</div>'
 
@@ -168,14 +180,17 @@ def _classes_section(
     figures: Mapping[str, Path],
 ) -> str:
     header = ["map", "SA printed", "SA", "C printed", "C", "verdict"]
-    html = "<p>Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of laws and rewards, from the definitions.</p>"
-    html += _table(header, [_map_cells(row) for row in maps], tags=True)
+    html = (
+        "<p>Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of transition probabilities and rewards, from the "
+        "definitions.</p>"
+    )
+    html += table(header, [_map_cells(row) for row in maps], verdicts=True)
     html += (
         "<p>The two larger maps of the paper are not given; maps with random walls stand in for them, chosen for "
         "their number of pairs. How many random maps have how many classes:</p>"
     )
     found = [[size, ", ".join(f"{n} of them {c}" for c, n in counts.items())] for size, counts in draws]
-    html += _table(["maps with random walls", "classes"], found)
+    html += table(["maps with random walls", "classes"], found)
     fewest, most = min(row.n_classes for row in rooms), max(row.n_classes_walls for row in rooms)
     html += (
         "<h3>Rooms of growing size</h3><p>The appendix&rsquo;s second table counts walls as states in SA and prints "
@@ -183,9 +198,9 @@ def _classes_section(
         f"What the table is meant to show stands: C stays between {fewest} and {most} however large the map.</p>"
     )
     header = ["rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states"]
-    html += _table(header, [_room_cells(row) for row in rooms])
+    html += table(header, [_room_cells(row) for row in rooms])
     html += "".join(
-        _image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
+        image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
         for k, row in enumerate(MAPS, start=1)
     )
     return html
@@ -217,28 +232,28 @@ def _reading_section(claims: Sequence[Claim]) -> str:
     outcome += f"no less regret than UCRL2-L in {' and in '.join(kept)}" if kept else ""
     return (
         "<p>UCRL2-L and C-UCRL(C,σ) follow from the paper. The curve of C-UCRL does not: the program behind it made "
-        "choices that the text leaves open. It pooled rewards with the laws, asked for balance among the conditions of "
-        "a neighbour, ordered successors that were never seen by their state number (highest first), took the first of "
-        "tied actions, which in its rivers is the good one, and ended episodes by the class rule alone. "
-        "<code>c-ucrl-published</code> makes the same choices. Two of them depend on how states and actions happen to "
-        "be numbered: renumbering the river changes its regret several-fold.</p>"
+        "choices that the text leaves open. It pooled rewards with the transition probabilities, asked for balance "
+        "among the conditions of a neighbour, ordered successors that were never seen by their state number (highest "
+        "first), took the first of tied actions, which in its rivers is the good one, and ended episodes by the class "
+        "rule alone. <code>c-ucrl-published</code> makes the same choices. Two of them depend on how states and "
+        "actions happen to be numbered: renumbering the river changes its regret several-fold.</p>"
         f"<p>{PROGRAMMED_READING}</p>"
         "<p><code>c-ucrl</code>, the default here, keeps only as many positions of a profile as a pair has seen "
         "successors, breaks ties at random, keeps each pair&rsquo;s own mean reward, and ends episodes by pair or "
-        f"class. Its law does not depend on any numbering. {escape(outcome) + '.' if turned or kept else ''}</p>"
+        f"class. How it behaves does not depend on any numbering. {escape(outcome) + '.' if turned or kept else ''}</p>"
     )
 
 
 PROGRAMMED_READING = (
-    "Two more choices of that program are behind its curves. It took as nearest the neighbour for which the larger "
-    "of two lower distances, of laws and of means, is smallest. Where most rewards are equal that is the distance "
-    "of the means, and so the neighbour with the fewest samples, whatever its law. And it ordered tied successors "
-    "with a quicksort, which beyond 16 states leaves the states never reached in an order of its own. "
-    "<code>c-ucrl-published</code> takes the nearest by law, as the text says, and orders by state number; with "
-    "<code>nearest_by=&quot;law_and_mean&quot;</code> and <code>ties=&quot;quicksort&quot;</code> it is what is "
-    "shown as programmed. The claims tell how near each of the two is to the published curves. The published "
-    "mis-clustering bias, finally, pools laws state by state, not by position of the profile, and divides by M; the "
-    "fourth figure of the clusters is on that scale."
+    "Two more choices of that program are behind its curves. It took as nearest the neighbour for which the larger of "
+    "two lower distances, of transition probabilities and of means, is smallest. Where most rewards are equal that is "
+    "the distance of the means, and so the neighbour with the fewest samples, whatever its transition probabilities. "
+    "And it ordered tied successors with a quicksort, which beyond 16 states leaves the states never reached in an "
+    "order of its own. <code>c-ucrl-published</code> takes the nearest by transition probabilities, as the text says, "
+    "and orders by state number; with <code>nearest_by=&quot;law_and_mean&quot;</code> and "
+    "<code>ties=&quot;quicksort&quot;</code> it is what is shown as programmed. The claims say how near each of the "
+    "two is to the published curves. The published mis-clustering bias, finally, pools transition probabilities state "
+    "by state, not by position of the profile, and divides by M; the fourth figure of the clusters is on that scale."
 )
 
 
@@ -249,31 +264,6 @@ def _again_section(command: str) -> str:
         "Figures are in <code>figures/</code> (PDF, SVG, PNG), tables in <code>tables/</code> (CSV), one file per run "
         "in <code>runs/</code>.</p>"
     )
-
-
-def _image(figures: Mapping[str, Path], name: str, caption: str) -> str:
-    path = figures.get(name)
-    if path is None:
-        return ""
-    kind = "svg+xml" if path.suffix == ".svg" else "png"
-    data = base64.b64encode(path.read_bytes()).decode()
-    image = f'<img alt="{escape(caption)}" src="data:image/{kind};base64,{data}">'
-    return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], tags: bool = False) -> str:
-    """A table whose first column is text and the others numbers; with ``tags`` the last column is a verdict."""
-    n_plain = len(header) - 1 if tags else len(header)
-    head = "".join(f"<th{_align(k)}>{escape(name)}</th>" for k, name in enumerate(header))
-    body = ""
-    for row in rows:
-        cells = "".join(f"<td{_align(k)}>{escape(cell)}</td>" for k, cell in enumerate(row[:n_plain]))
-        body += f"<tr>{cells}{f'<td{_align(1)}>{_tag(row[-1])}</td>' if tags else ''}</tr>"
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _align(column: int) -> str:
-    return ' class="num"' if column else ""
 
 
 def _write_tables(

@@ -1,4 +1,4 @@
-"""The inner maximum: the best law in an L1 ball, and one sweep of the optimistic Bellman operator.
+"""L1 balls around estimated transition probabilities: the confidence set of UCRL2, and the best distribution in it.
 
 Over the ball ``{q : ||q - p||_1 <= d}`` the maximum of q.u moves mass ``m = min(d / 2, 1)`` to a state of largest u
 and takes it from the successors of smallest u. Where the taking reaches the best state itself, giving and taking
@@ -6,8 +6,7 @@ cancel, so only the successors of p matter and a sweep costs O(stored successors
 
 Each row is kept in increasing u, in place: one pass then takes the mass from its front, adds up the rest and sees
 whether the order still holds; a row whose order broke is sorted by insertion and passed again. Orders settle after a
-few sweeps, so a sweep costs about as much as a sparse matrix product. Unsigned indices spare the compiled loop its
-tests for negative ones.
+few sweeps, so a sweep costs about as much as a sparse matrix product.
 """
 
 from __future__ import annotations
@@ -16,28 +15,101 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
-from equirl.estimation.confidence import ConfidenceSet
+from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.pooling import contains
+from equirl.planning.sweeps import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
 
 
-class Rows(NamedTuple):
-    """Laws that sweeps may reorder: row k in ``succ[ptr[k]:ptr[k + 1]]``."""
+class ConfidenceSet(NamedTuple):
+    """Plausible models, pair by pair: an L1 ball of transition probabilities and an interval of mean rewards.
+
+    A row may hold no successors where its radius is 2 (any distribution is plausible). ``spare`` masses belong to the
+    estimate but are placed on no state yet; planning gives them to the best unobserved states.
+    """
+
+    ptr: np.ndarray  # (M + 1,)
+    succ: np.ndarray  # (nnz,)
+    prob: np.ndarray  # (nnz,)
+    p_radius: np.ndarray  # (M,)
+    r_lower: np.ndarray  # (M,) in [0, 1]
+    r_upper: np.ndarray  # (M,) in [0, 1]
+    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
+    spare: np.ndarray
+
+    @property
+    def n_entries(self) -> int:
+        """Stored successors: what one sweep looks at."""
+        return len(self.succ)
+
+    def prepare(self) -> tuple[Solver, BallRows]:
+        """The kernels and the arrays they read; rows with unplaced mass have room for it at their end."""
+        placed = Placement(self.ptr, self.succ, self.prob, self.spare_ptr, self.spare)
+        if not len(self.spare):
+            ptr, succ, prob = self.ptr, self.succ.astype(np.uint32), self.prob.copy()
+        else:
+            ptr = self.ptr + self.spare_ptr
+            succ, prob = np.zeros(ptr[-1], np.uint32), np.zeros(ptr[-1])
+        rows = BallRows(ptr, succ, prob, 0.5 * self.p_radius, self.r_upper, placed)
+        return Solver(iterate_balls, sweep_balls, None if len(self.spare) else follow_balls), rows
+
+    def restrict(self, pairs: np.ndarray) -> ConfidenceSet:
+        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
+        ptr, entry = taken_rows(self.ptr, pairs)
+        spare_ptr, spare = self.spare_ptr, self.spare
+        if len(spare):
+            spare_ptr, place = taken_rows(spare_ptr, pairs)
+            spare = spare[place]
+        radius, lower, upper = (values[pairs] for values in (self.p_radius, self.r_lower, self.r_upper))
+        return ConfidenceSet(ptr, self.succ[entry], self.prob[entry], radius, lower, upper, spare_ptr, spare)
+
+    def with_rewards(self, reward: np.ndarray) -> ConfidenceSet:
+        """The same transition probabilities with these rewards."""
+        return self._replace(r_lower=reward, r_upper=reward)
+
+
+class Placement(NamedTuple):
+    """Estimates whose ``spare`` masses planning places; those of pair k in ``spare[spare_ptr[k]:spare_ptr[k + 1]]``."""
+
+    ptr: np.ndarray
+    succ: np.ndarray
+    prob: np.ndarray
+    spare_ptr: np.ndarray
+    spare: np.ndarray
+
+
+class BallRows(NamedTuple):
+    """The balls as sweeps read them; rows are kept in increasing u."""
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,) uint32
     prob: np.ndarray  # (nnz,) float64
+    moved: np.ndarray  # (M,) half the radius
+    reward: np.ndarray  # (M,)
+    placed: Placement
 
 
-def working_rows(models: ConfidenceSet) -> Rows:
-    """A copy of the laws to plan with; rows with unplaced mass have room for it at their end."""
-    if not len(models.spare):
-        return Rows(models.ptr, models.succ.astype(np.uint32), models.prob.copy())
-    ptr = models.ptr + models.spare_ptr
-    return Rows(ptr, np.zeros(ptr[-1], np.uint32), np.zeros(ptr[-1]))
+@inlined
+def ball_maximum(models: BallRows, k: int, work: Work, u_max: float) -> float:
+    """The largest q.u over the ball of pair k."""
+    m, value = models.moved[k], u_max
+    one = np.uint64(1)
+    while m < 1.0:
+        left, value, before, ordered = m, 0.0, -np.inf, True
+        for i in range(np.uint64(models.ptr[k]), np.uint64(models.ptr[k + one])):
+            x, p = work.u[models.succ[i]], models.prob[i]
+            ordered &= before <= x
+            before = x
+            taken = min(p, left)
+            left -= taken
+            value += (p - taken) * x
+        if ordered:
+            value += (m - left) * u_max
+            break
+        sort_row(models.ptr[k], models.ptr[k + one], models.succ, models.prob, work.u)
+    return value
 
 
-@kernel
+@lean_kernel
 def sort_row(first: int, last: int, succ: np.ndarray, prob: np.ndarray, u: np.ndarray) -> None:
     """Put the row ``first:last`` in increasing u."""
     for i in range(first + 1, last):
@@ -48,72 +120,85 @@ def sort_row(first: int, last: int, succ: np.ndarray, prob: np.ndarray, u: np.nd
         succ[j], prob[j] = x, p
 
 
-@kernel
-def sweep(
-    first_pair: np.ndarray, last_pair: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray,
-    moved: np.ndarray, reward: np.ndarray, own: np.ndarray, u: np.ndarray, u_max: float, shift: float, q: np.ndarray,
-    out: np.ndarray,
-) -> tuple[float, float, float, float]:  # fmt: skip
-    """One sweep over pairs ``first_pair[s]:last_pair[s]``: ``q[k] = r_k + max q.u``, ``out[s] = max_k q[k] - shift``.
-
-    ``moved`` is half the L1 radius of each pair, ``own[s]`` the u of the state swept (u itself where all are). Returns
-    the least and largest of the signed difference (without the shift), and of ``out``.
-    """
-    low, high, out_min, out_max = np.inf, -np.inf, np.inf, -np.inf
-    one = np.uint64(1)
-    for s in range(np.uint64(len(out))):
-        best = -np.inf
-        for k in range(np.uint64(first_pair[s]), np.uint64(last_pair[s])):
-            m, value = moved[k], u_max
-            while m < 1.0:
-                left, value, before, ordered = m, 0.0, -np.inf, True
-                for i in range(np.uint64(ptr[k]), np.uint64(ptr[k + one])):
-                    x, p = u[succ[i]], prob[i]
-                    ordered &= before <= x
-                    before = x
-                    taken = min(p, left)
-                    left -= taken
-                    value += (p - taken) * x
-                if ordered:
-                    value += (m - left) * u_max
-                    break
-                sort_row(ptr[k], ptr[k + one], succ, prob, u)
-            value += reward[k]
-            q[k] = value
-            best = max(best, value)
-        low, high = min(low, best - own[s]), max(high, best - own[s])
-        best -= shift
-        out[s] = best
-        out_min, out_max = min(out_min, best), max(out_max, best)
-    return low, high, out_min, out_max
+@lean_kernel
+def sweep_balls(
+    choices: Choices, models: BallRows, work: Work, stop: Stop, u_max: float, shift: float
+) -> tuple[float, float, float, float]:
+    """A sweep over the balls as their rows stand."""
+    return sweep_states(ball_maximum, choices, models, work, stop, u_max, shift)
 
 
-@kernel
-def place_spare(
-    fixed_ptr: np.ndarray, fixed_succ: np.ndarray, fixed_prob: np.ndarray, spare_ptr: np.ndarray, spare: np.ndarray,
-    by_u: np.ndarray, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray,
-) -> None:  # fmt: skip
+@lean_kernel
+def sweep_placing(
+    choices: Choices, models: BallRows, work: Work, stop: Stop, u_max: float, shift: float
+) -> tuple[float, float, float, float]:
+    """A sweep before which spare masses go to the best unobserved states."""
+    if len(models.placed.spare) > 0:
+        sort_by_u(work.u, work.by_u)
+        place_spare(models, work.by_u)
+    return sweep_balls(choices, models, work, stop, u_max, shift)
+
+
+@lean_kernel
+def iterate_balls(choices: Choices, models: BallRows, work: Work, stop: Stop) -> tuple[int, float, float]:
+    """Extended value iteration over the balls."""
+    return iterate(sweep_placing, sweep_balls, choices, models, work, stop)
+
+
+@lean_kernel
+def follow_balls(
+    choices: Choices, models: BallRows, work: Work, stop: Stop, u_min: float, u_max: float
+) -> tuple[float, float]:
+    """Cheap sweeps along the best pairs."""
+    return follow(sweep_balls, choices, models, work, stop, u_min, u_max)
+
+
+@lean_kernel
+def place_spare(models: BallRows, by_u: np.ndarray) -> None:
     """Write each row anew: its observed successors, then its spare masses on unobserved states in decreasing u."""
-    for k in range(len(ptr) - 1):
-        first, last, at = fixed_ptr[k], fixed_ptr[k + 1], ptr[k]
+    fixed, succ, prob = models.placed, models.succ, models.prob
+    for k in range(len(models.ptr) - 1):
+        first, last, at = fixed.ptr[k], fixed.ptr[k + 1], models.ptr[k]
         for i in range(first, last):
-            succ[at], prob[at] = fixed_succ[i], fixed_prob[i]
+            succ[at], prob[at] = fixed.succ[i], fixed.prob[i]
             at += 1
         rank = 0
-        for i in range(spare_ptr[k], spare_ptr[k + 1]):
-            while contains(fixed_succ, first, last, by_u[rank]):
+        for i in range(fixed.spare_ptr[k], fixed.spare_ptr[k + 1]):
+            while contains(fixed.succ, first, last, by_u[rank]):
                 rank += 1
-            succ[at], prob[at] = by_u[rank], spare[i]
+            succ[at], prob[at] = by_u[rank], fixed.spare[i]
             at += 1
             rank += 1
 
 
-@kernel
-def sort_by_u(u: np.ndarray, by_u: np.ndarray) -> None:
-    """Keep ``by_u`` in decreasing u: insertion, fast where the order hardly changed."""
-    for i in range(1, len(by_u)):
-        s, j = by_u[i], i
-        while j > 0 and u[by_u[j - 1]] < u[s]:
-            by_u[j] = by_u[j - 1]
-            j -= 1
-        by_u[j] = s
+def optimistic_law(models: ConfidenceSet, pair: int, u: np.ndarray) -> np.ndarray:
+    """The distribution in the ball of ``pair`` that maximises q.u, dense (S,): for inspection."""
+    part = slice(models.ptr[pair], models.ptr[pair + 1])
+    law = np.zeros(len(u))
+    np.add.at(law, models.succ[part], models.prob[part])
+    by_u = np.argsort(-u, kind="stable")
+    if len(models.spare):
+        unseen = by_u[~np.isin(by_u, models.succ[part])]
+        spare = models.spare[models.spare_ptr[pair] : models.spare_ptr[pair + 1]]
+        law[unseen[: len(spare)]] += spare
+    m = min(models.p_radius[pair] / 2, 1.0)
+    best = by_u[0]
+    if law.sum() == 0:  # any distribution is plausible
+        law[best] = 1.0
+        return law
+    m = min(m, 1 - law[best])
+    law[best] += m
+    for x in by_u[::-1]:
+        if x == best or m <= 0:
+            break
+        part_taken = min(m, law[x])
+        law[x] -= part_taken
+        m -= part_taken
+    return law
+
+
+def taken_rows(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where some rows begin once they stand one after another, and the entries they hold."""
+    first, last = ptr[rows], ptr[rows + 1]
+    new = np.concatenate([[0], np.cumsum(last - first)])
+    return new, np.repeat(first - new[:-1], last - first) + np.arange(new[-1])

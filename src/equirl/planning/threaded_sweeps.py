@@ -7,52 +7,51 @@ tens of microseconds more than its share of the work: worth it from about 10^5 s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from equirl.planning.l1_ball import Rows, sweep
+from equirl.planning.sweeps import Choices, Solver, Stop, Work
 
 
-def iterate_shared(
-    pair_ptr: np.ndarray,
-    rows: Rows,
-    moved: np.ndarray,
-    reward: np.ndarray,
-    accuracy: float,
-    max_sweeps: int,
-    threads: int,
-    u: np.ndarray,
-    other: np.ndarray,
-    q: np.ndarray,
-    follow: Callable[[float, float], tuple[float, float]] | None = None,
+def iterate_threaded(
+    solver: Solver, choices: Choices, models: Any, work: Work, stop: Stop, threads: int
 ) -> tuple[int, float, float]:
-    """Sweep from u (minimum 0) until the span of u' - u is at most ``accuracy``, or ``max_sweeps``.
-
-    u and q hold the last sweep's. ``follow(least, largest)`` may improve u between sweeps. Returns the number of
-    sweeps and the least and largest of u' - u.
-    """
-    load = rows.ptr[pair_ptr] + pair_ptr
-    cuts = np.searchsorted(load, load[-1] * np.arange(threads + 1) / threads)
-    cuts[0], cuts[-1] = 0, len(u)
-    parts = [slice(a, b) for a, b in pairwise(cuts.tolist()) if a < b]
-
-    def share(part: slice, u_max: float, shift: float) -> tuple[float, float, float, float]:
-        first, last = pair_ptr[:-1][part], pair_ptr[1:][part]
-        return sweep(first, last, *rows, moved, reward, u[part], u, u_max, shift, q, other[part])
-
-    u_min, u_max, n = 0.0, float(u.max()), 0
+    """What ``solver.iterate`` does, each full sweep shared among ``threads``. u starts with minimum 0."""
+    parts = _parts(choices, models, work, threads)
+    u_min, u_max, n = 0.0, float(work.u.max()), 0
     with ThreadPoolExecutor(len(parts)) as pool:
         while True:
-            done = np.array(list(pool.map(partial(share, u_max=u_max, shift=u_min), parts)))
+            share = partial(_share, solver, models, stop, u_max, u_min)
+            done = np.array(list(pool.map(share, parts)))
             n += 1
             low, high = float(done[:, 0].min()), float(done[:, 1].max())
-            if high - low <= accuracy or n == max_sweeps:
+            if high - low <= stop.accuracy or n == stop.max_sweeps:
                 return n, low, high
             u_min, u_max = float(done[:, 2].min()), float(done[:, 3].max())
-            u[:] = other
-            if follow is not None:
-                u_min, u_max = follow(u_min, u_max)
+            work.u[:] = work.out
+            if stop.policy_sweeps and solver.follow is not None:
+                u_min, u_max = solver.follow(choices, models, work, stop, u_min, u_max)
+
+
+def _parts(choices: Choices, models: Any, work: Work, threads: int) -> list[tuple[Choices, Work]]:
+    """Runs of states with about equally many successors, each with its part of the arrays."""
+    ends = np.append(choices.first, choices.last[-1])
+    load = models.ptr[ends] + ends
+    cuts = np.searchsorted(load, load[-1] * np.arange(threads + 1) / threads)
+    cuts[0], cuts[-1] = 0, len(work.u)
+    runs = [slice(a, b) for a, b in pairwise(cuts.tolist()) if a < b]
+    return [
+        (Choices(choices.first[run], choices.last[run]), work._replace(own=work.u[run], out=work.out[run]))
+        for run in runs
+    ]
+
+
+def _share(
+    solver: Solver, models: Any, stop: Stop, u_max: float, shift: float, part: tuple[Choices, Work]
+) -> tuple[float, float, float, float]:
+    choices, work = part
+    return solver.sweep(choices, models, work, stop, u_max, shift)

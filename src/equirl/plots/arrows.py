@@ -17,18 +17,48 @@ STEPS = {
     "stay": (0, 0),
 }  # fmt: skip
 GLYPHS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→", (0, 0): "·"}
-LINE = 60  # characters of a line of states that lie on no map
+LINE_LENGTH = 60  # characters of a line of states that lie on no map
 
 
 def played_pairs(mdp: TabularMDP, policy: Any) -> np.ndarray:
-    """(S,) the pair that a policy, an action per state, plays in each state."""
+    """The pair that a policy plays in each state.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : sequence of int or str
+        An action per state.
+
+    Returns
+    -------
+    (S,) int64 array
+
+    Raises
+    ------
+    ValueError
+        Where the policy has another length, or plays an action that a state does not allow.
+    """
     if np.shape(policy) != (mdp.n_states,):
         raise ValueError(f"the policy has shape {np.shape(policy)}; one action per state would be ({mdp.n_states},)")
     return np.flatnonzero(policy_weights(mdp.pairs, policy))
 
 
 def policy_steps(mdp: TabularMDP, policy: Any) -> list[tuple[int, int] | None]:
-    """The (down, right) step each state's action stands for, by its name; None where the name says no direction."""
+    """The step that each state's action stands for, by its name.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : sequence of int or str
+        An action per state.
+
+    Returns
+    -------
+    list of (int, int) or None
+        Down and right; None where the name says no direction.
+    """
     names = mdp.pairs.action_names
     pairs = played_pairs(mdp, policy)
     if names is None:
@@ -37,7 +67,18 @@ def policy_steps(mdp: TabularMDP, policy: Any) -> list[tuple[int, int] | None]:
 
 
 def marked_cells(mdp: TabularMDP) -> dict[str, np.ndarray]:
-    """The cells marked S (start) and G (goal) on the map, as (n, 2) rows and columns."""
+    """The cells marked S (start) and G (goal) on the map.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+
+    Returns
+    -------
+    dict of str to (n, 2) array
+        Rows and columns by mark; none where there is no map.
+    """
     rows = mdp.picture.rows if mdp.picture else ()
     return {
         mark: np.array([(i, j) for i, row in enumerate(rows) for j, c in enumerate(row) if c == mark]).reshape(-1, 2)
@@ -48,8 +89,21 @@ def marked_cells(mdp: TabularMDP) -> dict[str, np.ndarray]:
 def policy_text(mdp: TabularMDP, policy: Any) -> str:
     """A policy as text: arrows on the map where there is one, otherwise an arrow, name or number per state.
 
-    >>> laws, means = [[[0, 1], [1, 0]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]
-    >>> mdp = TabularMDP.from_arrays(laws, means, action_names=["right", "left"])
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : sequence of int or str
+        An action per state.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> P, R = [[[0, 1], [1, 0]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]
+    >>> mdp = TabularMDP.from_arrays(P, R, action_names=["right", "left"])
     >>> policy_text(mdp, [0, 1])
     '→←'
     """
@@ -66,7 +120,19 @@ def policy_text(mdp: TabularMDP, policy: Any) -> str:
 
 
 def action_signs(mdp: TabularMDP, policy: Any) -> list[str]:
-    """One sign per state: the arrow of its action, or the action's number."""
+    """One sign per state: the arrow of its action, or the action's number.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : sequence of int or str
+        An action per state.
+
+    Returns
+    -------
+    list of str
+    """
     played = mdp.pairs.action[played_pairs(mdp, policy)].tolist()
     steps = policy_steps(mdp, policy)
     return [GLYPHS[step] if step is not None else str(a) for step, a in zip(steps, played, strict=True)]
@@ -81,6 +147,6 @@ def _listed(mdp: TabularMDP, policy: Any) -> str:
 
 def _wrapped(signs: Sequence[str], width: int) -> str:
     gap = "" if set(signs) <= set(GLYPHS.values()) else " "
-    per_line = max(1, LINE // (width + len(gap)))
+    per_line = max(1, LINE_LENGTH // (width + len(gap)))
     lines = [signs[k : k + per_line] for k in range(0, len(signs), per_line)]
     return "\n".join(gap.join(sign.rjust(width) for sign in line) for line in lines)

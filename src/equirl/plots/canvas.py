@@ -12,14 +12,29 @@ from equirl.core.files import write_aside
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "pdf", "svg")
+FIGURE_FORMATS = ("png", "pdf", "svg")
 
 # Okabe and Ito's colours, told apart by colour-blind eyes; black is left to walls and lines.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00", "#999999")
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches that places its parts by itself."""
+    """An empty figure that places its parts by itself.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -28,7 +43,27 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) -> Path:
-    """Write a figure; the ending says the format: ``.png``, ``.pdf`` or ``.svg``. The file is whole or absent."""
+    """Write a figure. The file is whole or absent.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What a function of :mod:`equirl.plots` returns.
+    path : str or path
+        The file; its ending, ``.png``, ``.pdf`` or ``.svg``, says the format.
+    dpi : int
+        Dots per inch, of ``.png``.
+
+    Returns
+    -------
+    Path
+        Where the figure is.
+
+    Raises
+    ------
+    ValueError
+        For another ending.
+    """
     import matplotlib as mpl
 
     check_format(path)
@@ -41,13 +76,35 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) ->
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
-    """An error where a file's ending names no format that figures are written in; ask before long work."""
-    if Path(path).suffix[1:].lower() not in FORMATS:
+    """Check that a file's ending names a format that figures are written in; ask before long work.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if Path(path).suffix[1:].lower() not in FIGURE_FORMATS:
         raise ValueError(f"{path} does not end in a format of figures: .png, .pdf or .svg")
 
 
 def label_colours(n_labels: int) -> list[tuple[float, float, float, float]]:
-    """One colour per label: the named ones while they last, then evenly spaced ones from light to dark."""
+    """One colour per label: the named ones while they last, then evenly spaced ones from light to dark.
+
+    Parameters
+    ----------
+    n_labels : int
+        How many.
+
+    Returns
+    -------
+    list of (float, float, float, float)
+        Red, green, blue and opacity.
+    """
     import matplotlib as mpl
     from matplotlib.colors import to_rgba
 

@@ -6,31 +6,23 @@ Where the problem has a map its states are drawn on it; otherwise they are drawn
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equirl.core.formatting import counted
 from equirl.model.mdp import TabularMDP
 from equirl.plots.arrows import action_signs, marked_cells, policy_steps
 from equirl.plots.canvas import label_colours, new_figure
+from equirl.plots.sheets import ABSENT, FLOOR, Sheet, line_sheet, map_sheet, sheet_colours
 from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WALL, FLOOR, ABSENT = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0), (0.93, 0.93, 0.93, 1.0)
-SHOWN = 12  # classes listed in a legend
-LINE = 50  # states in a line, where there is no map
+MOST_LISTED = 12  # classes listed in a legend
 READABLE = 0.15  # inches: a cell large enough for a number
-
-
-class Sheet(NamedTuple):
-    """Where each state is drawn: a board of cells, some of them black."""
-
-    cell: np.ndarray  # (S, 2) row and column
-    wall: np.ndarray  # (height, width) walls of the map
-    brick: np.ndarray  # (S,) states that are walls of the map: nobody reaches them
 
 
 def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None) -> Figure:
@@ -38,6 +30,26 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
 
     On a map: the map, then one panel per action. Without one: a line of states per action.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    partition : Partition
+        Classes of its pairs.
+    title : str, optional
+        The title; by default the name of the problem.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        Where the partition is of another number of pairs.
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
     >>> len(draw_classes(mdp, Partition.singletons(2)).axes)
     2
@@ -45,7 +57,7 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     if partition.n_pairs != mdp.n_pairs:
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
     colours = _by_size(partition)
-    sheet = _map_sheet(mdp)
+    sheet = map_sheet(mdp)
     if sheet is None:
         figure = _classes_in_lines(mdp, partition, colours)
     else:
@@ -56,21 +68,38 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
 
 
 def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figure:
-    """A policy (an action per state): arrows where actions are named by directions, numbers where they are not.
+    """A policy: arrows where actions are named by directions, numbers where they are not.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : sequence of int or str
+        An action per state.
+    title : str, optional
+        The title; by default the name of the problem.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
     >>> draw_policy(mdp, [0, 0]).axes[0].get_title()
     'Policy'
     """
     steps = policy_steps(mdp, policy)
-    sheet = _map_sheet(mdp)
+    sheet = map_sheet(mdp)
     on_map = sheet is not None
-    sheet = sheet or _line_sheet(mdp)
+    sheet = sheet or line_sheet(mdp)
     height, width = sheet.wall.shape
     cell = min(0.4, max(11 / width, 0.08))
     figure = new_figure(max(3.0, cell * width + 0.6), max(1.3, cell * height + 0.9))
     axes = figure.add_subplot()
-    _show(axes, _board(sheet), sheet.cell[~sheet.brick], title or (f"Policy: {mdp.name}" if mdp.name else "Policy"))
+    _show(
+        axes, sheet_colours(sheet), sheet.cell[~sheet.brick], title or (f"Policy: {mdp.name}" if mdp.name else "Policy")
+    )
     goals = {tuple(at) for at in marked_cells(mdp)["G"].tolist()} if on_map else set()
     alike = [sheet.brick[s] or at in goals for s, at in enumerate(map(tuple, sheet.cell.tolist()))]
     plain = np.flatnonzero(~np.array(alike)).tolist()  # in a goal and in a wall all actions are the same
@@ -82,25 +111,6 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     else:
         _number_states(axes, sheet, [""])
     return figure
-
-
-def _map_sheet(mdp: TabularMDP) -> Sheet | None:
-    """The map of an MDP; None where it has none, or draws several states on one cell."""
-    if mdp.picture is None or len(np.unique(mdp.picture.cell, axis=0)) < mdp.n_states:
-        return None
-    width = max(map(len, mdp.picture.rows))
-    wall = np.array([[c == "#" for c in row.ljust(width, "#")] for row in mdp.picture.rows])
-    return Sheet(mdp.picture.cell, wall, wall[tuple(mdp.picture.cell.T)])
-
-
-def _line_sheet(mdp: TabularMDP, n_actions: int = 1) -> Sheet:
-    """States in lines of at most LINE, more where there are very many."""
-    S = mdp.n_states
-    width = min(S, max(LINE, math.isqrt(S * (n_actions + 1))))
-    state = np.arange(S)
-    cell = np.stack([state // width * (n_actions + 1), state % width], axis=1)
-    height = (S - 1) // width * (n_actions + 1) + n_actions
-    return Sheet(cell, np.zeros((height, width), bool), np.zeros(S, bool))
 
 
 def _by_size(partition: Partition) -> np.ndarray:
@@ -119,13 +129,13 @@ def _classes_on_map(mdp: TabularMDP, partition: Partition, colours: np.ndarray, 
     figure = new_figure(columns * (cell * width + 0.3) + 0.2, lines * max(0.6, cell * height + 0.4) + 0.6)
     grid = figure.add_gridspec(lines, columns)
     tiles = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(len(actions) + 2)]
-    _show(tiles[0], _board(sheet), sheet.cell[~sheet.brick], "map")
+    _show(tiles[0], sheet_colours(sheet), sheet.cell[~sheet.brick], "map")
     _mark(tiles[0], mdp, "SG", cell)
     for axes, action in zip(tiles[1:], actions, strict=False):
         pairs = np.flatnonzero(mdp.pairs.action == action)
         fill = np.broadcast_to(ABSENT, (mdp.n_states, 4)).copy()
         fill[mdp.pairs.state[pairs]] = colours[partition.label[pairs]]
-        _show(axes, _board(sheet, fill), sheet.cell, _action_name(mdp, action))
+        _show(axes, sheet_colours(sheet, fill), sheet.cell, _action_name(mdp, action))
         _frame(axes, sheet.cell[sheet.brick], hatch="///")
         _number_classes(axes, sheet.cell[mdp.pairs.state[pairs]], partition.label[pairs], colours, cell)
         _mark(axes, mdp, "", cell)
@@ -137,10 +147,10 @@ def _classes_on_map(mdp: TabularMDP, partition: Partition, colours: np.ndarray, 
 
 def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray) -> Figure:
     actions, place = np.unique(mdp.pairs.action, return_inverse=True)
-    sheet = _line_sheet(mdp, len(actions))
+    sheet = line_sheet(mdp, len(actions))
     height, width = sheet.wall.shape
     cell = min(0.36, 11 / width)
-    listed = min(partition.n_classes, SHOWN + 1)
+    listed = min(partition.n_classes, MOST_LISTED + 1)
     figure = new_figure(max(7.0, cell * width + 1.2), cell * height + 0.2 * listed + 1.3)
     axes, legend = figure.subplots(2, 1, height_ratios=[cell * height + 0.3, 0.2 * listed + 0.2])
     at = sheet.cell[mdp.pairs.state] + np.stack([place, np.zeros_like(place)], axis=1)
@@ -151,14 +161,6 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
     _number_states(axes, sheet, [_action_name(mdp, a) for a in actions])
     _legend(legend, mdp, partition, colours, {}, fontsize=9)
     return figure
-
-
-def _board(sheet: Sheet, fill: np.ndarray | None = None) -> np.ndarray:
-    """(height, width, 4) walls black, floor white, states in their own colours where ``fill`` gives them."""
-    board = np.where(sheet.wall[..., None], WALL, FLOOR)
-    if fill is not None:
-        board[tuple(sheet.cell.T)] = fill
-    return board
 
 
 def _show(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:
@@ -233,23 +235,37 @@ def _legend(
 
     axes.set_axis_off()
     largest = np.argsort(-partition.sizes, kind="stable")
-    handles = [Patch(facecolor=colours[c], edgecolor="black", linewidth=0.4) for c in largest[:SHOWN]]
-    texts = [describe_class(mdp, partition, int(c)) for c in largest[:SHOWN]]
-    if partition.n_classes > SHOWN:
+    handles = [Patch(facecolor=colours[c], edgecolor="black", linewidth=0.4) for c in largest[:MOST_LISTED]]
+    texts = [describe_class(mdp, partition, int(c)) for c in largest[:MOST_LISTED]]
+    if partition.n_classes > MOST_LISTED:
         handles.append(Patch(facecolor="none"))
-        texts.append(f"and {partition.n_classes - SHOWN} more classes")
+        texts.append(f"and {partition.n_classes - MOST_LISTED} more classes")
     handles += [Patch(facecolor="none", edgecolor="black", **look) for look in signs.values()]
     texts += list(signs)
     axes.legend(handles, texts, loc="center", frameon=False, fontsize=fontsize, handlelength=1.4)
 
 
 def describe_class(mdp: TabularMDP, partition: Partition, label: int) -> str:
-    """A class in words: its number, size, and the profile and mean reward of its first pair."""
+    """A class in words: its number, size, and the profile and mean reward of its first pair.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    partition : Partition
+        Classes of its pairs.
+    label : int
+        The class.
+
+    Returns
+    -------
+    str
+    """
     size, first = int(partition.sizes[label]), int(np.argmax(partition.label == label))
-    law = np.sort(mdp.rows.prob[mdp.rows.ptr[first] : mdp.rows.ptr[first + 1]])[::-1]
-    shown = " ".join(f"{p:.3g}" for p in law[:4]) + (" ..." if len(law) > 4 else "")
+    profile = np.sort(mdp.rows.prob[mdp.rows.ptr[first] : mdp.rows.ptr[first + 1]])[::-1]
+    shown = " ".join(f"{p:.3g}" for p in profile[:4]) + (" ..." if len(profile) > 4 else "")
     paid = f", reward {mdp.r_mean[first]:.3g}" if mdp.r_mean[first] else ""
-    return f"{label}: {size} pair{'s' if size > 1 else ''}, profile {shown}{paid}"
+    return f"{label}: {counted(size, 'pair')}, profile {shown}{paid}"
 
 
 def _action_name(mdp: TabularMDP, action: int) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equirl.plots.curves import Bound, plot_curves
+from equirl.plots.curve_figures import Bound, plot_curves
 from equirl.plots.style import save_all
-from equirl.simulation.simulate import CLUSTERING_CURVES
+from equirl.simulation.curves import in_usual_order
 from equirl.solving.diameter import diameter
 from equirl.structure.equivalence import equivalence_classes
 from equirl.studies.expansion import PlannedRun
@@ -22,11 +22,30 @@ from equirl.theory.bounds import theorem1_bound, ucrl2_bound
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP
 
+UNDRAWN = ("regret", "pseudo_regret", "reward", "n_classes")  # the regret has figures of its own
+
 
 def draw_study(
     groups: Sequence[Group], planned: Sequence[PlannedRun], folder: Path, *, with_bounds: bool = False
 ) -> list[Path]:
-    """Draw everything a study measured and save it in ``folder``; the files."""
+    """Draw everything a study measured: regret, and all but reward, pseudo-regret and classes beside it.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs.
+    planned : sequence of PlannedRun
+        The runs of the study, from which worlds are made again for the bounds.
+    folder : Path
+        Where the files go.
+    with_bounds : bool
+        Whether the bounds of theory are drawn as well.
+
+    Returns
+    -------
+    list of Path
+        PDF, SVG and PNG of each figure.
+    """
     bundles: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
         bundles.setdefault((group.part, group.world), []).append(group)
@@ -37,15 +56,29 @@ def draw_study(
         bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
         files += save_all(plot_curves(bundle, title=world), stem)
         files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
-        for measure in CLUSTERING_CURVES:
+        for measure in in_usual_order(name for group in bundle for name in group.curves):
+            if measure in UNDRAWN:
+                continue
             measured = [group for group in bundle if measure in group.curves]
-            if measured:
-                files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{measure}")
+            files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{_file_name(measure)}")
     return files
 
 
 def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
-    """The paper's bounds on the regret in ``mdp``, as functions of time; none where the diameter is infinite."""
+    """The paper's bounds on the regret in an MDP, as functions of time.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The world.
+    delta : float
+        The risk at which they hold.
+
+    Returns
+    -------
+    mapping of str to callable
+        Bounds by name; none where the diameter is infinite.
+    """
     D, S, C = max(1.0, diameter(mdp)), mdp.n_states, equivalence_classes(mdp).n_classes
     if not np.isfinite(D):
         return {}

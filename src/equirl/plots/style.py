@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equirl.plots.canvas import FORMATS, save_figure
+from equirl.plots.canvas import FIGURE_FORMATS, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ class LineStyle(NamedTuple):
     marker: str
 
 
-LEARNERS = {
+LEARNER_STYLES = {
     "ucrl2-l": LineStyle("#000000", "solid", "o"),
     "c-ucrl-published": LineStyle("#D55E00", (0, (5, 1.5)), "s"),
     "c-ucrl": LineStyle("#0072B2", "solid", "^"),
@@ -49,7 +49,7 @@ LEARNERS = {
     "random": LineStyle("#CC79A7", (0, (1, 2)), "x"),
     "optimal": LineStyle("#F0E442", "solid", "*"),
 }
-OTHERS = (
+OTHER_STYLES = (
     LineStyle("#E69F00", "solid", "X"),
     LineStyle("#CC79A7", (0, (4, 1, 1, 1, 1, 1)), "p"),
     LineStyle("#8B4513", (0, (2, 1)), "<"),
@@ -61,20 +61,37 @@ OTHERS = (
 def line_styles(learners: Sequence[str]) -> list[LineStyle]:
     """A style for each learner of a figure; a learner shown twice gets another one the second time.
 
+    Parameters
+    ----------
+    learners : sequence of str
+        Their names in the registry.
+
+    Returns
+    -------
+    list of LineStyle
+
+    Examples
+    --------
     >>> [style.marker for style in line_styles(["ucrl2-l", "c-ucrl", "c-ucrl"])]
     ['o', '^', 'X']
     """
     styles: list[LineStyle] = []
     for name in learners:
-        spare = [style for style in OTHERS if style not in styles] or list(OTHERS)
-        own = LEARNERS.get(name)
+        spare = [style for style in OTHER_STYLES if style not in styles] or list(OTHER_STYLES)
+        own = LEARNER_STYLES.get(name)
         styles.append(own if own is not None and own not in styles else spare[0])
     return styles
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Inside, Matplotlib draws and saves in the house style; its own settings are left alone."""
+def figure_style() -> Iterator[None]:
+    """Inside, Matplotlib draws and saves in the style of this package; its own settings are left alone.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    """
     try:
         import matplotlib as mpl
     except ImportError:
@@ -83,9 +100,24 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def save_all(figure: Figure, stem: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Save a figure under ``stem`` in each format; its parts are placed once, for all of them."""
-    with house_style():
+def save_all(figure: Figure, stem: str | os.PathLike[str], formats: Sequence[str] = FIGURE_FORMATS) -> list[Path]:
+    """Save a figure in several formats; its parts are placed once, for all of them.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    stem : str or path
+        The files' common name, without an ending.
+    formats : sequence of str
+        Some of ``png``, ``pdf``, ``svg``.
+
+    Returns
+    -------
+    list of Path
+        One file per format.
+    """
+    with figure_style():
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         return [save_figure(figure, f"{os.fspath(stem)}.{kind}") for kind in formats]

@@ -1,75 +1,57 @@
-"""A walk through an MDP under a fixed policy, and what it pays: the compiled inside of an episode.
+"""A rollout in an MDP under a fixed policy, and what it pays: the compiled inside of a stretch.
 
-Within an episode the policy is fixed and rewards decide nothing, so a walk through states comes first and the rewards
-of its pairs are drawn after. One uniform number per step moves the world and one more pays a random reward, each
-from its own generator, so that learners can share the world's randomness step by step.
+Within a stretch the policy is fixed and rewards decide nothing, so the path comes first and the rewards of its pairs
+are drawn after. One uniform number per step moves the world and one more pays a random reward, each from its own
+generator, so that learners can share the world's randomness step by step.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
-from equirl.estimation.counts import record_successor
-from equirl.learners.stopping import rule_fires, spend
+from equirl.core.compiling import lean_kernel
+from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend
 from equirl.model.mdp import TabularMDP
+from equirl.model.reward_laws import draw_rewards
 
 BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
-RULE_FIRED, NO_SLOT, PLAYED = 0, 1, 2
 
 
-@kernel
-def walk(
-    state: int, draw: np.ndarray, coin: np.ndarray, pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray,
-    cumulative: np.ndarray, policy: np.ndarray, label: np.ndarray, pair_left: np.ndarray, class_left: np.ndarray,
-    grace: np.ndarray, visits: np.ndarray, start: np.ndarray, size: np.ndarray, room: np.ndarray, seen: np.ndarray,
-    count: np.ndarray, used: np.ndarray, path: np.ndarray,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Play at most ``len(draw)`` steps, until the stopping rule fires; returns steps played, state and why it ended.
+class Dynamics(NamedTuple):
+    """An MDP as the rollout reads it."""
 
-    Policy: a pair per state, or where ``coin`` has numbers, uniform among the state's pairs.
+    pair_ptr: np.ndarray  # (S + 1,)
+    row_ptr: np.ndarray  # (M + 1,)
+    succ: np.ndarray  # (nnz,)
+    cumulative: np.ndarray  # (nnz,) probabilities summed along each row
+
+
+@lean_kernel
+def walk(state: int, draw: np.ndarray, world: Dynamics, stretch: Stretch, path: np.ndarray) -> tuple[int, int]:
+    """Play at most ``len(draw)`` steps, until the limits of the stretch (which are spent) end it.
+
+    Returns the number of steps played and the state reached; the pairs played are in ``path``.
     """
     for i in range(len(draw)):
-        first, n = pair_ptr[state], pair_ptr[state + 1] - pair_ptr[state]
-        k = policy[state] if len(coin) == 0 else first + int(coin[i] * n)
-        if rule_fires(k, label[k], pair_left, class_left, grace):
-            return i, state, RULE_FIRED
-        low, high = row_ptr[k], row_ptr[k + 1] - 1
+        k = pair_played(stretch, world.pair_ptr, state, i)
+        if is_over(k, stretch.limits):
+            return i, state
+        low, high = world.row_ptr[k], world.row_ptr[k + 1] - 1
         while low < high:
             middle = (low + high) >> 1
-            if draw[i] < cumulative[middle]:
+            if draw[i] < world.cumulative[middle]:
                 high = middle
             else:
                 low = middle + 1
-        x: Any = np.int64(succ[low])  # the type that Counts.record gives: compiled once
-        if not record_successor(k, x, start, size, room, seen, count, used):
-            return i, state, NO_SLOT
-        visits[k] += 1
-        spend(k, label[k], pair_left, class_left, grace)
+        spend(k, stretch.limits)
         path[i] = k
-        state = x
-    return len(draw), state, PLAYED
+        state = int(world.succ[low])
+    return len(draw), state
 
 
-@kernel
-def tally(
-    path: np.ndarray, paid: np.ndarray, r_mean: np.ndarray, r_sum: np.ndarray, t: int, marks: np.ndarray, mark: int,
-    total: np.ndarray, reward: np.ndarray, mean_reward: np.ndarray,
-) -> int:  # fmt: skip
-    """Add the rewards of a path to the pairs and, in order, to the totals; note the totals at each mark passed."""
-    for i in range(len(path)):
-        r_sum[path[i]] += paid[i]
-        total[0] += paid[i]
-        total[1] += r_mean[path[i]]
-        if t + i == marks[mark]:
-            reward[mark], mean_reward[mark] = total[0], total[1]
-            mark += 1
-    return mark
-
-
-@kernel
+@lean_kernel
 def cumulate_rows(ptr: np.ndarray, prob: np.ndarray, out: np.ndarray) -> None:
     """Cumulative probabilities, row by row."""
     for k in range(len(ptr) - 1):
@@ -79,39 +61,48 @@ def cumulate_rows(ptr: np.ndarray, prob: np.ndarray, out: np.ndarray) -> None:
             out[i] = total
 
 
-class World:
-    """An MDP being played: its state and its generators, one for moves and one for rewards."""
+class Rollout:
+    """An MDP being played: its state and its generators, one for moves and one for rewards.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        What is played.
+    seed : SeedSequence
+        From which all its randomness follows.
+    """
 
     def __init__(self, mdp: TabularMDP, seed: np.random.SeedSequence) -> None:
         first, moves, pay = (np.random.default_rng(child) for child in seed.spawn(3))
         self.mdp, self._moves, self._pay = mdp, moves, pay
-        self.cumulative = np.empty(len(mdp.rows.prob))
-        cumulate_rows(mdp.rows.ptr, mdp.rows.prob, self.cumulative)
+        cumulative = np.empty(len(mdp.rows.prob))
+        cumulate_rows(mdp.rows.ptr, mdp.rows.prob, cumulative)
+        self.dynamics = Dynamics(mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, cumulative)
         start = int(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"))
         self.state = min(start, int(np.flatnonzero(mdp.initial)[-1]))
-        self._draw = np.empty(0)
+        self._draw, self._path = np.empty(0), np.empty(BLOCK, np.int64)
 
-    def draws(self, limit: int) -> np.ndarray:
-        """The next uniform numbers for moves: at least one, at most ``limit``, not yet used up."""
+    def play(self, stretch: Stretch, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Play a stretch, or what fits into a block of it and into ``most`` steps.
+
+        The stretch is the learner's own; its limits are left as they are.
+
+        Returns
+        -------
+        path : array of int64
+            The pairs played.
+        rewards : array
+            What they paid.
+        """
         if not len(self._draw):
             self._draw = self._moves.random(BLOCK)
-        return self._draw[:limit]
-
-    def use(self, n: int) -> None:
-        """Mark n draws as used."""
-        self._draw = self._draw[n:]
-
-    def pay(self, path: np.ndarray) -> np.ndarray:
-        """Rewards of the pairs of a path, drawn from their laws."""
-        means = self.mdp.r_mean[path]
-        if self.mdp.reward_law == "deterministic":
-            return means
-        uniform = self._pay.random(len(path))
-        if self.mdp.reward_law == "bernoulli":
-            return (uniform < means).astype(float)
-        from scipy.special import betaincinv
-
-        k = self.mdp.concentration
-        inner = (means > 0) & (means < 1)
-        a, b = np.where(inner, means * k, 1.0), np.where(inner, (1 - means) * k, 1.0)
-        return np.where(inner, betaincinv(a, b, uniform), means)
+        draw = self._draw[:most]
+        if len(stretch.coins):
+            draw = draw[: len(stretch.coins)]
+        label, *left = stretch.limits
+        own = stretch._replace(limits=Limits(label, *(array.copy() for array in left)))
+        steps, self.state = walk(self.state, draw, self.dynamics, own, self._path)
+        self._draw = self._draw[steps:]
+        path = self._path[:steps]
+        mdp = self.mdp
+        return path, draw_rewards(mdp.reward_law, mdp.r_mean[path], mdp.concentration, self._pay)

@@ -25,6 +25,7 @@ from scipy.sparse import csgraph
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reachability import reached
+from equirl.solving.bellman import Model
 
 
 class Block(NamedTuple):
@@ -46,6 +47,14 @@ class Block(NamedTuple):
     def owner(self) -> np.ndarray:
         """(m,) the state of each pair, in 0 .. n-1."""
         return np.repeat(np.arange(self.n_states), np.diff(self.pair_ptr))
+
+    @property
+    def model(self) -> Model:
+        """The same arrays for kernels; nothing is copied."""
+        return Model(
+            self.pair_ptr.view(np.uint64), self.row_ptr.view(np.uint64), self.succ.view(np.uint32),
+            self.prob, self.reward,
+        )  # fmt: skip
 
     def matrix(self) -> sparse.csr_array:
         """The laws as a sparse (m, n) matrix."""
@@ -139,30 +148,6 @@ def closed_classes(graph: sparse.csr_array) -> np.ndarray:
     rank[np.argsort(first)] = np.arange(len(first))
     out[inside] = rank[number]
     return out
-
-
-def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Maximal end components: sets in which some policy can stay for ever and go from every state to every other.
-
-    Returns the component of each state (-1 for none) and the mask of the pairs that stay inside one.
-    """
-    owner, keep = part.owner, np.ones(len(part.pair), bool)
-    entry_pair = np.repeat(np.arange(len(part.pair)), np.diff(part.row_ptr))
-    while True:
-        live = keep[entry_pair]
-        source = owner[entry_pair[live]]
-        edges = sparse.csr_array((np.ones(len(source)), (source, part.succ[live])), shape=(part.n_states,) * 2)
-        _, label = csgraph.connected_components(edges, directed=True, connection="strong")
-        stays = keep.copy()
-        stays[entry_pair[label[owner[entry_pair]] != label[part.succ]]] = False
-        if np.array_equal(stays, keep):
-            break
-        keep = stays
-    has_pair = np.zeros(part.n_states, bool)
-    has_pair[owner[keep]] = True
-    out = np.full(part.n_states, -1)
-    out[has_pair] = np.unique(label[has_pair], return_inverse=True)[1]
-    return out, keep
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:

@@ -13,8 +13,11 @@ from scipy import sparse
 from equirl.core.checking import whole_number
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.solving.approach import closer_pairs, steps_to
+from equirl.solving.bellman import Model, mean_value
 from equirl.solving.chains import Block, block, closed_classes, incoming
-from equirl.solving.policies import LONGEST_TIME, IllConditioned, factor
+from equirl.solving.factorization import factor
+from equirl.solving.policies import LONGEST_TIME, IllConditioned
 
 
 def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
@@ -47,11 +50,9 @@ def _longest_time(
     part: Block, laws: sparse.csr_array, arrivals: tuple[np.ndarray, np.ndarray], target: int, enough: float
 ) -> float:
     """The largest over states of the least expected time to the target; a mere upper bound once it is <= ``enough``."""
-    pair, distance = np.zeros(part.n_states, np.int64), np.full(part.n_states, -1)
-    _distances(*arrivals, part.owner, target, distance, np.empty(part.n_states, np.int64))
-    _approach(*part[2:6], distance, pair)
     moving = np.ones(part.n_states)
     moving[target] = 0.0
+    pair = closer_pairs(part, steps_to(arrivals, part.owner, moving == 0))
     total = np.inf
     while True:
         lu = factor(laws[pair], moving)
@@ -62,61 +63,23 @@ def _longest_time(
                 "the diameter is beyond double precision"
             )
         longest = float(times.max())
-        settled = times.sum() >= total or not _hasten(*part[2:6], times, 4e-15 * longest, pair)
+        settled = times.sum() >= total or not _hasten(part.model, times, 4e-15 * longest, pair)
         if settled or longest <= enough:
             return longest
         total = times.sum()
 
 
 @kernel
-def _distances(
-    ptr: np.ndarray, arriving: np.ndarray, owner: np.ndarray, target: int, distance: np.ndarray, queue: np.ndarray
-) -> None:
-    """The least number of steps to the target, breadth first."""
-    distance[target], queue[0] = 0, target
-    i, n = 0, 1
-    while i < n:
-        x = queue[i]
-        i += 1
-        for j in range(ptr[x], ptr[x + 1]):
-            s = owner[arriving[j]]
-            if distance[s] < 0:
-                distance[s], queue[n] = distance[x] + 1, s
-                n += 1
-
-
-@kernel
-def _approach(
-    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, distance: np.ndarray,
-    pair: np.ndarray,
-) -> None:  # fmt: skip
-    """The pairs most likely to step closer to the target; so played, it is reached from everywhere."""
-    for s in range(len(pair)):
-        most = -1.0
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            closer = 0.0
-            for j in range(row_ptr[k], row_ptr[k + 1]):
-                if distance[succ[j]] < distance[s]:
-                    closer += prob[j]
-            if closer > most:
-                most, pair[s] = closer, k
-
-
-@kernel
-def _hasten(
-    pair_ptr: np.ndarray, row_ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, times: np.ndarray,
-    tie: float, pair: np.ndarray,
-) -> bool:  # fmt: skip
+def _hasten(model: Model, times: np.ndarray, tie: float, pair: np.ndarray) -> bool:
     """Change ``pair`` where another one is faster by more than ``tie``; whether any changed."""
     changed = False
-    for s in range(len(pair)):
-        least, kept = np.inf, pair[s]
-        for step in range(-1, pair_ptr[s + 1] - pair_ptr[s]):  # the pair played now comes first
-            k = kept if step < 0 else pair_ptr[s] + step
-            time = -tie if step < 0 else 0.0
-            for j in range(row_ptr[k], row_ptr[k + 1]):
-                time += prob[j] * times[succ[j]]
+    for s in range(np.uint64(len(pair))):
+        kept = np.uint64(pair[s])
+        chosen, least = kept, mean_value(model, kept, times) - tie
+        for k in range(model.pair_ptr[s], model.pair_ptr[s + np.uint64(1)]):
+            time = mean_value(model, k, times)
             if time < least:
-                least, pair[s] = time, k
-        changed |= pair[s] != kept
+                least, chosen = time, k
+        pair[s] = chosen
+        changed |= chosen != kept
     return changed

@@ -32,7 +32,7 @@ def irreducible_law(chain: np.ndarray) -> np.ndarray:
     array([0.666667, 0.333333])
     """
     law = np.zeros(len(chain))
-    _eliminate(np.array(chain, dtype=float), law)
+    _weigh(eliminate(chain)[0], law)
     return law
 
 
@@ -57,19 +57,48 @@ def _ending(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray, n_c
     return visits[:n_classes] / visits[:n_classes].sum()
 
 
+def eliminate(chain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Remove states n-1, ..., 1 of a dense (n, n) chain, all of which lead to state 0: (steps, leaving).
+
+    ``steps[i, k]`` with i < k: visits of k per visit of i, in the chain that only sees states up to k;
+    ``steps[k, j]`` with j < k: the probability of a step from k to j in it, which leaves k with ``leaving[k]``.
+    """
+    steps = np.array(chain, dtype=float)
+    leaving = np.zeros(len(steps))
+    _eliminate(steps, leaving, np.empty(len(steps), np.int64))
+    return steps, leaving
+
+
+def costs_to_go(steps: np.ndarray, leaving: np.ndarray, cost: np.ndarray) -> tuple[float, np.ndarray]:
+    """The ``cost`` (n,) paid per step from state 0 until its return, and from each state until 0 (0 at 0)."""
+    paid, out = np.array(cost, dtype=float), np.zeros(len(cost))
+    _accumulate(steps, leaving, paid, out)
+    return float(paid[0]), out
+
+
 @kernel
-def _eliminate(P: np.ndarray, law: np.ndarray) -> None:
-    """``law`` of the chain ``P``, which is overwritten."""
-    n = len(law)
-    for k in range(n - 1, 0, -1):
-        on = 0.0
+def _eliminate(P: np.ndarray, leaving: np.ndarray, later: np.ndarray) -> None:
+    """:func:`eliminate` in place; ``later`` is room for n numbers."""
+    for k in range(len(P) - 1, 0, -1):
+        on, n = 0.0, 0
         for j in range(k):
             on += P[k, j]
+            if P[k, j] > 0.0:
+                later[n] = j
+                n += 1
+        leaving[k] = on
         for i in range(k):
-            P[i, k] /= on
             if P[i, k] > 0.0:
-                for j in range(k):
-                    P[i, j] += P[i, k] * P[k, j]
+                P[i, k] /= on
+                visits = P[i, k]
+                for place in range(n):
+                    P[i, later[place]] += visits * P[k, later[place]]
+
+
+@kernel
+def _weigh(P: np.ndarray, law: np.ndarray) -> None:
+    """The stationary ``law`` of a chain after elimination."""
+    n = len(law)
     law[0] = 1.0
     for k in range(1, n):
         for i in range(k):
@@ -78,3 +107,17 @@ def _eliminate(P: np.ndarray, law: np.ndarray) -> None:
             for i in range(k + 1):
                 law[i] /= 1e100
     law /= law.sum()
+
+
+@kernel
+def _accumulate(P: np.ndarray, leaving: np.ndarray, paid: np.ndarray, out: np.ndarray) -> None:
+    """:func:`costs_to_go` after elimination; ``paid`` becomes the cost until a smaller state is seen."""
+    n = len(paid)
+    for k in range(n - 1, 0, -1):
+        for i in range(k):
+            paid[i] += P[i, k] * paid[k]
+    for k in range(1, n):
+        total = paid[k]
+        for j in range(k):
+            total += P[k, j] * out[j]
+        out[k] = total / leaving[k]

@@ -18,42 +18,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csgraph
 
 from equirl.core.checking import inside, whole_number
 from equirl.core.naming import unknown_name
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.solving.bellman import improve, relax
-from equirl.solving.chains import Block, block, block_kind, chain_kind, closed_classes, decided, end_components
+from equirl.solving.chains import Block, block, block_kind, chain_kind, closed_classes, decided
 from equirl.solving.diameter import diameter
+from equirl.solving.end_components import end_components
+from equirl.solving.gain_methods import METHODS, solve_block
 from equirl.solving.policies import (
     IllConditioned,
     PolicyValue,
     evaluate_policy,
-    gain_and_bias,
     policy_gain,
     policy_kind,
-    renew,
     stationary_law,
 )
+from equirl.solving.value_iteration import Answer, Limits
 
 __all__ = [
     "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "chain_kind", "diameter", "evaluate_policy",
     "policy_gain", "policy_kind", "solve", "stationary_law",
 ]  # fmt: skip
-
-METHODS = ("auto", "policy", "value")
-DAMPING = 0.8
-FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
-SWEEPS_AT_ONCE = 10**9  # successors touched per compiled call, so that Ctrl-C is heard
-ESCAPE_SWEEPS = 100  # of value iteration, away from a policy that cannot be evaluated
-FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
-GAIN_TIE = 1e-10  # gains this close are equal to policy iteration
-ROUNDING = 4 * np.finfo(float).eps
-
 
 class NoConstantGain(ValueError):  # noqa: N818 (it names the finding)
     """The optimal gain depends on where one starts among the states reachable from the initial law."""
@@ -102,25 +90,11 @@ def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_swe
     if kind == "multichain":
         _check_constant_gain(mdp, part, accuracy, max_sweeps)
     solved = block(mdp, decided(mdp))
-    return _assemble(mdp, part, kind, solved, _solve_block(solved, accuracy, method, max_sweeps), accuracy)
-
-
-class _Answer(NamedTuple):
-    low: float  # low <= g* <= high
-    high: float
-    bias: np.ndarray  # (n,)
-    pair: np.ndarray  # (n,) pairs of the block that attain T bias
-    n_sweeps: int
-    method: str
-
-    @property
-    def accuracy(self) -> float:
-        """Half the bracket, plus what rounding may hide in it."""
-        return (self.high - self.low) / 2 + _rounding(self.bias)
+    return _assemble(mdp, part, kind, solved, solve_block(solved, method, Limits(accuracy, max_sweeps)), accuracy)
 
 
 def _assemble(
-    mdp: TabularMDP, part: np.ndarray, kind: str, solved: Block, answer: _Answer, accuracy: float
+    mdp: TabularMDP, part: np.ndarray, kind: str, solved: Block, answer: Answer, accuracy: float
 ) -> Solution:
     bias = np.full(mdp.n_states, np.nan)
     bias[solved.state] = answer.bias - answer.bias.min()
@@ -179,88 +153,9 @@ def _gain_bracket(
     states, pairs = np.zeros(mdp.n_states, bool), np.zeros(mdp.n_pairs, bool)
     states[inner.state[members]] = True
     pairs[inner.pair[stays]] = True
-    answer = _solve_block(block(mdp, states, pairs), accuracy / 4, "auto", max_sweeps)
-    noise = _rounding(answer.bias)
-    return answer.low - noise, answer.high + noise
+    answer = solve_block(block(mdp, states, pairs), "auto", Limits(accuracy / 4, max_sweeps))
+    return answer.low - answer.noise, answer.high + answer.noise
 
 
 def _named(mdp: TabularMDP, state: int) -> str:
     return repr(mdp.pairs.state_names[state]) if mdp.pairs.state_names else str(state)
-
-
-def _solve_block(part: Block, accuracy: float, method: str, max_sweeps: int) -> _Answer:
-    """Solve a block whose optimal gain is constant."""
-    u = np.zeros(part.n_states)
-    if method == "value":
-        return _value_iteration(part, u, accuracy, max_sweeps)
-    if method == "policy":
-        return _policy_iteration(part, u, accuracy, max_sweeps)
-    answer = _value_iteration(part, u, accuracy, min(FIRST_SWEEPS, max_sweeps))
-    allowed = POLISH_WORK if answer.accuracy <= accuracy else FACTOR_WORK
-    if answer.n_sweeps < max_sweeps and _factor_work(part) <= allowed:
-        last = min(max_sweeps, answer.n_sweeps + FIRST_SWEEPS)
-        answer = _better(answer, _policy_iteration(part, u, accuracy, last, answer.n_sweeps))
-    if answer.accuracy > accuracy and answer.n_sweeps < max_sweeps:
-        answer = _better(answer, _value_iteration(part, u, accuracy, max_sweeps, answer.n_sweeps))
-    return answer
-
-
-def _better(old: _Answer, new: _Answer) -> _Answer:
-    """The more accurate of two answers, the second found after the first."""
-    return new if new.accuracy <= old.accuracy else old._replace(n_sweeps=new.n_sweeps)
-
-
-def _factor_work(part: Block) -> float:
-    """About how many operations a sparse LU of a policy's chain takes: n times the squared bandwidth of the graph."""
-    graph = part.graph()
-    place = np.empty(part.n_states, np.int64)
-    place[csgraph.reverse_cuthill_mckee(graph, symmetric_mode=False)] = np.arange(part.n_states)
-    source = np.repeat(np.arange(part.n_states), np.diff(graph.indptr))
-    bandwidth = float(np.abs(place[source] - place[graph.indices]).max())
-    return part.n_states * bandwidth**2
-
-
-def _value_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
-    """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of ``max_sweeps`` some were ``done``."""
-    best = np.zeros(len(u), np.int64)
-    at_once = max(FIRST_SWEEPS, SWEEPS_AT_ONCE // len(part.succ))
-    while True:
-        cap = min(at_once, max_sweeps - done)
-        n, low, high = relax(*part[2:], u, best, DAMPING, accuracy, ROUNDING, cap)
-        done += n
-        if n < cap or done >= max_sweeps:
-            return _Answer(low, high, u.copy(), best, done, "value")
-        done -= 1  # the last sweep changed nothing: the next call makes it again
-
-
-def _policy_iteration(part: Block, u: np.ndarray, accuracy: float, max_sweeps: int, done: int = 0) -> _Answer:
-    """Howard's policy iteration from the greedy policy of ``u`` (changed in place) until no action improves.
-
-    A policy whose chain is out of reach of double precision is left by value iteration. The best bracket is returned.
-    """
-    laws, seen = part.matrix(), set()
-    answer = _value_iteration(part, u, accuracy, done + 1, done)
-    pair, n_sweeps = answer.pair.copy(), answer.n_sweeps
-    while n_sweeps < max_sweeps and pair.tobytes() not in seen:
-        try:
-            gain, bias = gain_and_bias(renew(laws[pair]), part.reward[pair])
-        except IllConditioned:
-            if answer.accuracy <= accuracy:
-                break
-            new = _value_iteration(part, u, accuracy, min(max_sweeps, n_sweeps + ESCAPE_SWEEPS), n_sweeps)
-            pair[:], improved = new.pair, True
-        else:
-            seen.add(pair.tobytes())
-            u[:] = bias
-            new = _value_iteration(part, u, accuracy, n_sweeps + 1, n_sweeps)._replace(method="policy")
-            error = np.abs(part.reward[pair] + laws[pair] @ bias - bias - gain).max()
-            improved = improve(*part[2:], gain, bias, GAIN_TIE, 4 * (error + _rounding(bias)), pair)
-        n_sweeps = new.n_sweeps
-        answer = _better(answer, new)
-        if not improved:
-            break
-    return answer
-
-
-def _rounding(u: np.ndarray) -> float:
-    return float(ROUNDING * (1 + np.abs(u).max()))

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import closed_classes
+from equirl.solving.factorization import factor
 from equirl.solving.gth_elimination import long_run_law
 
 LONGEST_TIME = 1e10  # steps to a reference beyond which too few digits are left
@@ -143,40 +143,37 @@ def policy_weights(pairs: Pairs, policy: Any) -> np.ndarray:
     )
 
 
-def renew(chain: sparse.csr_array, tries: int = 3) -> Renewal:
-    """Factor a chain at often visited references, one per recurrent class."""
+def renew(chain: sparse.csr_array, tries: int = 3, reference: int | None = None) -> Renewal:
+    """Factor a chain at often visited references, one per recurrent class.
+
+    A ``reference`` that is given stands for its own class; such chains are ordered before they are factored.
+    """
     label = closed_classes(chain)
-    weight = _settled_mass(chain, label)
+    if reference is None or label.max() > 0 or label[reference] < 0:
+        weight = settled_mass(chain, label)
+    else:
+        weight = np.zeros(len(label))
+        weight[reference] = 1.0
+    ordered = reference is not None
     for _ in range(tries):
-        reference = _largest_by_class(weight, label)
+        references = _largest_by_class(weight, label)
         free = np.ones(len(label))
-        free[reference] = 0.0
-        lu = factor(chain, free)
+        free[references] = 0.0
+        lu = factor(chain, free, ordered=ordered)
         if lu is None:
             break
         times = lu.solve(free)  # to the reference; their maximum is the norm of the inverse of A
-        visits = lu.solve(np.asarray(chain[reference].sum(axis=0)).ravel(), "T")
+        visits = lu.solve(np.asarray(chain[references].sum(axis=0)).ravel(), "T")
         weight = np.where(label >= 0, np.maximum(visits, 0.0), 0.0)
         if times.min() >= 0 and times.max() <= LONGEST_TIME:
             total = np.bincount(np.maximum(label, 0), weights=weight)
-            return Renewal(lu, reference, label, weight / np.where(label >= 0, total[label], 1.0))
+            return Renewal(lu, references, label, weight / np.where(label >= 0, total[label], 1.0))
         if not np.isfinite(weight).all():
             break
     raise IllConditioned(
         f"under this policy some state is reached only after more than {LONGEST_TIME:g} steps on average, "
         "too rarely to be solved in double precision"
     )
-
-
-def factor(chain: sparse.csr_array, free: np.ndarray) -> Any:
-    """The sparse LU of I - diag(free) P; None where it is singular to working precision."""
-    scaled = chain.data * np.repeat(free, np.diff(chain.indptr))
-    moves = sparse.csr_array((scaled, chain.indices, chain.indptr), shape=chain.shape)
-    system = (sparse.csr_array(sparse.identity(len(free))) - moves).tocsc()
-    try:
-        return splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    except RuntimeError:
-        return None
 
 
 def gain_and_bias(parts: Renewal, reward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,7 +212,7 @@ def _from_classes(parts: Renewal, value: np.ndarray) -> np.ndarray:
     return np.where(parts.label >= 0, value[parts.label], parts.lu.solve(at_reference))
 
 
-def _settled_mass(chain: sparse.csr_array, label: np.ndarray, n_steps: int = 500) -> np.ndarray:
+def settled_mass(chain: sparse.csr_array, label: np.ndarray, n_steps: int = 500) -> np.ndarray:
     """(S,) where unit masses on the recurrent states are after some lazy steps: large at often visited states."""
     mass = (label >= 0).astype(float)
     back = chain.T.tocsr()

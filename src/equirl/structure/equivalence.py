@@ -42,12 +42,31 @@ ROUNDING = 1e-12  # far above the rounding of a projection, far below any distan
 
 
 def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float = TOLERANCE) -> Partition:
-    """The equivalence structure of a known MDP: pairs of the same profile and (unless ``rewards=False``) mean reward.
+    """The equivalence structure of a known MDP: pairs of the same profile and mean reward share a class.
 
-    Classes are the connected components of "profiles within ``tolerance`` in L1, means within ``tolerance``". A
-    component wider than ten tolerances is an error: nothing at that scale deserves to be called equal.
+    Classes are the connected components of "profiles within ``tolerance`` in L1, means within ``tolerance``".
     O(n log n) in the number of stored successors, unless many pairs differ by about the tolerance.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        A known MDP.
+    rewards : bool, default True
+        Whether mean rewards count; with False transition probabilities alone are compared.
+    tolerance : float, default 1e-9
+        What is taken as equal.
+
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    ValueError
+        If a component is wider than ten tolerances: nothing at that scale deserves to be called equal.
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
     >>> equivalence_classes(mdp).n_classes, equivalence_classes(mdp, rewards=False).n_classes
     (2, 1)
@@ -82,6 +101,20 @@ def _distinct(table: Profiles, means: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.concatenate(first), where
 
 
+class _Points(NamedTuple):
+    """Distinct (profile, mean) as kernels read them."""
+
+    ptr: np.ndarray  # (n + 1,) int64: where each profile starts
+    prob: np.ndarray  # (nnz,) float64
+    mean: np.ndarray  # (n,) float64
+
+
+@kernel
+def _apart(points: _Points, k: int, j: int) -> float:
+    """The larger of the L1 distance of two profiles and the gap between their means."""
+    return max(profile_l1(points.ptr, points.prob, k, j), abs(points.mean[k] - points.mean[j]))
+
+
 def _components(points: Profiles, means: np.ndarray, tolerance: float) -> np.ndarray:
     """The component of each point under "profiles and means within tolerance"."""
     height = projection(points) + math.sqrt(0.5) * means
@@ -91,7 +124,7 @@ def _components(points: Profiles, means: np.ndarray, tolerance: float) -> np.nda
     left = np.searchsorted(height, height - window, side="left")
     right = np.searchsorted(height, height + window, side="right")
     out = np.empty(len(means), np.int64)
-    _spread(points.ptr, points.prob, means, order, left, right, tolerance, out)
+    _spread(_Points(points.ptr, points.prob, means), order, left, right, tolerance, out)
     return out
 
 
@@ -106,9 +139,7 @@ def _next_free(free: np.ndarray, place: int) -> int:
 
 @kernel
 def _spread(
-    ptr: np.ndarray,
-    prob: np.ndarray,
-    means: np.ndarray,
+    points: _Points,
     order: np.ndarray,  # points by height
     left: np.ndarray,  # places whose points may be near that at each place: left to right - 1
     right: np.ndarray,
@@ -116,7 +147,7 @@ def _spread(
     out: np.ndarray,
 ) -> None:
     """Breadth-first over points within tolerance of each other; a taken place is never looked at again."""
-    n = len(order)
+    n, mean = len(order), points.mean
     free = np.arange(n + 1)
     queue = np.empty(n, np.int64)
     for start in range(n):
@@ -133,7 +164,7 @@ def _spread(
             place = _next_free(free, left[here])
             while place < right[here]:
                 j = order[place]
-                if abs(means[k] - means[j]) <= tolerance and profile_l1(ptr, prob, k, j) <= tolerance:
+                if abs(mean[k] - mean[j]) <= tolerance and _apart(points, k, j) <= tolerance:
                     free[place] = place + 1
                     queue[tail] = place
                     tail += 1
@@ -146,12 +177,11 @@ def _check_widths(
     """An error where a component's diameter exceeds ten tolerances, naming two of its pairs that lie so far apart."""
     order = np.argsort(component, kind="stable")
     edges = np.flatnonzero(np.diff(component[order], prepend=-1, append=-1))
-    far = np.empty(2, np.int64)
-    if not _too_wide(points.ptr, points.prob, means, order, edges, 10 * tolerance + ROUNDING, far):
+    far, compared = np.empty(2, np.int64), _Points(points.ptr, points.prob, means)
+    if not _too_wide(compared, order, edges, 10 * tolerance + ROUNDING, far):
         return
-    k, j = int(far[0]), int(far[1])
-    one, other = sorted((int(pairs[k]), int(pairs[j])))
-    apart = max(profile_l1(points.ptr, points.prob, k, j), abs(means[k] - means[j]))
+    one, other = sorted(pairs[far].tolist())
+    apart = _apart(compared, far[0], far[1])
     raise ValueError(
         f"({mdp.pairs.describe(one)}) and ({mdp.pairs.describe(other)}) are linked by pairs within tolerance "
         f"{tolerance:g} of each other, yet lie {apart:.3g} apart: the tolerance does not separate classes here; "
@@ -161,9 +191,7 @@ def _check_widths(
 
 @kernel
 def _too_wide(
-    ptr: np.ndarray,
-    prob: np.ndarray,
-    means: np.ndarray,
+    points: _Points,
     order: np.ndarray,  # points by component
     edges: np.ndarray,  # where each component begins in it
     limit: float,
@@ -175,7 +203,7 @@ def _too_wide(
         for k in range(first, last):
             widest = 0.0
             for j in range(k + 1, last):
-                apart = max(profile_l1(ptr, prob, order[k], order[j]), abs(means[order[k]] - means[order[j]]))
+                apart = _apart(points, order[k], order[j])
                 widest = max(widest, apart)
                 if apart > limit:
                     far[0], far[1] = order[k], order[j]
@@ -186,17 +214,40 @@ def _too_wide(
 
 
 class Separation(NamedTuple):
-    """How far apart the classes of an MDP are; infinite where there is nothing to compare."""
+    """How far apart the classes of an MDP are; infinite where there is nothing to compare.
 
-    laws: float  # Delta: smallest L1 distance between the profiles of two law-only classes
-    means: float  # smallest gap between mean rewards inside a law-only class
+    Classes are here those of transition probabilities alone.
+
+    Parameters
+    ----------
+    laws : float
+        Delta, the smallest L1 distance between the profiles of two classes.
+    means : float
+        The smallest gap between mean rewards inside a class.
+    """
+
+    laws: float
+    means: float
 
 
 def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
-    """The separation Delta of the law-only classes, and the smallest gap between means inside one of them.
+    """How far apart the classes of transition probabilities are, and the mean rewards inside them.
 
     Distances are between the first pairs of the classes, so good to the tolerance; memory is O(M).
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        A known MDP.
+    tolerance : float, default 1e-9
+        What is taken as equal.
+
+    Returns
+    -------
+    Separation
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]], [[0.0, 0.3], [0.25, 0.3]])
     >>> laws, means = separation(mdp)
     >>> round(laws, 12), means

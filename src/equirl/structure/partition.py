@@ -6,7 +6,6 @@ Canonical labels make two partitions equal as objects exactly when they are equa
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,15 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import several
+from equirl.core.arrays import Frozen, frozen
+from equirl.core.checking import LARGEST, plain_array, several, whole_number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Partition:
-    """A partition of M pairs. ``label[k]`` is the class of pair k: 0 first, each new class the next number.
+class Partition(Frozen):
+    """A partition of M pairs into classes. Make one from any labels with :meth:`from_labels`.
 
-    Make one from any labels with :meth:`from_labels`.
+    Parameters
+    ----------
+    label : array_like of int, shape (M,)
+        The class of each pair: 0 first, each new class the next number.
 
+    Examples
+    --------
     >>> part = Partition.from_labels(["wall", "floor", "wall", "door"])
     >>> part
     Partition(M=4, C=3, sizes 2 1 1)
@@ -35,12 +40,12 @@ class Partition:
     label: np.ndarray  # (M,) int64
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.label)
+        given = plain_array("label", self.label)
         if given.ndim != 1:
             raise ValueError(f"labels have shape {given.shape}; one label per pair, (M,), is needed")
         if len(given) and not np.issubdtype(given.dtype, np.integer):
             raise TypeError(f"labels must be integers, not {given.dtype}; Partition.from_labels takes any labels")
-        label = np.array(given, dtype=np.int64)
+        label = frozen("label", given, np.int64)
         highest = np.maximum.accumulate(np.concatenate([[-1], label]))
         bad = np.flatnonzero((label < 0) | (label > highest[:-1] + 1))
         if len(bad):
@@ -49,17 +54,33 @@ class Partition:
                 f"label {label[k]} of pair {k} is not canonical: classes are numbered 0, 1, ... as they first appear; "
                 "Partition.from_labels renumbers any labels"
             )
-        label.setflags(write=False)
         object.__setattr__(self, "label", label)
 
     @classmethod
     def from_labels(cls, labels: Any) -> Partition:
-        """The partition in which pairs with equal labels (numbers, strings) share a class."""
-        labels = np.asarray(labels if isinstance(labels, np.ndarray) else several("labels", labels))
+        """The partition in which pairs with equal labels share a class.
+
+        Parameters
+        ----------
+        labels : array_like, shape (M,)
+            Numbers or strings, one per pair.
+
+        Returns
+        -------
+        Partition
+
+        Examples
+        --------
+        >>> Partition.from_labels("abca").label
+        array([0, 1, 2, 0])
+        """
+        labels = plain_array("labels", labels if isinstance(labels, np.ndarray) else several("labels", labels))
         if labels.ndim != 1:
             raise ValueError(f"labels have shape {labels.shape}; one label per pair, (M,), is needed")
         if np.issubdtype(labels.dtype, np.floating) and np.isnan(labels).any():
             raise ValueError(f"the label of pair {int(np.isnan(labels).argmax())} is NaN")
+        if labels.dtype.hasobject:
+            raise TypeError("labels must be numbers or strings, all of one kind")
         _, first, where = np.unique(labels, return_index=True, return_inverse=True)
         number = np.empty(len(first), np.int64)
         number[np.argsort(first)] = np.arange(len(first))
@@ -67,15 +88,27 @@ class Partition:
 
     @classmethod
     def singletons(cls, n_pairs: int) -> Partition:
-        """Every pair in a class of its own."""
-        return cls(np.arange(n_pairs))
+        """Every pair in a class of its own.
+
+        Parameters
+        ----------
+        n_pairs : int
+            The number of pairs, 0 or more.
+
+        Returns
+        -------
+        Partition
+        """
+        return cls(np.arange(whole_number("n_pairs", n_pairs, least=0)))
 
     @property
     def n_pairs(self) -> int:
+        """M, the number of pairs."""
         return len(self.label)
 
     @cached_property
     def n_classes(self) -> int:
+        """C, the number of classes."""
         return int(self.label.max()) + 1 if len(self.label) else 0
 
     @cached_property
@@ -86,8 +119,18 @@ class Partition:
         return sizes
 
     def members(self, label: int) -> np.ndarray:
-        """The pairs of one class, in increasing order."""
-        c = operator.index(label)
+        """The pairs of one class, in increasing order.
+
+        Parameters
+        ----------
+        label : int
+            The number of a class.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        c = whole_number("label", label, least=-LARGEST)
         if not 0 <= c < self.n_classes:
             raise ValueError(f"there is no class {c}: classes are 0 to {self.n_classes - 1}")
         return np.flatnonzero(self.label == c)
@@ -101,25 +144,47 @@ class Partition:
         return self.n_classes
 
     def restrict(self, pairs: Any) -> Partition:
-        """The partition of a subset of the pairs: their numbers, or a mask of length M.
+        """The partition of a subset of the pairs.
 
+        Parameters
+        ----------
+        pairs : array_like of int, or of bool, shape (M,)
+            The numbers of the pairs, or a mask.
+
+        Returns
+        -------
+        Partition
+
+        Examples
+        --------
         >>> Partition.from_labels("aabbc").restrict([4, 0, 1]).label
         array([0, 1, 1])
         """
-        pairs = np.asarray(pairs)
+        pairs = plain_array("pairs", pairs)
         if pairs.dtype == bool:
             if pairs.shape != self.label.shape:
-                raise ValueError(f"the mask has shape {pairs.shape}, the partition {self.label.shape}")
+                raise ValueError(f"pairs is a mask of shape {pairs.shape}, the partition has shape {self.label.shape}")
         else:
-            pairs = pairs.astype(np.int64, casting="same_kind") if pairs.size else np.empty(0, np.int64)
+            pairs = frozen("pairs", pairs, np.int64)
             bad = np.flatnonzero((pairs < 0) | (pairs >= self.n_pairs))
             if len(bad):
                 raise ValueError(f"there is no pair {pairs[bad[0]]}: pairs are 0 to {self.n_pairs - 1}")
         return Partition.from_labels(self.label[pairs])
 
     def refines(self, other: Partition) -> bool:
-        """Whether every class of this partition lies inside one class of ``other``.
+        """Whether every class of this partition lies inside one class of another.
 
+        Parameters
+        ----------
+        other : Partition
+            A partition of the same pairs.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
         >>> Partition.singletons(3).refines(Partition.from_labels("aab"))
         True
         """
@@ -137,12 +202,27 @@ class Partition:
         return Partition.from_labels(self.label * max(1, other.n_classes) + other.label)
 
     def to_json(self) -> str:
-        """The labels as JSON, for :meth:`from_json`."""
+        """The labels as JSON, for :meth:`from_json`.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps({"kind": "partition", "label": self.label.tolist()})
 
     @classmethod
     def from_json(cls, text: str) -> Partition:
-        """The partition that :meth:`to_json` wrote."""
+        """The partition that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+
+        Returns
+        -------
+        Partition
+        """
         try:
             held = json.loads(text)
         except json.JSONDecodeError as error:
@@ -166,6 +246,12 @@ class Partition:
 
 
 def check_same_pairs(one: Partition, other: Partition) -> None:
-    """An error where two partitions are not of the same number of pairs."""
+    """An error where two partitions are not of the same number of pairs.
+
+    Parameters
+    ----------
+    one, other : Partition
+        The two.
+    """
     if one.n_pairs != other.n_pairs:
         raise ValueError(f"the partitions do not match: one of {one.n_pairs} pairs, one of {other.n_pairs}")

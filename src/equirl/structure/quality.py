@@ -6,18 +6,37 @@ whose members have the smallest priority. Pairs of c outside l(c) are mis-cluste
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import check_starts, owners
 from equirl.core.checking import real_array, whole_array
 from equirl.core.compiling import kernel
 from equirl.structure.partition import Partition, check_same_pairs
 
 
 def misclustered(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> np.ndarray:
-    """(M,) whether each pair lies outside the largest true part of its cluster. ``priority``: the pair's number.
+    """Whether each pair lies outside the largest true part of its cluster.
 
+    Parameters
+    ----------
+    partition : Partition
+        The clusters.
+    truth : Partition
+        The true classes of the same pairs.
+    visits : array_like, shape (M,), optional
+        Visits of each pair, which decide between parts of equal size; default 0.
+    priority : array_like, shape (M,), optional
+        Which of two parts of equal size and visits counts as larger: that with the smallest number; default the
+        pair's own.
+
+    Returns
+    -------
+    ndarray of bool, shape (M,)
+
+    Examples
+    --------
     >>> misclustered(Partition.from_labels("aaab"), Partition.from_labels("xyyy"))
     array([ True, False, False, False])
     """
@@ -44,6 +63,24 @@ def misclustered(partition: Partition, truth: Partition, visits: Any = None, pri
 def misclustering_ratio(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> float:
     """(1/M) sum_c |c \\ l(c)|: the share of mis-clustered pairs. Which of equal parts is l(c) does not change it.
 
+    Parameters
+    ----------
+    partition : Partition
+        The clusters.
+    truth : Partition
+        The true classes of the same pairs.
+    visits : array_like, shape (M,), optional
+        Visits of each pair, which decide between parts of equal size; default 0.
+    priority : array_like, shape (M,), optional
+        Which of two parts of equal size and visits counts as larger: that with the smallest number; default the
+        pair's own.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> misclustering_ratio(Partition.from_labels("aaab"), Partition.from_labels("xyyy"))
     0.25
     """
@@ -62,11 +99,31 @@ def misclustering_bias(
 ) -> float:
     """sum_c sum_{e in c, e not in l(c)} || p_hat(.|c) - p_hat(.|c \\ {e}) ||_1, with pooled profiles.
 
-    What the mis-clustered pairs do to the estimates. ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` are the
-    successor counts of pair k, largest first. A pair whose cluster has no other sample adds 0: there is no pooled
-    profile to compare with. With ``successors``, the state that each count belongs to, laws are pooled state by state
-    instead, as the published program does. Takes a sort of the counts.
+    What the mis-clustered pairs do to the estimates. A pair whose cluster has no other sample adds 0: there is no
+    pooled profile to compare with. Takes a sort of the counts.
 
+    Parameters
+    ----------
+    partition : Partition
+        The clusters.
+    truth : Partition
+        The true classes of the same pairs.
+    visits : array_like, shape (M,)
+        Visits of each pair.
+    profile_ptr, profile_counts : array_like of int
+        ``profile_counts[profile_ptr[k]:profile_ptr[k + 1]]`` are the successor counts of pair k, largest first.
+    priority : array_like, shape (M,), optional
+        As in :func:`misclustering_ratio`.
+    successors : array_like of int, optional
+        The state that each count belongs to. Estimates are then pooled state by state instead of by position, as the
+        published program does.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> ptr, counts = np.array([0, 1, 2, 4]), np.array([6, 6, 3, 3])
     >>> together, truth = Partition.from_labels("aaa"), Partition.from_labels("xxy")
     >>> bias = misclustering_bias(together, truth, [6, 6, 6], ptr, counts)  # (15, 3) / 18 against (12, 0) / 12
@@ -75,28 +132,34 @@ def misclustering_bias(
     """
     wrong = misclustered(partition, truth, visits, priority)
     ptr, counts = whole_array("profile_ptr", profile_ptr), whole_array("profile_counts", profile_counts)
-    if len(ptr) != len(wrong) + 1 or ptr[0] != 0 or ptr[-1] != len(counts) or (np.diff(ptr) < 0).any():
-        raise ValueError(f"{len(counts)} profile counts do not match {len(wrong)} pairs and their profile_ptr")
-    row = np.repeat(np.arange(partition.n_pairs), np.diff(ptr))
+    check_starts("profile_ptr", ptr, partition.n_pairs, len(counts))
+    row = owners(ptr)
     column = np.arange(len(counts)) - ptr[row] if successors is None else whole_array("successors", successors)
     if column.shape != counts.shape:
-        raise ValueError(f"{len(column)} successors do not match {len(counts)} profile counts")
+        raise ValueError(f"successors has {len(column)} entries, profile_counts {len(counts)}; they belong together")
     distinct, column = np.unique(column, return_inverse=True)
     found, place = np.unique(partition.label[row] * len(distinct) + column, return_inverse=True)
     pooled, total = np.zeros(len(found), np.int64), np.zeros(partition.n_classes, np.int64)
-    return float(_bias(partition.label, wrong, ptr, counts, place, pooled, total))
+    return float(_bias(_Counted(partition.label, ptr, counts, place), wrong, pooled, total))
+
+
+class _Counted(NamedTuple):
+    """Counts by cluster as the kernel reads them."""
+
+    label: np.ndarray  # (M,) the cluster of each pair
+    ptr: np.ndarray  # (M + 1,) where the counts of each pair start
+    counts: np.ndarray  # (nnz,)
+    place: np.ndarray  # (nnz,) where each count is pooled: one place per cluster and position, or state
 
 
 @kernel
 def _bias(
-    label: np.ndarray,
-    wrong: np.ndarray,
-    ptr: np.ndarray,
-    counts: np.ndarray,
-    place: np.ndarray,  # (nnz,) where each count is pooled: one place per cluster and position, or state
+    counted: _Counted,
+    wrong: np.ndarray,  # (M,) which pairs are mis-clustered
     pooled: np.ndarray,  # zeros; becomes the counts by place
     total: np.ndarray,  # (C,) zeros; becomes n(c)
 ) -> float:
+    label, ptr, counts, place = counted
     for k in range(len(label)):
         for i in range(ptr[k], ptr[k + 1]):
             pooled[place[i]] += counts[i]

@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equirl.core.checking import whole_number
-from equirl.core.files import write_aside
+from equirl.core.csv_files import write_csv
 from equirl.core.naming import unknown_name
-from equirl.learners.learner_registry import make_settings
+from equirl.learners.learner_registry import AGENTS, make_settings
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.simulate import checkpoint_times, simulate
+from equirl.simulation.curves import Curves, in_usual_order
+from equirl.simulation.simulate import simulate
+from equirl.simulation.trace import checkpoint_times
 from equirl.solving.optimal_gain import solve
 from equirl.studies.engines import LocalEngine
 
-Learners = Sequence[str | tuple[str, Mapping[str, Any]]] | Mapping[str, str | tuple[str, Mapping[str, Any]]]
-CURVES = ("regret", "pseudo_regret", "reward", "n_classes")
+LearnerChoice = str | tuple[str, Mapping[str, Any]]  # a name, or a name and settings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TidyTable:
-    """Columns of equal length, a row per learner, seed and checkpoint. ``pandas.DataFrame(table.columns)`` takes it."""
+    """Runs of several learners as columns of equal length, a row per learner, seed and checkpoint.
 
-    columns: dict[str, np.ndarray]
+    ``pandas.DataFrame(table.columns)`` takes it.
+
+    Parameters
+    ----------
+    curves : mapping of str to Curves
+        By the label of the learner; one row per seed, all with the same checkpoints.
+    seeds : tuple of int
+        The seeds, in the order of the rows.
+    """
+
+    curves: Mapping[str, Curves]
+    seeds: tuple[int, ...]
+
+    @cached_property
+    def columns(self) -> dict[str, np.ndarray]:
+        """``learner``, ``seed``, ``t`` and every curve; NaN where a learner lacks one."""
+        parts = list(self.curves.values())
+        n_times = len(parts[0].t)
+        columns = {
+            "learner": np.repeat(list(self.curves), len(self.seeds) * n_times),
+            "seed": np.tile(np.repeat(self.seeds, n_times), len(parts)),
+            "t": np.tile(parts[0].t, len(self.seeds) * len(parts)),
+        }
+        nothing = np.full(len(self.seeds) * n_times, np.nan)
+        for name in self.measures:
+            columns[name] = np.concatenate([part[name].ravel() if name in part else nothing for part in parts])
+        return columns
+
+    @property
+    def measures(self) -> list[str]:
+        """The curves that some learner has: ``regret``, ``pseudo_regret``, ``reward``, ``n_classes``, then others."""
+        return in_usual_order(name for part in self.curves.values() for name in part)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.columns:
@@ -39,32 +72,81 @@ class TidyTable:
         return self.columns[name]
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return len(self.columns["t"])
 
     def final(self, curve: str = "regret") -> dict[str, np.ndarray]:
-        """The last value of a curve by learner: one number per seed."""
-        last = self["t"] == self["t"].max()
-        names = list(dict.fromkeys(self["learner"].tolist()))
-        return {name: self[curve][last & (self["learner"] == name)] for name in names}
+        """The last value of a curve, learner by learner.
+
+        Parameters
+        ----------
+        curve : str
+            The name of a column that is a curve.
+
+        Returns
+        -------
+        dict of str to (n_seeds,) array
+            By the label of the learner; those that lack the curve are left out.
+
+        Raises
+        ------
+        KeyError
+            If no learner has it.
+        """
+        if curve not in self.measures:
+            raise KeyError(unknown_name("column", curve, self.measures))
+        return {label: part.final(curve) for label, part in self.curves.items() if curve in part}
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame."""
+        """The table as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
         try:
             import pandas  # type: ignore
         except ImportError:
             raise ImportError("to_pandas needs pandas: pip install pandas") from None
         return pandas.DataFrame(self.columns)
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as CSV, aside and renamed."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
-        write_aside(path, text.getvalue().encode())
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table as CSV.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is whole or absent.
+
+        Returns
+        -------
+        Path
+            Where the table is.
+        """
+        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        return write_csv(path, self.columns, rows)
 
     def plot(self, measure: str = "regret") -> Any:
-        """A Matplotlib figure of one measure, a curve per learner."""
+        """A figure of one measure, a curve per learner.
+
+        Parameters
+        ----------
+        measure : str
+            The name of a column that is a curve.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ValueError
+            If no learner has it.
+        """
         from equirl.plots.comparison_figures import draw_comparison
 
         return draw_comparison(self, measure)
@@ -79,7 +161,7 @@ class TidyTable:
 
 def simulate_many(
     mdp: TabularMDP,
-    learners: Learners,
+    learners: Sequence[LearnerChoice] | Mapping[str, LearnerChoice],
     horizon: int,
     seeds: Iterable[int] = range(10),
     *,
@@ -88,11 +170,33 @@ def simulate_many(
     common_random_numbers: bool = False,
     on_run: Callable[[int, int], None] | None = None,
 ) -> TidyTable:
-    """Play every learner with every seed; the same numbers for any number of ``jobs`` (processes).
+    """Play every learner with every seed.
 
-    ``learners``: names, or (name, settings), or {label: either}. ``common_random_numbers``: all learners meet the
-    same world randomness at the same seed. ``on_run(done, total)`` reports progress.
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The world.
+    learners : sequence or mapping
+        Names, or (name, settings), or {label: either}.
+    horizon : int
+        Steps per run.
+    seeds : iterable of int
+        One run of each learner for each; all different.
+    jobs : int
+        Processes; the numbers do not depend on them.
+    checkpoints : int, "log" or sequence of int
+        Where curves are recorded, as in :func:`equirl.simulate`.
+    common_random_numbers : bool
+        Whether all learners meet the same randomness of the world at the same seed.
+    on_run : callable, optional
+        Called as ``on_run(done, total)`` after each run.
 
+    Returns
+    -------
+    TidyTable
+
+    Examples
+    --------
     >>> from equirl.worlds.world_registry import make
     >>> table = simulate_many(make("riverswim", n_states=5), ["ucrl2-l", "random"], horizon=500, seeds=range(3))
     >>> len(table), sorted(table.final())
@@ -101,25 +205,27 @@ def simulate_many(
     named, seeds, jobs = _named(learners), _checked_seeds(seeds), whole_number("jobs", jobs)
     times = checkpoint_times(checkpoints, horizon)
     gain = solve(mdp).gain
-    tasks = [(label, name, settings, seed) for label, (name, settings) in named.items() for seed in seeds]
+    modules = tuple(sorted(AGENTS.outside))
     calls = [
-        (mdp, name, settings, horizon, seed, times, gain, seed if common_random_numbers else None)
-        for _, name, settings, seed in tasks
+        (mdp, name, settings, horizon, seed, times, gain, seed if common_random_numbers else None, modules)
+        for name, settings in named.values()
+        for seed in seeds
     ]
     jobs = min(jobs, len(calls))
     if jobs > 1:  # compiled once here, found in the cache by the workers
         for name, settings in named.values():
             simulate(mdp, name, 1, gain=gain, **settings)
-    done: dict[int, dict[str, np.ndarray]] = {}
+    done: dict[int, Curves] = {}
     with closing(_computed(calls, jobs)) as results:
         for place, result in results:
             done[place] = result
             if on_run is not None:
-                on_run(len(done), len(tasks))
-    return _assemble(tasks, [done[place] for place in range(len(tasks))], times)
+                on_run(len(done), len(calls))
+    labels = {label: range(k * len(seeds), (k + 1) * len(seeds)) for k, label in enumerate(named)}
+    return TidyTable({label: Curves.stack([done[k] for k in rows]) for label, rows in labels.items()}, tuple(seeds))
 
 
-def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, dict[str, np.ndarray]], None, None]:
+def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, Curves], None, None]:
     """The place and result of each call, as they come."""
     if jobs == 1:
         yield from ((place, _run(*call)) for place, call in enumerate(calls))
@@ -141,11 +247,10 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
     return checked
 
 
-def _named(learners: Learners) -> dict[str, tuple[str, dict[str, Any]]]:
+def _named(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     if isinstance(learners, str) or not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list; for one, write [{learners!r}]")
-    by_label = isinstance(learners, Mapping)
-    listed = list(learners.items()) if by_label else [(None, entry) for entry in learners]  # type: ignore
+    listed = list(learners.items()) if isinstance(learners, Mapping) else [(None, entry) for entry in learners]
     if not listed:
         raise ValueError("learners is empty; give at least one")
     named: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -176,17 +281,8 @@ def _run(
     times: np.ndarray,
     gain: float,
     world_seed: int | None,
-) -> dict[str, np.ndarray]:
-    trace = simulate(mdp, name, horizon, seed, checkpoints=times, gain=gain, world_seed=world_seed, **settings)
-    return {curve: getattr(trace, curve) for curve in CURVES}
-
-
-def _assemble(
-    tasks: list[tuple[str, str, dict[str, Any], int]], results: list[dict[str, np.ndarray]], times: np.ndarray
-) -> TidyTable:
-    columns = {
-        "learner": np.repeat([label for label, *_ in tasks], len(times)),
-        "seed": np.repeat([seed for *_, seed in tasks], len(times)),
-        "t": np.tile(times, len(tasks)),
-    }
-    return TidyTable(columns | {curve: np.concatenate([result[curve] for result in results]) for curve in CURVES})
+    modules: tuple[str, ...],  # that register learners of their own
+) -> Curves:
+    for module in modules:
+        import_module(module)
+    return simulate(mdp, name, horizon, seed, checkpoints=times, gain=gain, world_seed=world_seed, **settings).curves

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, ClassVar
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from equirl.core.thread_limits import ONE_THREAD, THREAD_VARIABLES
 
 
 class EngineError(RuntimeError):
@@ -30,14 +31,25 @@ class EngineError(RuntimeError):
 
 
 def available_cores() -> int:
-    """The cores this process may use."""
+    """The cores this process may use.
+
+    Returns
+    -------
+    int
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Processes on this machine."""
+    """Processes on this machine.
+
+    Parameters
+    ----------
+    jobs : int
+        How many; a single job computes in this very process.
+    """
 
     jobs: int
     warms_here: ClassVar[bool] = True  # kernels compiled here are found by the workers
@@ -51,7 +63,7 @@ class LocalEngine:
     def open(self) -> Iterator[Executor]:
         """An executor of ``jobs`` workers; those still busy when it closes in a hurry are ended."""
         if self.jobs == 1:
-            yield _Inline()
+            yield _InProcess()
             return
         before = set(multiprocessing.active_children())
         with _one_thread():
@@ -69,11 +81,21 @@ class LocalEngine:
 
 @dataclass(frozen=True)
 class DaskEngine:
-    """Workers of ``dask.distributed``: of a running scheduler, or ``jobs`` of our own on this machine."""
+    """Workers of ``dask.distributed``.
+
+    Parameters
+    ----------
+    jobs : int
+        How many workers to start on this machine, where no address is given.
+    address : str, optional
+        A running scheduler, such as ``tcp://127.0.0.1:8786``, whose workers are used.
+    patience : float
+        Seconds to wait for the scheduler and a first worker.
+    """
 
     jobs: int
     address: str | None = None
-    patience: float = 60.0  # seconds to wait for the scheduler and a first worker
+    patience: float = 60.0
     window: ClassVar[int] = 10_000
     warms_here: ClassVar[bool] = True
 
@@ -101,14 +123,30 @@ class DaskEngine:
 
 @dataclass(frozen=True)
 class SlurmEngine:
-    """Workers that Slurm starts for us."""
+    """Workers that Slurm starts for us.
+
+    Parameters
+    ----------
+    workers : int
+        How many to ask for.
+    queue : str, optional
+        The partition.
+    walltime : str
+        The time limit of a worker.
+    memory : str
+        The memory of a worker.
+    account : str, optional
+        The account.
+    patience : float
+        Seconds a job may wait in the queue.
+    """
 
     workers: int
     queue: str | None = None
     walltime: str = "01:00:00"
     memory: str = "2GB"
     account: str | None = None
-    patience: float = 3600.0  # seconds a job may wait in the queue
+    patience: float = 3600.0
     window: ClassVar[int] = 10_000
     warms_here: ClassVar[bool] = False
 
@@ -127,7 +165,7 @@ class SlurmEngine:
             memory=self.memory,
             cores=1,
             processes=1,
-            job_script_prologue=[f"export {name}=1" for name in _ONE_THREAD],
+            job_script_prologue=[f"export {name}=1" for name in THREAD_VARIABLES],
         )
         with cluster, distributed.Client(cluster) as client:
             cluster.scale(self.workers)
@@ -167,7 +205,7 @@ def _await_worker(client: Any, patience: float, remedy: str) -> None:
         raise EngineError(f"no dask worker came within {patience:.0f} s; {remedy}") from None
 
 
-class _Inline(Executor):
+class _InProcess(Executor):
     """Computes in this process, when asked."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -182,8 +220,8 @@ class _Inline(Executor):
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Children started inside use one thread each: the runs are the parallelism."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
@@ -206,10 +244,25 @@ class _Worker(SpawnProcess):
         try:
             main.__spec__ = None
             main.__file__ = None
-            super().start()
+            with _interrupts_held():
+                super().start()
         finally:
             del main.__file__
             vars(main).update(hidden)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Inside, Ctrl-C waits; a process started inside never sees it, not even before its first line has run."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let interrupts through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Spawn(SpawnContext):

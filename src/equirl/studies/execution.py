@@ -1,4 +1,4 @@
-"""A whole study from start to end: look at what is there, set aside what is damaged, compute the rest, keep watch."""
+"""A whole study from start to end: see what is there, set aside what is damaged, compute the rest, show progress."""
 
 from __future__ import annotations
 
@@ -9,25 +9,34 @@ from dataclasses import dataclass
 
 from equirl.studies.engines import Engine
 from equirl.studies.expansion import PlannedRun, unique_specs
-from equirl.studies.progress import watching
+from equirl.studies.progress import progress_shown
 from equirl.studies.runs import execute
-from equirl.studies.scheduler import Execute, Report, Silent, compute, shard_of
+from equirl.studies.scheduler import Execute, Report, SilentListener, compute, shard_of
 from equirl.studies.store import Status, Store
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How a study ended: what was there before, and what was computed now."""
+class StudyOutcome:
+    """How a study ended.
+
+    Parameters
+    ----------
+    before : Status
+        What was there before.
+    report : Report
+        What was computed now.
+    """
 
     before: Status
     report: Report
 
     @property
     def complete(self) -> bool:
+        """Whether no run failed."""
         return not self.report.failures
 
 
-def conduct(
+def run_study(
     planned: Sequence[PlannedRun],
     store: Store,
     engine: Engine,
@@ -35,24 +44,67 @@ def conduct(
     shard: tuple[int, int] | None = None,
     quiet: bool = False,
     run: Execute = execute,
-) -> Ending:
-    """Compute the runs of a study (or of one shard of it) that are not done yet. Failed runs are tried again."""
+) -> StudyOutcome:
+    """Compute the runs of a study that are not done yet. Failed runs are tried again.
+
+    Parameters
+    ----------
+    planned : sequence of PlannedRun
+        The runs of the study.
+    store : Store
+        Where results are kept.
+    engine : Engine
+        Where runs are computed.
+    shard : (int, int), optional
+        Which share of how many, such as (2, 8); by default everything.
+    quiet : bool
+        Whether no progress is shown.
+    run : callable
+        From a RunSpec to its RunResult.
+
+    Returns
+    -------
+    StudyOutcome
+
+    Raises
+    ------
+    EngineError
+        Where the engine cannot be started or went away.
+    StoreError
+        Where results cannot be kept.
+    """
     store.prepare()
     specs = unique_specs(planned)
     if shard is not None:
         specs = shard_of(specs, *shard)
     before = store.status(specs)
-    with watching(planned, before.to_compute, quiet) as watch:
+    with progress_shown(planned, before.to_compute, quiet=quiet) as listener:
         for spec, reason in before.damaged:
             aside = store.set_aside(spec)
-            (watch or Silent()).note(f"damaged: {reason}; set aside as {aside.name} and computed again")
-        report = compute(before.to_compute, store, engine, watch, run)
-    return Ending(before, report)
+            (listener or SilentListener()).note(f"damaged: {reason}; set aside as {aside.name} and computed again")
+        report = compute(before.to_compute, store, engine, listener, run)
+    return StudyOutcome(before, report)
 
 
 def parse_shard(text: str) -> tuple[int, int]:
     """A share of a study, such as ``2/8``: the second of eight.
 
+    Parameters
+    ----------
+    text : str
+        As the user wrote it.
+
+    Returns
+    -------
+    (int, int)
+
+    Raises
+    ------
+    ValueError
+        For another text, or a share that there is not.
+
+    Examples
+    --------
     >>> parse_shard("2/8")
     (2, 8)
     """
@@ -63,7 +115,20 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def status_rows(planned: Sequence[PlannedRun], status: Status) -> list[tuple[str, str, str, int, int, int, int]]:
-    """A row per part, world and learner: how many runs are done, missing, failed and damaged."""
+    """How many runs are done, missing, failed and damaged.
+
+    Parameters
+    ----------
+    planned : sequence of PlannedRun
+        The runs of the study.
+    status : Status
+        What is known about them.
+
+    Returns
+    -------
+    list of tuple
+        Part, world, learner and the four counts, a row for each of these places.
+    """
     kinds = {spec.key: k for k, group in enumerate((status.done, status.missing, status.failed)) for spec in group}
     kinds |= {spec.key: 3 for spec, _ in status.damaged}
     tally: dict[tuple[str, str, str], Counter[int]] = {}

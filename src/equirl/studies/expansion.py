@@ -10,22 +10,30 @@ from typing import Any, NamedTuple
 
 from equirl.core.naming import unknown_name
 from equirl.learners.learner_registry import AGENTS
-from equirl.studies.runs import FILE_WORLD, RunSpec, derive_seed, file_digest, one_spelling, settings_of
+from equirl.studies.run_specs import FILE_WORLD, RunSpec, derive_seed, file_digest, one_spelling, settings_of
 from equirl.studies.study_file import LearnerEntry, Part, Study, StudyError, WorldEntry
 from equirl.worlds.world_registry import find_world, make, parse_world
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run and where it stands in its study."""
+    """A run and where it stands in its study.
+
+    Parameters
+    ----------
+    part, world, learner : str
+        Their labels.
+    spec : RunSpec
+        What to run.
+    """
 
     part: str
-    world: str  # label
-    learner: str  # label
+    world: str
+    learner: str
     spec: RunSpec
 
 
-class _World(NamedTuple):
+class _ResolvedWorld(NamedTuple):
     label: str
     world: str
     params: dict[str, Any]  # those that differ from the defaults
@@ -33,7 +41,7 @@ class _World(NamedTuple):
     source: str | None
 
 
-class _Learner(NamedTuple):
+class _ResolvedLearner(NamedTuple):
     label: str
     learner: str
     settings: dict[str, Any]  # those that differ from the defaults
@@ -41,14 +49,42 @@ class _Learner(NamedTuple):
 
 
 def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
-    """All runs of a study, in the order of the file; saved worlds are looked for from ``folder``."""
+    """All runs of a study.
+
+    Parameters
+    ----------
+    study : Study
+        A validated study.
+    folder : Path
+        From where saved worlds are looked for.
+
+    Returns
+    -------
+    list of PlannedRun
+        In the order of the file.
+
+    Raises
+    ------
+    StudyError
+        Where a world, learner or setting is unknown, or something is missing.
+    """
     parts = study.parts or [Part.model_validate({"name": study.name})]
     _refuse_twice("part", [part.name for part in parts])
     return [run for part in parts for run in _expand_part(study, part, folder)]
 
 
 def unique_specs(planned: Iterable[PlannedRun]) -> list[RunSpec]:
-    """The runs to compute: one for each key, since parts may share runs."""
+    """The runs to compute: one for each key, since parts may share runs.
+
+    Parameters
+    ----------
+    planned : iterable of PlannedRun
+        The runs of a study.
+
+    Returns
+    -------
+    list of RunSpec
+    """
     return list({run.spec.key: run.spec for run in planned}.values())
 
 
@@ -106,7 +142,7 @@ def _checkpoints(value: int | str | list[int], horizon: int, part: str) -> int |
     return value
 
 
-def _resolve_world(entry: WorldEntry, folder: Path) -> _World:
+def _resolve_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
     if (entry.world is None) == (entry.file is None):
         raise StudyError(f"a world needs either 'world' (a registered name) or 'file' (a saved world): {entry!r}")
     if entry.file is not None:
@@ -117,12 +153,28 @@ def _resolve_world(entry: WorldEntry, folder: Path) -> _World:
         changed, everything = params_of(name, params | entry.params)
     except (TypeError, ValueError) as error:
         raise StudyError(f"world {entry.world!r}: {error}") from None
-    return _World(entry.label or _label(name, changed), name, changed, everything, None)
+    return _ResolvedWorld(entry.label or _label(name, changed), name, changed, everything, None)
 
 
 def params_of(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters of a world, its preset written out: those that differ from the defaults, and all of them.
+    """The parameters of a world, its preset written out.
 
+    Parameters
+    ----------
+    name : str
+        A registered world.
+    given : mapping
+        Parameters by keyword.
+
+    Returns
+    -------
+    changed : dict
+        Those that differ from the defaults.
+    everything : dict
+        All of them.
+
+    Examples
+    --------
     >>> params_of("riverswim", {"n_states": 6, "forward": 0.4, "preset": "figures"})[0]
     {'n_states': 6}
     >>> params_of("riverswim", {"preset": "drawing"})[0]
@@ -137,24 +189,24 @@ def params_of(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict
     return {key: value for key, value in full.items() if value != usual[key]}, full
 
 
-def _saved_world(entry: WorldEntry, folder: Path) -> _World:
+def _saved_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
     path = (folder / str(entry.file)).resolve()
     if entry.params:
         raise StudyError(f"the saved world {path} takes no params; they are part of the file")
     if not path.is_file():
         raise StudyError(f"the saved world {path} is not there (file: its path relative to the study)")
     content = {"sha256": file_digest(path)}
-    return _World(entry.label or path.stem, FILE_WORLD, content, content, str(path))
+    return _ResolvedWorld(entry.label or path.stem, FILE_WORLD, content, content, str(path))
 
 
-def _resolve_learner(entry: LearnerEntry) -> _Learner:
+def _resolve_learner(entry: LearnerEntry) -> _ResolvedLearner:
     if entry.learner not in AGENTS:
         raise StudyError(unknown_name("learner", entry.learner, AGENTS))
     try:
         changed, everything = settings_of(entry.learner, entry.settings)
     except (TypeError, ValueError) as error:
         raise StudyError(f"learner {entry.learner!r}: {error}") from None
-    return _Learner(entry.label or _label(entry.learner, changed), entry.learner, changed, everything)
+    return _ResolvedLearner(entry.label or _label(entry.learner, changed), entry.learner, changed, everything)
 
 
 def _label(name: str, changed: dict[str, Any]) -> str:

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from equirl.core.csv_files import write_csv
 from equirl.core.files import DamagedFile, write_aside
+from equirl.simulation.curves import USUAL_CURVES, in_usual_order
 from equirl.studies.expansion import PlannedRun
-from equirl.studies.runs import CURVES, RunResult
+from equirl.studies.runs import RUN_COLUMNS, RunResult
 from equirl.studies.store import Store
 
-COLUMNS: tuple[str, ...] = (
-    "part",
-    "world",
-    "learner",
-    "replicate",
-    "seed",
-    "world_seed",
-    "gain",
-    "n_episodes",
-    "n_unconverged",
-    "t",
-    *CURVES,
-)
-FORMATS = (".parquet", ".csv")
+TABLE_FORMATS = (".parquet", ".csv")
 
 
 class TableError(ValueError):
     """A table that cannot be written as asked."""
 
 
-def stored(planned: Iterable[PlannedRun], store: Store) -> Iterator[tuple[PlannedRun, RunResult]]:
-    """The runs that are done, each with its result, in the order of the study."""
+def finished_runs(planned: Iterable[PlannedRun], store: Store) -> Iterator[tuple[PlannedRun, RunResult]]:
+    """The runs that are done, in the order of the study.
+
+    Parameters
+    ----------
+    planned : iterable of PlannedRun
+        The runs of a study.
+    store : Store
+        Their results.
+
+    Yields
+    ------
+    (PlannedRun, RunResult)
+        Runs that are missing or damaged are left out.
+    """
     for run in planned:
         try:
             yield run, store.read(run.spec)
@@ -46,35 +45,57 @@ def stored(planned: Iterable[PlannedRun], store: Store) -> Iterator[tuple[Planne
 
 
 def export(planned: Sequence[PlannedRun], store: Store, path: str | os.PathLike[str]) -> tuple[Path, int]:
-    """Write the table of all runs that are done as Parquet or CSV, by the file's ending; where it is, and its rows."""
+    """Write the table of all runs that are done.
+
+    Parameters
+    ----------
+    planned : sequence of PlannedRun
+        The runs of a study.
+    store : Store
+        Their results.
+    path : str or path
+        The table; its ending, ``.parquet`` or ``.csv``, chooses the format.
+
+    Returns
+    -------
+    path : Path
+        Where the table is.
+    n_rows : int
+        A row per run and checkpoint.
+
+    Raises
+    ------
+    TableError
+        For another ending, or where Parquet cannot be written.
+    """
     path = Path(path)
-    if path.suffix not in FORMATS:
-        raise TableError(f"{path} should end in {' or '.join(FORMATS)}: the ending chooses the format")
+    if path.suffix not in TABLE_FORMATS:
+        raise TableError(f"{path} should end in {' or '.join(TABLE_FORMATS)}: the ending chooses the format")
     columns = _columns(planned, store)
-    content = _parquet(columns) if path.suffix == ".parquet" else _csv(columns)
-    return write_aside(path, content), len(columns["t"])
+    if path.suffix == ".parquet":
+        write_aside(path, _parquet(columns))
+    else:
+        write_csv(path, columns, zip(*columns.values(), strict=True))
+    return path, len(columns["t"])
 
 
 def _columns(planned: Sequence[PlannedRun], store: Store) -> dict[str, list[Any]]:
-    """Whole columns; ``None`` where a run has no such value."""
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for run, result in stored(planned, store):
-        n, spec = len(result.t), run.spec
+    """Whole columns; ``None`` where a run has no such value. The usual curves come first, then the others, sorted."""
+    columns: dict[str, list[Any]] = {name: [] for name in (*RUN_COLUMNS, *USUAL_CURVES)}
+    n_rows = 0
+    for run, result in finished_runs(planned, store):
+        curves, spec = result.curves, run.spec
+        n = len(curves.t)
         shared = {"part": run.part, "world": run.world, "learner": run.learner} | result.facts
         shared |= {"replicate": spec.replicate, "seed": spec.seed, "world_seed": spec.world_seed}
-        curves = {"t": result.t} | result.curves
-        for name in COLUMNS:
-            column = curves.get(name)
-            columns[name] += column.tolist() if column is not None else [shared.get(name)] * n
-    return columns
-
-
-def _csv(columns: dict[str, list[Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue().encode()
+        own = {"t": curves.t.tolist()} | {name: curves[name][0].tolist() for name in curves}
+        for name in own.keys() - columns.keys():
+            columns[name] = [None] * n_rows
+        for name, column in columns.items():
+            column += own[name] if name in own else [shared.get(name)] * n
+        n_rows += n
+    others = in_usual_order(columns.keys() - {*RUN_COLUMNS, *USUAL_CURVES})
+    return {name: columns[name] for name in (*RUN_COLUMNS, *USUAL_CURVES, *others)}
 
 
 def _parquet(columns: dict[str, list[Any]]) -> bytes:
@@ -89,16 +110,3 @@ def _parquet(columns: dict[str, list[Any]]) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """A small table as CSV; floats in their shortest exact spelling."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([[_plain(value) for value in row] for row in rows])
-    return write_aside(path, text.getvalue().encode())
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

@@ -11,35 +11,31 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from equirl.core.formatting import duration
 from equirl.studies.expansion import PlannedRun
-from equirl.studies.runs import RunFailure, RunResult, RunSpec
-from equirl.studies.scheduler import Watch
+from equirl.studies.run_specs import RunSpec
+from equirl.studies.runs import RunFailure, RunResult
+from equirl.studies.scheduler import ProgressListener
 
 LOG_SECONDS = 60.0  # between log lines, at most
 LOG_PAUSE = 5.0  # seconds between log lines, at least
 LOG_SHARE = 0.1  # of the work that is worth a line
 
 
-def human_time(seconds: float) -> str:
-    """A duration in words.
-
-    >>> human_time(42), human_time(200), human_time(7300)
-    ('42 s', '3 min', '2 h 2 min')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
 class Pace:
-    """Runs done and work left; work is counted in steps, since runs are not equally long."""
+    """Runs done and work left; work is counted in steps, since runs are not equally long.
+
+    Parameters
+    ----------
+    specs : sequence of RunSpec
+        The runs to compute.
+    """
 
     def __init__(self, specs: Sequence[RunSpec]) -> None:
         self.n_runs, self.work = len(specs), sum(spec.cost for spec in specs)
         self.n_done, self.n_failed, self.worked = 0, 0, 0
         self.started = time.monotonic()
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
 
     def add(self, spec: RunSpec, failed: bool) -> None:
         """Count a finished run."""
@@ -49,9 +45,9 @@ class Pace:
 
     def news_of(self, outcome: RunResult | RunFailure | None) -> str | None:
         """What to say of a run: something for the first failure of its kind, nothing else."""
-        if not isinstance(outcome, RunFailure) or (kind := (outcome.spec.learner, outcome.error)) in self._told:
+        if not isinstance(outcome, RunFailure) or (kind := (outcome.spec.learner, outcome.error)) in self._reported:
             return None
-        self._told.add(kind)
+        self._reported.add(kind)
         return f"a run of {outcome.spec.learner} in {outcome.spec.world} failed: {outcome.error}"
 
     @property
@@ -66,12 +62,18 @@ class Pace:
 
     def __str__(self) -> str:
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        left = f", about {human_time(self.seconds_left)} left" if self.n_done < self.n_runs else ""
+        left = f", about {duration(self.seconds_left)} left" if self.n_done < self.n_runs else ""
         return f"{self.n_done}/{self.n_runs} runs{failed}, {self.rate:.1f}/s{left}"
 
 
 class LogLines:
-    """A line when another tenth of the work is done or a minute has passed, for logs and clusters."""
+    """A line when another tenth of the work is done or a minute has passed, for logs and clusters.
+
+    Parameters
+    ----------
+    specs : sequence of RunSpec
+        The runs to compute.
+    """
 
     def __init__(self, specs: Sequence[RunSpec]) -> None:
         self.pace = Pace(specs)
@@ -99,7 +101,17 @@ class LogLines:
 
 
 class LiveDisplay:
-    """One bar for all runs and one for each learner."""
+    """One bar for all runs and one for each learner.
+
+    Parameters
+    ----------
+    progress : rich.progress.Progress
+        Where the bars are.
+    planned : sequence of PlannedRun
+        The runs of the study, for the labels of the learners.
+    specs : sequence of RunSpec
+        The runs to compute.
+    """
 
     def __init__(self, progress: Progress, planned: Sequence[PlannedRun], specs: Sequence[RunSpec]) -> None:
         self.progress, self.pace = progress, Pace(specs)
@@ -132,8 +144,24 @@ class LiveDisplay:
 
 
 @contextmanager
-def watching(planned: Sequence[PlannedRun], specs: Sequence[RunSpec], quiet: bool = False) -> Iterator[Watch | None]:
-    """Whatever suits the place: bars on a terminal, log lines elsewhere, nothing when ``quiet``."""
+def progress_shown(
+    planned: Sequence[PlannedRun], specs: Sequence[RunSpec], *, quiet: bool = False
+) -> Iterator[ProgressListener | None]:
+    """Inside, a listener that shows progress: bars on a terminal, log lines elsewhere.
+
+    Parameters
+    ----------
+    planned : sequence of PlannedRun
+        The runs of the study, for the labels of the learners.
+    specs : sequence of RunSpec
+        The runs to compute.
+    quiet : bool
+        Whether nothing is shown.
+
+    Yields
+    ------
+    ProgressListener or None
+    """
     console = Console(stderr=True)
     if quiet or not specs:
         yield None

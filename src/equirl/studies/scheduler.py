@@ -1,4 +1,4 @@
-"""Computing what is missing: runs go to an engine, results to the store, news to whoever watches."""
+"""Computing what is missing: runs go to an engine, results to the store, news to whoever listens."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from queue import SimpleQueue
 from typing import Protocol
 
+from equirl.core.formatting import counted
+from equirl.learners.learner_registry import AGENTS
 from equirl.studies.engines import Engine, EngineError
-from equirl.studies.runs import RunFailure, RunResult, RunSpec, execute
+from equirl.studies.run_specs import RunSpec
+from equirl.studies.runs import RunFailure, RunResult, execute
 from equirl.studies.store import Store
 
 Execute = Callable[[RunSpec], RunResult]
 Job = Future  # of a RunResult or a RunFailure
 WARM_HORIZON = 64
 LONGEST_ERROR = 200  # characters; the traceback has the rest
-PATIENCE = 2  # times a run may lose its worker before it is recorded as failed
+MOST_LOSSES = 2  # times a run may lose its worker before it is recorded as failed
 
 
-class Watch(Protocol):
+class ProgressListener(Protocol):
     """Whoever wants to know how a study goes on."""
 
     def begin(self) -> None:
@@ -36,8 +40,8 @@ class Watch(Protocol):
         """A run is done (``None``: another process did it)."""
 
 
-class Silent:
-    """Watches without a word."""
+class SilentListener:
+    """Says nothing."""
 
     def begin(self) -> None:
         """Ignore."""
@@ -51,10 +55,20 @@ class Silent:
 
 @dataclass(frozen=True)
 class Report:
-    """How a computation ended."""
+    """How a computation ended.
+
+    Parameters
+    ----------
+    n_computed : int
+        Runs computed here.
+    n_elsewhere : int
+        Runs done meanwhile by another process.
+    failures : list of RunFailure
+        Runs that raised.
+    """
 
     n_computed: int
-    n_elsewhere: int  # done meanwhile by another process
+    n_elsewhere: int
     failures: list[RunFailure]
 
     def failures_alike(self) -> dict[tuple[str, str], list[RunFailure]]:
@@ -65,9 +79,25 @@ class Report:
         return alike
 
 
-def attempt(run: Execute, spec: RunSpec) -> RunResult | RunFailure:
-    """Compute a run; whatever it raises becomes part of the answer, so one run cannot stop the others."""
+def attempt(run: Execute, spec: RunSpec, modules: tuple[str, ...] = ()) -> RunResult | RunFailure:
+    """Compute a run; whatever it raises becomes part of the answer, so one run cannot stop the others.
+
+    Parameters
+    ----------
+    run : callable
+        From a RunSpec to its RunResult.
+    spec : RunSpec
+        What to run.
+    modules : tuple of str
+        Imported first: those that register learners of their own, which a new process does not know.
+
+    Returns
+    -------
+    RunResult or RunFailure
+    """
     try:
+        for module in modules:
+            import_module(module)
         return run(spec)
     except Exception as error:
         first_line = f"{type(error).__name__}: {error}".splitlines()[0][:LONGEST_ERROR]
@@ -75,25 +105,73 @@ def attempt(run: Execute, spec: RunSpec) -> RunResult | RunFailure:
 
 
 def shard_of(specs: Iterable[RunSpec], shard: int, n_shards: int) -> list[RunSpec]:
-    """The ``shard``-th of ``n_shards`` equal shares (from 1), the same in every process, long and short runs mixed."""
+    """One of equal shares, the same in every process, long and short runs mixed.
+
+    Parameters
+    ----------
+    specs : iterable of RunSpec
+        The runs of a study.
+    shard : int
+        Which share, from 1.
+    n_shards : int
+        How many there are.
+
+    Returns
+    -------
+    list of RunSpec
+
+    Raises
+    ------
+    ValueError
+        If there is no such share.
+    """
     if not 1 <= shard <= n_shards:
         raise ValueError(f"shard {shard}/{n_shards}: the first number must be between 1 and {n_shards}")
     return sorted(specs, key=lambda spec: (-spec.cost, spec.key))[shard - 1 :: n_shards]
 
 
 def compute(
-    specs: Iterable[RunSpec], store: Store, engine: Engine, watch: Watch | None = None, run: Execute = execute
+    specs: Iterable[RunSpec],
+    store: Store,
+    engine: Engine,
+    listener: ProgressListener | None = None,
+    run: Execute = execute,
 ) -> Report:
-    """Compute every run of ``specs`` that has no result yet."""
-    watch = watch or Silent()
+    """Compute every run that has no result yet.
+
+    Parameters
+    ----------
+    specs : iterable of RunSpec
+        The runs.
+    store : Store
+        Where results are kept.
+    engine : Engine
+        Where runs are computed.
+    listener : ProgressListener, optional
+        Who is told how it goes on.
+    run : callable
+        From a RunSpec to its RunResult.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    EngineError
+        Where the engine cannot be started or went away.
+    StoreError
+        Where results cannot be kept.
+    """
+    listener = listener or SilentListener()
     queue = _ordered(specs)
     if queue and engine.warms_here and run is execute:
-        _warm(queue, watch)
-    watch.begin()
-    crew = _Crew(deque(queue), store, engine, watch, run)
-    while crew.queue:
-        crew.work_shift()
-    return Report(crew.n_computed, crew.n_elsewhere, crew.failures)
+        _compile_kernels(queue, listener)
+    listener.begin()
+    scheduler = _Scheduler(deque(queue), store, engine, listener, run)
+    while scheduler.queue:
+        scheduler.use_pool()
+    return Report(scheduler.n_computed, scheduler.n_elsewhere, scheduler.failures)
 
 
 def _ordered(specs: Iterable[RunSpec]) -> list[RunSpec]:
@@ -107,57 +185,60 @@ def _ordered(specs: Iterable[RunSpec]) -> list[RunSpec]:
     return sorted(mixed, key=lambda spec: (turn[spec.replicate], -spec.cost))
 
 
-def _warm(specs: list[RunSpec], watch: Watch) -> None:
+def _compile_kernels(specs: list[RunSpec], listener: ProgressListener) -> None:
     """Compile, once and before any worker starts, what the runs will need: each kind of run for a few steps."""
     kinds = {(spec.learner, str(sorted(spec.settings.items())), spec.measures): spec for spec in specs}
-    watch.note(f"preparing {len(kinds)} kinds of run (the first time, kernels are compiled)")
+    what = counted(len(kinds), "kind of run", "kinds of run")
+    listener.note(f"preparing {what} (the first time, inner loops are compiled)")
     for spec in kinds.values():
         horizon = min(spec.horizon, WARM_HORIZON)
         attempt(execute, replace(spec, horizon=horizon, checkpoints=1))
 
 
 @dataclass
-class _Crew:
+class _Scheduler:
+    """Gives runs to a pool of workers and keeps what comes back; a pool that broke is replaced."""
+
     queue: deque[RunSpec]
     store: Store
     engine: Engine
-    watch: Watch
+    listener: ProgressListener
     run: Execute
     lost: Counter[str] = field(default_factory=Counter)  # key -> how often its worker was lost
     failures: list[RunFailure] = field(default_factory=list)
     n_computed: int = 0
     n_elsewhere: int = 0
 
-    def work_shift(self) -> None:
+    def use_pool(self) -> None:
         """Give out runs and keep what comes back, until all is done or the pool of workers broke."""
-        landed: SimpleQueue[Job] = SimpleQueue()
-        flying: dict[Job, RunSpec] = {}
+        ended: SimpleQueue[Job] = SimpleQueue()
+        running: dict[Job, RunSpec] = {}
         broken = False
         with self.engine.open() as pool:
-            while flying or (self.queue and not broken):
-                while self.queue and not broken and len(flying) < self._window():
-                    broken = not self._give_out(pool, flying, landed)
-                if flying:
-                    job = landed.get()
-                    broken |= self._receive(job, flying.pop(job))
+            while running or (self.queue and not broken):
+                while self.queue and not broken and len(running) < self._window():
+                    broken = not self._give_out(pool, running, ended)
+                if running:
+                    job = ended.get()
+                    broken |= self._receive(job, running.pop(job))
 
     def _window(self) -> int:
         """A run whose worker was lost goes alone, so that the next loss names the culprit."""
         return 1 if self.lost[self.queue[0].key] else self.engine.window
 
-    def _give_out(self, pool: Executor, flying: dict[Job, RunSpec], landed: SimpleQueue[Job]) -> bool:
+    def _give_out(self, pool: Executor, running: dict[Job, RunSpec], ended: SimpleQueue[Job]) -> bool:
         spec = self.queue.popleft()
         if self.store.path(spec).exists():
             self.n_elsewhere += 1
-            self.watch.finished(spec, None)
+            self.listener.finished(spec, None)
             return True
         try:
-            job = pool.submit(attempt, self.run, spec)
+            job = pool.submit(attempt, self.run, spec, tuple(sorted(AGENTS.outside)))
         except BrokenExecutor:
             self.queue.appendleft(spec)
             return False
-        flying[job] = spec
-        job.add_done_callback(landed.put)
+        running[job] = spec
+        job.add_done_callback(ended.put)
         return True
 
     def _receive(self, job: Job, spec: RunSpec) -> bool:
@@ -170,13 +251,13 @@ class _Crew:
             self._keep(job.result())
             return False
         self.lost[spec.key] += 1
-        if self.lost[spec.key] > PATIENCE:
+        if self.lost[spec.key] > MOST_LOSSES:
             reason = (
                 f"its worker was lost {self.lost[spec.key]} times ({error}); perhaps it needs more memory than there is"
             )
             self._keep(RunFailure(spec, reason, reason))
         else:
-            self.watch.note(f"a worker was lost; a run of {spec.learner} in {spec.world} is given out again")
+            self.listener.note(f"a worker was lost; a run of {spec.learner} in {spec.world} is given out again")
             self.queue.appendleft(spec)
         return isinstance(error, BrokenExecutor)
 
@@ -187,4 +268,4 @@ class _Crew:
         else:
             self.store.write(outcome)
             self.n_computed += 1
-        self.watch.finished(outcome.spec, outcome)
+        self.listener.finished(outcome.spec, outcome)

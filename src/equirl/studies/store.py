@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from equirl.core.files import DamagedFile, load_npz, save_npz, write_aside
-from equirl.studies.runs import CURVES, RESULT_VERSION, RunFailure, RunResult, RunSpec, canonical
+from equirl.simulation.curves import Curves
+from equirl.studies.run_specs import RESULT_VERSION, RunSpec, canonical
+from equirl.studies.runs import RunFailure, RunResult
 
 KIND = "equirl-run"
 STALE_SECONDS = 3600.0  # an unfinished file older than this was left by a process that was killed
@@ -34,13 +36,23 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class Status:
-    """The runs of a study by what is known about them; ``damaged`` holds the reason beside each spec."""
+    """The runs of a study by what is known about them.
+
+    Parameters
+    ----------
+    done, missing, failed : list of RunSpec
+        Finished, never computed, and recorded as failed.
+    damaged : list of (RunSpec, str)
+        Each with the reason.
+    versions : dict of str to int
+        Runs by the version of equirl that computed them.
+    """
 
     done: list[RunSpec]
     missing: list[RunSpec]
     failed: list[RunSpec]
     damaged: list[tuple[RunSpec, str]]
-    versions: dict[str, int]  # version of equirl -> runs computed with it
+    versions: dict[str, int]
 
     @property
     def to_compute(self) -> list[RunSpec]:
@@ -49,21 +61,53 @@ class Status:
 
 
 class Store:
-    """The results in one folder."""
+    """The results in one folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        It is made when the first study is computed there.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
     def path(self, spec: RunSpec) -> Path:
-        """Where the result of a run is, or will be."""
+        """Where the result of a run is, or will be.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        Path
+        """
         return self.folder / "runs" / f"{spec.key}.npz"
 
     def failure_path(self, spec: RunSpec) -> Path:
-        """Where the traceback of a run is, if it failed."""
+        """Where the traceback of a run is, if it failed.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        Path
+        """
         return self.folder / "failed" / f"{spec.key}.json"
 
     def prepare(self) -> None:
-        """Make the folders, try to write in them, and clear what killed processes left half-written."""
+        """Make the folders, try to write in them, and clear what killed processes left half-written.
+
+        Raises
+        ------
+        StoreError
+            Where results cannot be kept.
+        """
         for name in ("runs", "failed"):
             with _explained(self.folder):
                 probe = write_aside(self.folder / name / f".probe-{os.getpid()}", b"")
@@ -73,22 +117,66 @@ class Store:
                 part.unlink(missing_ok=True)
 
     def write(self, result: RunResult) -> Path:
-        """Keep a finished run."""
+        """Keep a finished run.
+
+        Parameters
+        ----------
+        result : RunResult
+            The run.
+
+        Returns
+        -------
+        Path
+            Its file.
+
+        Raises
+        ------
+        StoreError
+            Where it cannot be written.
+        """
         meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
         meta |= {"facts": result.facts, "provenance": result.provenance}
         with _explained(self.folder):
-            path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, {"t": result.t} | result.curves, meta)
+            path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, _arrays(result.curves), meta)
             self.failure_path(result.spec).unlink(missing_ok=True)
         return path
 
     def write_failure(self, failure: RunFailure) -> Path:
-        """Record a run that raised."""
+        """Record a run that raised.
+
+        Parameters
+        ----------
+        failure : RunFailure
+            The run and its traceback.
+
+        Returns
+        -------
+        Path
+            Its file.
+        """
         record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
         with _explained(self.folder):
             return write_aside(self.failure_path(failure.spec), json.dumps(record, indent=1).encode())
 
     def read(self, spec: RunSpec) -> RunResult:
-        """The result of a run; ``FileNotFoundError`` if there is none, ``DamagedFile`` if it cannot be trusted."""
+        """The result of a run.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        RunResult
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is none.
+        DamagedFile
+            If it cannot be trusted.
+        """
         path = self.path(spec)
         arrays, meta = load_npz(path, KIND, RESULT_VERSION)
         if canonical(meta.get("spec")) != canonical(spec.identity()):
@@ -97,18 +185,27 @@ class Store:
         for name in then.keys() & now.keys():
             if then[name] != now[name]:
                 raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
-        t = arrays.get("t", np.zeros(0))
-        curves = {name: arrays[name] for name in CURVES if name in arrays}
-        whole = t.ndim == 1 and len(t) > 0 and t[-1] == spec.horizon
-        whole = whole and all(curve.shape == t.shape for curve in curves.values())
         if not {"facts", "provenance"} <= meta.keys():
             raise DamagedFile(f"{path} says nothing of the run as a whole")
-        if not whole or "regret" not in curves:
+        t = arrays.pop("t", np.zeros(0))
+        whole = t.ndim == 1 and len(t) > 0 and t[-1] == spec.horizon
+        if not whole or "regret" not in arrays or any(curve.shape != t.shape for curve in arrays.values()):
             raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
-        return RunResult(spec, t, curves, meta["facts"], meta["provenance"])
+        return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
 
     def failure(self, spec: RunSpec) -> dict[str, Any] | None:
-        """The record of a failed run, if there is one."""
+        """The record of a failed run.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        dict or None
+            ``spec``, ``error`` and ``traceback``, if there is a record.
+        """
         try:
             record: dict[str, Any] = json.loads(self.failure_path(spec).read_text())
         except (FileNotFoundError, ValueError):
@@ -116,7 +213,18 @@ class Store:
         return record
 
     def set_aside(self, spec: RunSpec) -> Path:
-        """Rename a file that cannot be trusted, so that it is neither used nor lost."""
+        """Rename a file that cannot be trusted, so that it is neither used nor lost.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        Path
+            The new name.
+        """
         path = self.path(spec)
         aside = path.with_suffix(".npz.damaged")
         with _explained(self.folder), suppress(FileNotFoundError):  # another process may be faster
@@ -124,7 +232,17 @@ class Store:
         return aside
 
     def status(self, specs: Iterable[RunSpec]) -> Status:
-        """Read every result and say which runs are done, missing, failed or damaged."""
+        """Read every result and say which runs are done, missing, failed or damaged.
+
+        Parameters
+        ----------
+        specs : iterable of RunSpec
+            The runs of a study.
+
+        Returns
+        -------
+        Status
+        """
         status = Status([], [], [], [], {})
         for spec in specs:
             try:
@@ -139,13 +257,10 @@ class Store:
                 status.versions[version] = status.versions.get(version, 0) + 1
         return status
 
-    def results(self, specs: Iterable[RunSpec]) -> Iterator[RunResult]:
-        """The results that are there and whole, in the order of ``specs``."""
-        for spec in specs:
-            try:
-                yield self.read(spec)
-            except (FileNotFoundError, DamagedFile):
-                continue
+
+def _arrays(curves: Curves) -> dict[str, np.ndarray]:
+    """The checkpoints and curves of one run, as its file holds them: (K,) each."""
+    return {"t": curves.t} | {name: curves[name][0] for name in curves}
 
 
 @contextmanager

@@ -15,15 +15,32 @@ _LIMITS = {"greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "mor
 
 
 def explain(error: ValidationError, text: str, place: str, model: type[BaseModel]) -> str:
-    """One line per mistake of a study whose ``text`` does not fit ``model``."""
+    """The mistakes of a study in words.
+
+    Parameters
+    ----------
+    error : pydantic.ValidationError
+        What validation found.
+    text : str
+        The study, in which lines are looked up.
+    place : str
+        How messages call it.
+    model : type
+        What the text should fit.
+
+    Returns
+    -------
+    str
+        One line per mistake.
+    """
     messages: dict[tuple[str | int, ...], str] = {}
     for detail in error.errors():
-        path, inside = _walk(detail["loc"], model, detail["type"] == "extra_forbidden")
+        path, inside = _locate(detail["loc"], model, detail["type"] == "extra_forbidden")
         messages.setdefault(path, _message(detail, path, inside))
     return "\n".join(f"{_place(path, text, place)}: {message}" for path, message in messages.items())
 
 
-def _walk(
+def _locate(
     loc: Sequence[str | int], model: type[BaseModel], unknown: bool
 ) -> tuple[tuple[str | int, ...], type[BaseModel]]:
     """The keys and positions of a place in a study (without the names of alternatives), and the model it lies in."""

@@ -8,7 +8,7 @@
     learners = ["ucrl2-l", { learner = "c-ucrl", settings = { ties = "optimistic" }, label = "C-UCRL, optimistic" }]
 
 Every world meets every learner ``runs`` times. A study may have several ``[[parts]]``; each gives a ``name`` and
-whatever differs from the top of the file. ``expanding.expand`` lists the runs of a study.
+whatever differs from the top of the file. ``expansion.expand`` lists the runs of a study.
 """
 
 from __future__ import annotations
@@ -90,7 +90,22 @@ class Study(_Block):
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:
-    """Read and validate a study file."""
+    """Read and validate a study file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its stem is the name of a study that has none.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    StudyError
+        Where the file cannot be read or has a mistake; the message names the key, its line and its meaning.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -103,8 +118,26 @@ def load_study(path: str | os.PathLike[str]) -> Study:
 
 
 def parse_study(text: str, place: str = "study") -> Study:
-    """Validate the text of a study; ``place`` is how messages call it.
+    """Validate the text of a study.
 
+    Parameters
+    ----------
+    text : str
+        TOML.
+    place : str
+        How messages call it.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    StudyError
+        Where it has a mistake.
+
+    Examples
+    --------
     >>> study = parse_study('horizon = 1000\\nworlds = ["riverswim:n_states=6"]\\nlearners = ["ucrl2-l"]\\nruns = 3')
     >>> study.runs, study.learners[0].learner
     (3, 'ucrl2-l')

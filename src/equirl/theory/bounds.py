@@ -1,4 +1,4 @@
-"""The paper's bounds as functions (SPEC section 10).
+"""The paper's bounds as functions (docs/definitions.md, "Bounds").
 
 S states, A actions, M pairs, C classes, D the diameter (at least 1), T steps, delta the risk.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import above, between, inside, real_array, whole_number
+from equirl.core.checking import LARGEST, above, between, inside, real_array, whole_number
 from equirl.estimation.confidence import log_events, weissman
 
 Number = float | np.ndarray
@@ -23,6 +23,23 @@ def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Num
     Holds with probability 1 - 3 delta (known rewards) or 1 - 4 delta, for T >= C. The factor D of the first term is
     the proof's; the printed theorem loses it.
 
+    Parameters
+    ----------
+    D : float
+        The diameter, at least 1.
+    S, C : int
+        The number of states and of classes.
+    T : int or array_like
+        Steps, at least C; an array gives an array.
+    delta : float, default 0.05
+        The risk.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
     >>> round(theorem1_bound(D=10, S=5, C=2, T=1000))
     29080
     """
@@ -33,7 +50,23 @@ def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Num
 
 
 def ucrl2_bound(D: float, S: int, A: int, T: Any, delta: float = 0.05) -> Number:
-    """UCRL2's regret (Jaksch et al. 2010, Theorem 2): 34 D S sqrt(A T log(T/delta))."""
+    """UCRL2's regret (Jaksch et al. 2010, Theorem 2): 34 D S sqrt(A T log(T/delta)).
+
+    Parameters
+    ----------
+    D : float
+        The diameter, at least 1.
+    S, A : int
+        The number of states, and of actions in each.
+    T : int or array_like
+        Steps, at least 1; an array gives an array.
+    delta : float, default 0.05
+        The risk.
+
+    Returns
+    -------
+    float or ndarray
+    """
     D, S, A = between("D", D, 1, math.inf), whole_number("S", S), whole_number("A", A)
     delta = inside("delta", delta)
     T = _times(T, 1)
@@ -43,6 +76,19 @@ def ucrl2_bound(D: float, S: int, A: int, T: Any, delta: float = 0.05) -> Number
 def n_episodes_bound(C: int, T: Any) -> Number:
     """Lemma 4: C-UCRL(C,sigma) starts at most C log2(8T/C) episodes in T >= C steps.
 
+    Parameters
+    ----------
+    C : int
+        The number of classes.
+    T : int or array_like
+        Steps, at least C; an array gives an array.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
     >>> n_episodes_bound(6, 48)
     36.0
     """
@@ -54,6 +100,19 @@ def azuma_width(T: Any, delta: float = 0.05, c: float = 1.0) -> Number:
     """Time-uniform Azuma-Hoeffding: sums of T martingale differences in [-c, c] stay below this for all T at once.
 
     c sqrt(2 (T+1) log(sqrt(T+1)/delta)), with probability 1 - delta.
+
+    Parameters
+    ----------
+    T : int or array_like
+        Steps, at least 1; an array gives an array.
+    delta : float, default 0.05
+        The risk.
+    c : float, default 1
+        The bound on one difference.
+
+    Returns
+    -------
+    float or ndarray
     """
     delta, c = inside("delta", delta), inside("c", c, 0, math.inf)
     T = _times(T, 1)
@@ -63,6 +122,26 @@ def azuma_width(T: Any, delta: float = 0.05, c: float = 1.0) -> Number:
 def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: float = 0.05) -> int:
     """Proposition 1: the smallest n with 4 beta_n(delta/M) <= Delta; with more visits of every pair, classes are found.
 
+    Parameters
+    ----------
+    separation : float
+        Delta, the smallest L1 distance between profiles of two classes.
+    n_states, n_pairs : int
+        The number of states and of pairs.
+    delta : float, default 0.05
+        The risk.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If ``separation`` is so small that no run could be long enough.
+
+    Examples
+    --------
     >>> n = proposition1_samples(0.5, n_states=10, n_pairs=20)
     >>> [4 * weissman(m, log_events(10), math.log(0.05 / 20)) <= 0.5 for m in (n - 1, n)]
     [False, True]
@@ -70,7 +149,13 @@ def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: 
     separation, delta = above("separation", separation, 0, "is one class alone"), inside("delta", delta)
     n_states, n_pairs = whole_number("n_states", n_states), whole_number("n_pairs", n_pairs)
     events, log_level = log_events(n_states), math.log(delta) - math.log(n_pairs)
-    return _smallest(lambda n: 4 * weissman(float(n), events, log_level) <= separation)
+
+    def found(n: int) -> bool:
+        return 4 * weissman(float(n), events, log_level) <= separation
+
+    if not found(LARGEST):
+        raise ValueError(f"separation {separation:g} is too small: more than {LARGEST} visits of every pair are needed")
+    return _smallest(found)
 
 
 def _smallest(holds: Callable[[int], bool]) -> int:

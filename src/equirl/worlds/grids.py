@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, flag, whole_number
+from equirl.core.checking import between, flag, several, whole_number
 from equirl.core.naming import unknown_name
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import Pairs
@@ -34,11 +34,29 @@ def grid(
     walls_are_states: bool = False,
     goal_reward: float = 1.0,
 ) -> TabularMDP:
-    """A grid-world from a map: a list of rows, or one text with rows ended by newlines or ``/``.
+    """A grid-world from a map.
 
-    ``kernel`` is "main" (0.7 / 0.1 / 0.1), "appendix" (0.8 / 0.05 / 0.1) or the three numbers forward, each side and
-    stay (also as text, "0.7/0.1/0.1"). Several starts are drawn from uniformly; floor out of reach is kept.
+    Several starts are drawn from uniformly; floor out of reach is kept.
 
+    Parameters
+    ----------
+    map : str or sequence of str
+        A list of rows, or one text with rows ended by newlines or ``/``: ``#`` wall, ``.`` floor, ``S`` start, ``G``
+        goal.
+    kernel : str or three floats, default "main"
+        Probabilities of a move: "main" (0.7 forward, 0.1 to each side, 0.1 stay), "appendix" (0.8, 0.05, 0.1), or the
+        three numbers, also as text "0.7/0.1/0.1".
+    walls_are_states : bool, default False
+        Whether walls are numbered too, as states that nobody reaches.
+    goal_reward : float, default 1
+        What every action in the goal pays.
+
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> grid("S.G").law("0,0", "right")
     {0: 0.30000000000000004, 1: 0.7}
     """
@@ -52,8 +70,26 @@ def four_room(
     walls_are_states: bool = False,
     goal_reward: float = 1.0,
 ) -> TabularMDP:
-    """Four rooms, one door in each arm of the cross between them; outer walls count in ``height`` and ``width``.
+    """Four rooms, one door in each arm of the cross between them; from one corner to the opposite one.
 
+    Parameters
+    ----------
+    height, width : int
+        The size of the map, outer walls included; at least 5.
+    kernel : str or three floats, default "main"
+        Probabilities of a move: "main" (0.7 forward, 0.1 to each side, 0.1 stay), "appendix" (0.8, 0.05, 0.1), or the
+        three numbers, also as text "0.7/0.1/0.1".
+    walls_are_states : bool, default False
+        Whether walls are numbered too, as states that nobody reaches.
+    goal_reward : float, default 1
+        What every action in the goal pays.
+
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> four_room(7, 7).n_states
     20
     """
@@ -74,6 +110,24 @@ def two_room(
 ) -> TabularMDP:
     """Two rooms, one above the other, with a door in the middle of the wall between them.
 
+    Parameters
+    ----------
+    height, width : int
+        The size of the map, outer walls included; at least 5.
+    kernel : str or three floats, default "main"
+        Probabilities of a move: "main" (0.7 forward, 0.1 to each side, 0.1 stay), "appendix" (0.8, 0.05, 0.1), or the
+        three numbers, also as text "0.7/0.1/0.1".
+    walls_are_states : bool, default False
+        Whether walls are numbered too, as states that nobody reaches.
+    goal_reward : float, default 1
+        What every action in the goal pays.
+
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> two_room(7, 7).n_pairs
     84
     """
@@ -98,6 +152,28 @@ def random_walls(
     rest becomes wall, so every state and the goal can be reached. Above a density of about 0.4 floor falls apart and
     that part is small.
 
+    Parameters
+    ----------
+    height, width : int
+        The size of the map, outer walls included; at least 5.
+    density : float, default 0.2
+        The probability of a wall in each inner cell.
+    seed : int, default 0
+        Where the walls come from.
+    kernel : str or three floats, default "main"
+        Probabilities of a move: "main" (0.7 forward, 0.1 to each side, 0.1 stay), "appendix" (0.8, 0.05, 0.1), or the
+        three numbers, also as text "0.7/0.1/0.1".
+    walls_are_states : bool, default False
+        Whether walls are numbered too, as states that nobody reaches.
+    goal_reward : float, default 1
+        What every action in the goal pays.
+
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> random_walls(9, 9, seed=1).reachable().all()
     np.True_
     """
@@ -135,10 +211,14 @@ def _with_ends(cells: np.ndarray) -> np.ndarray:
     return cells
 
 
-def _read_map(text: str | Sequence[str]) -> np.ndarray:
+def _read_map(text: Any) -> np.ndarray:
     if isinstance(text, str):
         text = text.strip().replace("/", "\n").split("\n")
-    rows = [row.strip() for row in text]
+    given = several("map", text)
+    for number, row in enumerate(given):
+        if not isinstance(row, str):
+            raise TypeError(f"map must be rows of text; row {number} is {row!r}")
+    rows = [row.strip() for row in given]
     if not any(rows):
         raise ValueError("the map is empty; it needs at least a start S and a goal G")
     for number, row in enumerate(rows):

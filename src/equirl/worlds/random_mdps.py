@@ -23,10 +23,25 @@ MOST_PARTITIONS = 20_000
 def garnet(
     n_states: int = 20, n_actions: int = 4, branching: int = 3, sparsity: float = 0.5, seed: int = 0
 ) -> TabularMDP:
-    """A Garnet MDP: each pair leads to ``branching`` random states with a uniformly random law.
+    """A Garnet MDP: each pair leads to a few random states with uniformly random probabilities.
 
-    A fraction ``sparsity`` of the pairs pays nothing, the others (at least one) a uniformly random mean.
+    Parameters
+    ----------
+    n_states, n_actions : int
+        The number of states, and of actions in each.
+    branching : int, default 3
+        How many states each pair leads to.
+    sparsity : float, default 0.5
+        The fraction of pairs that pay nothing; the others (at least one) pay a uniformly random mean.
+    seed : int, default 0
+        Where all this comes from.
 
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> garnet(10, 2, branching=4).rows.succ.size
     80
     """
@@ -50,12 +65,36 @@ def planted(
     rewards: str = "class",
     seed: int = 0,
 ) -> TabularMDP:
-    """An MDP whose pairs fall into ``n_classes`` classes, of nearly equal sizes, drawn at random.
+    """An MDP whose pairs fall into classes of nearly equal sizes, drawn at random.
 
-    Each class has a profile on at most ``support`` successors; the two closest profiles are ``separation`` apart (L1).
-    Each pair arranges its class's profile on random states. ``rewards="class"``: one random mean per class, so that
-    classes with and without rewards agree; ``"pair"``: a random mean for each pair.
+    Each pair arranges the profile of its class on random states.
 
+    Parameters
+    ----------
+    n_states, n_actions : int
+        The number of states, and of actions in each.
+    n_classes : int, default 5
+        The number of classes.
+    support : int, default 4
+        How many successors a pair has at most.
+    separation : float, default 0.2
+        The L1 distance of the two closest profiles.
+    rewards : {"class", "pair"}
+        One random mean per class, so that classes with and without rewards agree; or one per pair.
+    seed : int, default 0
+        Where all this comes from.
+
+    Returns
+    -------
+    TabularMDP
+
+    Raises
+    ------
+    ValueError
+        If no profiles so far apart were found.
+
+    Examples
+    --------
     >>> planted(6, 2, n_classes=3, support=2).n_pairs
     12
     """
@@ -108,9 +147,9 @@ def _sample_without_replacement(rng: np.random.Generator, n_rows: int, limit: in
 
 
 def _separated_profiles(rng: np.random.Generator, n_classes: int, support: int, separation: float) -> np.ndarray:
-    """(n_classes, support) decreasing laws, the two closest ``separation`` apart.
+    """(n_classes, support) profiles, the two closest ``separation`` apart.
 
-    Laws further apart than asked are drawn towards their mean: decreasing laws are a convex set, and L1 distances
+    Profiles further apart than asked are drawn towards their mean: profiles are a convex set, and L1 distances
     shrink with the same factor.
     """
     if n_classes == 1:

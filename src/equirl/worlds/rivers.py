@@ -2,7 +2,7 @@
 
 Actions are right = 0 and left = 1. Right at the right end pays ``large_reward``, left at the left end ``small_reward``,
 all else nothing; a learner that settles for the small reward never finds the large one. The swimmer starts at the
-left end. Whatever mass a law does not send left or right stays.
+left end. Whatever probability is not sent left or right stays.
 """
 
 from __future__ import annotations
@@ -28,10 +28,27 @@ def riverswim(
     small_reward: float = 0.005,
     large_reward: float = 1.0,
 ) -> TabularMDP:
-    """RiverSwim: right moves +1 with ``forward`` and -1 with ``back``, left moves -1 with ``left``.
+    """RiverSwim: swimming right is slow, swimming left is sure.
 
-    ``first_forward`` is +1 of right at the left end, ``last_back`` is -1 of right at the right end.
+    Parameters
+    ----------
+    n_states : int, default 25
+        The length of the river, at least 2.
+    forward, back : float
+        Probabilities that right moves +1 and -1.
+    first_forward, last_back : float
+        The same at the two ends: of +1 at the left end, of -1 at the right end.
+    left : float, default 1
+        Probability that left moves -1.
+    small_reward, large_reward : float
+        What left pays at the left end, and right at the right end.
 
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> riverswim(6).law(2, "right")
     {1: 0.05, 2: 0.55, 3: 0.4}
     """
@@ -54,10 +71,31 @@ def ergodic_riverswim(
     small_reward: float = 0.005,
     large_reward: float = 1.0,
 ) -> TabularMDP:
-    """RiverSwim in which left, too, moves +1 with ``slip``: every policy reaches every state.
+    """RiverSwim in which left, too, may move +1: every policy reaches every state.
 
-    At the left end left stays but for ``first_slip``; at the right end it moves -1 with ``last_left``.
+    Parameters
+    ----------
+    n_states : int, default 25
+        The length of the river, at least 2.
+    forward, back : float
+        Probabilities that right moves +1 and -1.
+    first_forward, last_back : float
+        The same at the two ends: of +1 at the left end, of -1 at the right end.
+    slip : float, default 0.1
+        Probability that left moves +1; otherwise it moves -1.
+    first_slip : float, default 0.1
+        The same at the left end, where left otherwise stays.
+    last_left : float, default 1
+        Probability that left moves -1 at the right end.
+    small_reward, large_reward : float
+        What left pays at the left end, and right at the right end.
 
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> ergodic_riverswim(6).law(2, "left")
     {1: 0.9, 3: 0.1}
     """
@@ -78,11 +116,27 @@ def two_kinds_river(
     small_reward: float = 0.1,
     large_reward: float = 1.0,
 ) -> TabularMDP:
-    """A river with two kinds of water: right moves +1 with ``calm`` in one and ``rough`` in the other; left is sure.
+    """A river with two kinds of water, calm and rough; left is sure.
 
-    ``arrangement="halves"``: the left half is calm (with the middle state); ``"alternating"``: every other state,
-    from the left end on.
+    Parameters
+    ----------
+    n_states : int, default 20
+        The length of the river, at least 2.
+    arrangement : {"halves", "alternating"}
+        The left half is calm (with the middle state), or every other state from the left end on.
+    calm, rough : float
+        Probabilities that right moves +1 in calm and in rough water.
+    back : float
+        Probability that right moves -1.
+    small_reward, large_reward : float
+        What left pays at the left end, and right at the right end.
 
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> two_kinds_river(4, "alternating").law(1, "right")
     {0: 0.05, 1: 0.55, 2: 0.4}
     """

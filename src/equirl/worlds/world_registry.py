@@ -16,7 +16,9 @@ from typing import Any
 
 from equirl.core.checking import between, choice, whole_number
 from equirl.core.naming import unknown_name
-from equirl.model.mdp import REWARD_LAWS, TabularMDP
+from equirl.core.text_values import parse_value
+from equirl.model.mdp import TabularMDP
+from equirl.model.reward_laws import REWARD_LAWS
 from equirl.worlds.grids import four_room, grid, random_walls, two_room
 from equirl.worlds.random_mdps import garnet, planted
 from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
@@ -27,7 +29,19 @@ COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
 
 @dataclass(frozen=True)
 class World:
-    """A family of MDPs: how one is made, what it is, and named settings of its parameters (the first is default)."""
+    """A family of MDPs: how one is made, and what it is.
+
+    Parameters
+    ----------
+    factory : callable
+        Makes a :class:`equirl.TabularMDP`; all its parameters have defaults.
+    title : str
+        Its name in Gymnasium: ``equirl/<title>-v0``.
+    description : str
+        One line.
+    presets : mapping of str to mapping
+        Named settings of its parameters; the first is the default.
+    """
 
     factory: Callable[..., TabularMDP]
     title: str
@@ -62,8 +76,28 @@ WORLDS: dict[str, World] = {
 
 
 def make(name: str, **params: Any) -> TabularMDP:
-    """The world of that name with these parameters; ``equirl worlds`` lists both.
+    """A world by name.
 
+    Parameters
+    ----------
+    name : str
+        The name of a world; ``equirl worlds`` lists them with their parameters.
+    **params
+        Parameters of that world, and those of every world: ``preset`` (where it has presets), ``reward_law``
+        ("deterministic", "bernoulli" or "beta"), ``concentration`` (of beta rewards) and ``shuffle`` (a seed by which
+        states and actions are renumbered at random).
+
+    Returns
+    -------
+    TabularMDP
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such world or parameter, or a value makes no sense.
+
+    Examples
+    --------
     >>> make("ergodic-riverswim", n_states=6)
     TabularMDP('ergodic-riverswim:n_states=6', S=6, M=12, successors=27, deterministic rewards in [0, 1])
     """
@@ -73,7 +107,7 @@ def make(name: str, **params: Any) -> TabularMDP:
         if key not in defaults:
             raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
     given = {**defaults, **params}
-    law = choice("reward law", given.pop("reward_law"), REWARD_LAWS)
+    law = choice("reward_law", given.pop("reward_law"), REWARD_LAWS)
     concentration = between("concentration", given.pop("concentration"), most=1e300)
     shuffle = given.pop("shuffle")
     if "preset" in given:
@@ -84,7 +118,17 @@ def make(name: str, **params: Any) -> TabularMDP:
 
 
 def find_world(name: str) -> World:
-    """The row of a world; a wrong name is answered with the nearest right one."""
+    """The row of a world; a wrong name is answered with the nearest right one.
+
+    Parameters
+    ----------
+    name : str
+        The name of a world.
+
+    Returns
+    -------
+    World
+    """
     if not isinstance(name, str) or name not in WORLDS:
         raise ValueError(unknown_name("world", name, WORLDS))
     return WORLDS[name]
@@ -93,6 +137,19 @@ def find_world(name: str) -> World:
 def world_text(name: str, params: Mapping[str, Any]) -> str:
     """A world as text, with the parameters that differ from their defaults, in the order of its definition.
 
+    Parameters
+    ----------
+    name : str
+        The name of a world.
+    params : mapping
+        Its parameters.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> world_text("four-room", {"width": 17, "height": 17, "kernel": "main"})
     'four-room:height=17,width=17'
     """
@@ -105,6 +162,18 @@ def world_text(name: str, params: Mapping[str, Any]) -> str:
 def parse_world(text: str) -> tuple[str, dict[str, Any]]:
     """Name and parameters from text such as ``four-room:height=17,width=17``.
 
+    Parameters
+    ----------
+    text : str
+        A name, or name:parameter=value,...
+
+    Returns
+    -------
+    name : str
+    params : dict
+
+    Examples
+    --------
     >>> parse_world("two-room:kernel=appendix,walls_are_states=true")
     ('two-room', {'kernel': 'appendix', 'walls_are_states': True})
     """
@@ -120,15 +189,27 @@ def parse_world(text: str) -> tuple[str, dict[str, Any]]:
             raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
         if key in params:
             raise ValueError(f"{key} is given twice in {text!r}")
-        params[key] = _from_text(value)
+        params[key] = parse_value(value)
     return name, params
 
 
 def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
-    """An MDP from a world's text, a file saved by ``TabularMDP.save`` (.npz) or a file that holds a grid map (.txt).
+    """An MDP from a world's text, or from a file.
 
-    Keywords add to, or replace, the parameters in the text.
+    Parameters
+    ----------
+    text : str or path
+        A world such as ``riverswim:n_states=6``, a file saved by ``TabularMDP.save`` (.npz), or one that holds a grid
+        map (.txt).
+    **params
+        Parameters that add to, or replace, those in the text.
 
+    Returns
+    -------
+    TabularMDP
+
+    Examples
+    --------
     >>> load_world("riverswim:n_states=6").n_states
     6
     """
@@ -143,18 +224,6 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
         return replace(make("grid", map=Path(text).read_text(), **params), name=Path(text).stem)
     name, given = parse_world(text)
     return make(name, **{**given, **params})
-
-
-def _from_text(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _as_text(value: Any) -> str:

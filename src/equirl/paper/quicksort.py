@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from equirl.core.compiling import inlined, kernel
+from equirl.estimation.counts import Snapshot
+from equirl.estimation.pooling import ClassCounts, Placed, place_in_order
 
 SHORT = 15  # a run whose ends are no further apart is left to insertion
 
@@ -68,3 +70,24 @@ def _insert(values: np.ndarray, order: np.ndarray, first: int, last: int) -> Non
             order[k] = order[k - 1]
             k -= 1
         order[k] = place
+
+
+def place_by_quicksort(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"quicksort"``: all states of a pair by decreasing count, ties as a quicksort leaves them. O(M S log S)."""
+    return place_in_order(seen, pooled, n_states, _order_by_quicksort)
+
+
+@kernel
+def _order_by_quicksort(seen: Snapshot, n_states: int, ptr: np.ndarray, succ: np.ndarray) -> None:
+    seen_ptr, seen_succ, seen_count = seen.ptr, seen.succ, seen.count
+    count, order = np.zeros(n_states, np.int64), np.empty(n_states, np.int64)
+    for k in range(len(ptr) - 1):
+        if ptr[k] == ptr[k + 1]:
+            continue
+        for i in range(seen_ptr[k], seen_ptr[k + 1]):
+            count[seen_succ[i]] = seen_count[i]
+        quicksort_order(count, order)
+        for j in range(ptr[k + 1] - ptr[k]):
+            succ[ptr[k] + j] = order[n_states - 1 - j]
+        for i in range(seen_ptr[k], seen_ptr[k + 1]):
+            count[seen_succ[i]] = 0

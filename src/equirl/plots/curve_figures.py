@@ -1,4 +1,4 @@
-"""Curves of studies: regret and clustering against time, with their uncertainty, from stored results only."""
+"""Figures of curves: regret and clustering against time, with their uncertainty, from stored results only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from equirl.plots.canvas import new_figure
-from equirl.plots.style import LineStyle, house_style, line_styles
-from equirl.studies.summary import Curve, Group
+from equirl.plots.style import LineStyle, figure_style, line_styles
+from equirl.simulation.curves import Curves
+from equirl.studies.summary import Group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ Spread = Literal["band", "bars", "quantiles", "none"]
 Bound = Callable[[np.ndarray], np.ndarray]
 N_MARKS = 10  # markers (and error bars) along a curve
 
-MEASURES = {
+AXIS_TITLES = {
     "regret": "regret",
     "pseudo_regret": "pseudo-regret",
     "reward": "reward",
@@ -48,24 +49,50 @@ def plot_curves(
 ) -> Figure:
     """A figure of one measure for several learners; its foot states the runs, the spread and the measure's meaning.
 
-    ``spread``: a ``"band"`` or the paper's error ``"bars"`` of the 95 % confidence interval of the mean, the middle
-    half of the runs (``"quantiles"``), or ``"none"``. ``log``: both axes logarithmic. ``labels``: names of the curves
-    in place of the learners'. ``bounds``: further curves by name, such as a theorem's bound, as functions of time.
-    ``points``: published values at the horizon by the name of a curve, drawn as open squares.
+    Parameters
+    ----------
+    groups : sequence of Group
+        The learners; those that lack the measure are left out.
+    measure : str
+        The name of a curve.
+    title : str
+        The title of the figure.
+    spread : {"band", "bars", "quantiles", "none"}
+        A band or the paper's error bars of the 95 % confidence interval of the mean, the middle half of the runs, or
+        nothing.
+    log : bool
+        Whether both axes are logarithmic.
+    labels : sequence of str, optional
+        Names of the curves in place of the learners'.
+    bounds : mapping of str to callable, optional
+        Further curves by name, such as a theorem's bound, as functions of time.
+    points : mapping of str to float, optional
+        Published values at the horizon by the name of a curve, drawn as open squares.
+    size : (float, float)
+        Width and height in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If no group has the measure.
     """
     groups = [group for group in groups if measure in group.curves]
     if not groups:
         raise ValueError(f"no finished run has the measure {measure!r}")
-    with house_style():
+    with figure_style():
         figure = new_figure(*size)
         axes = figure.subplots()
         styles = line_styles([group.learner_name for group in groups])
         names = list(labels) if labels is not None else [group.learner for group in groups]
         for k, (group, style, name) in enumerate(zip(groups, styles, names, strict=True)):
-            draw_curve(axes, group.curves[measure], style, name, spread, k / len(groups), log)
+            draw_curve(axes, group.curves, measure, style, name, spread=spread, shift=k / len(groups), log=log)
         _draw_bounds(axes, bounds or {}, groups)
         _draw_points(axes, points or {}, groups, names, styles)
-        _finish(axes, title, MEASURES.get(measure, measure), log)
+        _finish(axes, title, AXIS_TITLES.get(measure, measure.replace("_", " ")), log)
         _draw_legend(figure, n_names=len(axes.get_legend_handles_labels()[1]))
         figure.supxlabel(foot(groups, measure, spread), fontsize=7.5, color="#555555")
     return figure
@@ -73,20 +100,43 @@ def plot_curves(
 
 def draw_curve(
     axes: Axes,
-    curve: Curve,
+    curves: Curves,
+    measure: str,
     style: LineStyle,
     label: str,
+    *,
     spread: Spread = "band",
     shift: float = 0.0,
     log: bool = False,
 ) -> None:
-    """One learner's mean curve with its spread; ``shift`` in [0, 1) staggers the marks of several learners."""
-    t, mean, half = curve.t, curve.mean, curve.half_width()
+    """Draw one learner's mean curve with its spread.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    curves : Curves
+        The runs of the learner.
+    measure : str
+        The name of a curve.
+    style : LineStyle
+        Colour, dashes and marker.
+    label : str
+        The name in the legend.
+    spread : {"band", "bars", "quantiles", "none"}
+        As in :func:`plot_curves`.
+    shift : float
+        In [0, 1); staggers the markers of several learners.
+    log : bool
+        Whether the axes are logarithmic.
+    """
+    t, mean, half = curves.t, curves.mean(measure), curves.half_width(measure)
     marks = _marks(t, shift, log)
     look: dict[str, Any] = {"color": style.color, "linestyle": style.dashes}
     axes.plot(t, mean, label=label, marker=style.marker, markevery=marks, markersize=4.5, **look)
     if spread == "quantiles":
-        axes.fill_between(t, curve.quantile(0.25), curve.quantile(0.75), color=style.color, alpha=0.15, linewidth=0)
+        low, high = curves.quantile(measure, 0.25), curves.quantile(measure, 0.75)
+        axes.fill_between(t, low, high, color=style.color, alpha=0.15, linewidth=0)
     if not np.isfinite(half).all():
         return
     floor = 0.1 * mean if log else -np.inf  # a logarithmic axis has no place for what is below zero
@@ -97,7 +147,21 @@ def draw_curve(
 
 
 def foot(groups: Sequence[Group], measure: str, spread: Spread) -> str:
-    """What a reader must know about the curves: how many runs, what the spread is, what is measured."""
+    """What a reader must know about the curves: how many runs, what the spread is, what is measured.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The learners of the figure.
+    measure : str
+        The name of the curve.
+    spread : {"band", "bars", "quantiles", "none"}
+        As in :func:`plot_curves`.
+
+    Returns
+    -------
+    str
+    """
     counts = {group.n_runs for group in groups}
     runs = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     words = {"band": "band", "bars": "bars"}.get(spread, "")
@@ -128,7 +192,7 @@ def _marks(t: np.ndarray, shift: float, log: bool) -> list[int]:
 
 
 def _draw_bounds(axes: Axes, bounds: Mapping[str, Bound], groups: Sequence[Group]) -> None:
-    t = groups[0].curves["regret"].t
+    t = groups[0].curves.t
     for k, (name, bound) in enumerate(bounds.items()):
         axes.plot(t, bound(t), color="#777777", linestyle=(0, (1, 1 + k)), linewidth=1.1, label=name)
 

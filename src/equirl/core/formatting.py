@@ -1,0 +1,105 @@
+"""Numbers, intervals, durations and counts as people write them, in commands, reports and log lines."""
+
+from __future__ import annotations
+
+import math
+
+LARGEST_SPELLED_OUT = 1e15
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with that many significant digits.
+
+    Parameters
+    ----------
+    value : float
+        It may be infinite or NaN.
+    digits : int
+        Significant digits; thousands are spelled out and separated.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> number(61234.5), number(0.12345), number(2.0), number(12345.67, 6), number(math.inf)
+    ('61,200', '0.123', '2', '12,345.7', 'infinite')
+    """
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    rounded = float(f"{value:.{digits}g}")
+    if not 1000 <= abs(rounded) < LARGEST_SPELLED_OUT:
+        return f"{rounded:.12g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    text = f"{rounded:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def mean_with_interval(mean: float, half_width: float) -> str:
+    """A mean and half its interval with sensible digits.
+
+    Parameters
+    ----------
+    mean : float
+        The mean.
+    half_width : float
+        Half its interval; NaN, as of a single run, is left out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> mean_with_interval(61234.5, 812.3), mean_with_interval(0.1234, float("nan"))
+    ('61,200 ± 810', '0.123')
+    """
+    return number(mean) + (f" ± {number(half_width, 2)}" if math.isfinite(half_width) else "")
+
+
+def duration(seconds: float) -> str:
+    """A duration in words.
+
+    Parameters
+    ----------
+    seconds : float
+        At least 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration(42), duration(200), duration(7300)
+    ('42 s', '3 min', '2 h 2 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """A count and its noun.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    noun : str
+        The noun in the singular.
+    plural : str, optional
+        Its plural, where that is not the noun and an s.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(1200, "run"), counted(2, "class", "classes")
+    ('1 run', '1,200 runs', '2 classes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

@@ -1,0 +1,100 @@
+"""UCRL2-B's bounds: empirical Bernstein, element by element (Fruit, Pirotta and Lazaric 2020).
+
+    |p(x) - p_hat(x)| <= 2 sqrt(p_hat (1 - p_hat) L / n) + 6 L / n,        L = log(18 n / d)
+
+and the same for means of rewards in [0, 1] with their empirical variance. d is the risk of one pair, delta / M (so that
+L = log(18 S A n / delta) as published), given as ``log_level = log(d)``.
+
+The constants 2 and 6 spend twice the logarithm of Maurer and Pontil's inequality (sqrt 2 and 7/3). Its square pays for
+all n and all S successors at once: the bounds of one law hold together with probability 1 - d where S d <= 100, which
+every d <= delta / S meets. Where classes are fewer than states, use delta / max(C, S).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equirl.core.compiling import kernel
+
+
+@kernel
+def bernstein(variance: float, n: float, log_level: float) -> float:
+    """2 sqrt(variance L / n) + 6 L / n with L = log(18 n) - log_level; 1 (free) at n = 0."""
+    if n <= 0.0:
+        return 1.0
+    share = (math.log(18.0 * n) - log_level) / n
+    return 2.0 * math.sqrt(max(variance, 0.0) * share) + 6.0 * share
+
+
+@kernel
+def _fill_laws(
+    ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float, lower: np.ndarray, upper: np.ndarray,
+    unseen_upper: np.ndarray,
+) -> None:  # fmt: skip
+    for k in range(len(samples)):
+        unseen_upper[k] = min(1.0, bernstein(0.0, samples[k], log_level))
+        for i in range(ptr[k], ptr[k + 1]):
+            p = prob[i]
+            radius = bernstein(p * (1.0 - p), samples[k], log_level)
+            lower[i], upper[i] = max(0.0, p - radius), min(1.0, p + radius)
+
+
+@kernel
+def _fill_means(variance: np.ndarray, samples: np.ndarray, log_level: float, out: np.ndarray) -> None:
+    for k in range(len(out)):
+        out[k] = bernstein(variance[k], samples[k], log_level)
+
+
+def bernstein_intervals(
+    ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Element-wise bounds of transition probabilities. O(pairs + successors).
+
+    Parameters
+    ----------
+    ptr, prob : (M + 1,) and (nnz,)
+        Empirical laws as sparse rows; successors that were never seen are not stored.
+    samples : (M,)
+        Samples behind each law (pooled ones where laws are pooled); 0 leaves the law free.
+    log_level : float
+        Logarithm of the risk of one pair (or class).
+
+    Returns
+    -------
+    lower, upper : (nnz,)
+        Bounds of the stored successors.
+    unseen_upper : (M,)
+        Upper bound of each other state.
+
+    >>> lower, upper, unseen = bernstein_intervals(np.array([0, 1]), np.array([1.0]), np.array([1000]), math.log(0.01))
+    >>> lower.round(4), upper, unseen.round(4)
+    (array([0.9136]), array([1.]), array([0.0864]))
+    """
+    samples = np.asarray(samples, float)
+    lower, upper, unseen_upper = np.empty(len(prob)), np.empty(len(prob)), np.empty(len(samples))
+    _fill_laws(ptr, prob, samples, log_level, lower, upper, unseen_upper)
+    return lower, upper, unseen_upper
+
+
+def bernstein_mean_radius(variance: np.ndarray, samples: np.ndarray, log_level: float) -> np.ndarray:
+    """Radius of means in [0, 1], from their empirical variance; 1 where there are no samples.
+
+    Parameters
+    ----------
+    variance : (M,)
+        Empirical variance of the rewards; where only the mean is kept, ``r_hat * (1 - r_hat)`` bounds it (and equals
+        it for rewards 0 or 1).
+    samples : (M,)
+        Samples behind each mean.
+    log_level : float
+        Logarithm of the risk of one pair (or class).
+
+    >>> bernstein_mean_radius([0.25, 0.0, 0.1], [1000, 1000, 0], math.log(0.01)).round(4)
+    array([0.2064, 0.0864, 1.    ])
+    """
+    samples = np.asarray(samples, float)
+    out = np.empty(len(samples))
+    _fill_means(np.asarray(variance, float), samples, log_level, out)
+    return out

@@ -1,0 +1,89 @@
+"""Radii of Kullback-Leibler balls ``KL(p_hat || p) <= radius`` around empirical laws.
+
+KL-UCRL (Filippi, Cappe and Garivier 2010): at time t,
+
+    C_P / n,   C_P = S (B + log(B + 1/log t) (1 + 1/(B + 1/log t))),   B = log(2 e S log t / d)
+
+with d = delta / (S A) the risk of one pair, so that B = log(2 e S^2 A log t / delta) as published. The factor S counts
+the states that the law may reach.
+
+For all n at once, and much smaller (Jonsson et al. 2020, Proposition 1; by a mixture over laws):
+
+    ( log(1/d) + (S - 1) log(e (1 + n / (S - 1))) ) / n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equirl.core.compiling import kernel
+
+
+@kernel
+def filippi_constant(n_states: int, t: float, log_level: float) -> float:
+    """KL-UCRL's C_P at time t (at least 2) at the risk exp(log_level) of one pair; 0 where there is one state."""
+    if n_states < 2:
+        return 0.0
+    log_t = math.log(max(t, 2.0))
+    B = 1.0 + math.log(2.0 * n_states * log_t) - log_level
+    whole = B + 1.0 / log_t
+    return n_states * (B + math.log(whole) * (1.0 + 1.0 / whole))
+
+
+@kernel
+def mixture_constant(n: float, n_states: int, log_level: float) -> float:
+    """log(1/d) + (S - 1) log(e (1 + n / (S - 1))): bounds n KL(p_hat || p) for all n; 0 where there is one state."""
+    if n_states < 2:
+        return 0.0
+    return -log_level + (n_states - 1) * (1.0 + math.log1p(n / (n_states - 1)))
+
+
+@kernel
+def _fill_mixture(samples: np.ndarray, n_states: int, log_level: float, out: np.ndarray) -> None:
+    for k in range(len(out)):
+        out[k] = mixture_constant(samples[k], n_states, log_level)
+
+
+def filippi_radius(samples: np.ndarray, n_states: int, t: float, log_level: float) -> np.ndarray:
+    """KL-UCRL's radius C_P / n of each law; inf (free) where there are no samples.
+
+    Parameters
+    ----------
+    samples : (M,)
+        Samples behind each law, pooled ones where laws are pooled.
+    n_states : int
+        States that a law may reach; 1 leaves nothing to learn (radius 0).
+    t : float
+        The time; its logarithm pays for all n up to t.
+    log_level : float
+        Logarithm of the risk of one pair (or class).
+
+    >>> filippi_radius([0, 100], 3, 1000, math.log(0.01)).round(4)
+    array([   inf, 0.3545])
+    """
+    return _over(np.full(len(samples), filippi_constant(n_states, t, log_level)), samples, n_states)
+
+
+def mixture_radius(samples: np.ndarray, n_states: int, log_level: float) -> np.ndarray:
+    """The time-uniform radius (log(1/d) + (S - 1) log(e (1 + n/(S - 1)))) / n; inf where there are no samples.
+
+    Parameters
+    ----------
+    samples, n_states, log_level
+        As for :func:`filippi_radius`.
+
+    >>> mixture_radius([0, 100], 3, math.log(0.01)).round(4)
+    array([   inf, 0.1447])
+    """
+    samples = np.asarray(samples, float)
+    out = np.empty(len(samples))
+    _fill_mixture(samples, n_states, log_level, out)
+    return _over(out, samples, n_states)
+
+
+def _over(constant: np.ndarray, samples: np.ndarray, n_states: int) -> np.ndarray:
+    samples = np.asarray(samples, float)
+    nothing = math.inf if n_states > 1 else 0.0
+    return np.divide(constant, samples, out=np.full(len(samples), nothing), where=samples > 0)

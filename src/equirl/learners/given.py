@@ -1,0 +1,95 @@
+"""What a learner may be given in advance: classes, profiles, mean rewards. Checked once, before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.estimation.pooling import tie_groups
+from equirl.model.pairs import Pairs
+from equirl.model.transition_rows import check_entries
+from equirl.structure.partition import Partition
+from equirl.structure.profiles import Profiles, profile_l1
+
+
+class Given(NamedTuple):
+    """What a learner knows before it starts."""
+
+    classes: Partition | None = None
+    profiles: Profiles | None = None
+    mean_rewards: np.ndarray | None = None  # (M,) in [0, 1]
+    tie: np.ndarray | None = None  # groups of equal positions in the profiles; follows from classes and profiles
+
+    @property
+    def names(self) -> set[str]:
+        """Which of them are there."""
+        return {name for name in ("classes", "profiles", "mean_rewards") if getattr(self, name) is not None}
+
+
+NOTHING = Given()
+
+
+def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Given:
+    """What was given, with what follows from it; an error where it is too little, too much, or of another problem."""
+    needs = set(needs)
+    for what in ("classes", "profiles", "mean_rewards"):
+        if what in needs and what not in given.names:
+            raise ValueError(f"{name!r} with these settings must be given {what}: {what}=...")
+        if what in given.names and what not in needs:
+            raise ValueError(f"{name!r} with these settings makes no use of {what}; leave it out")
+    classes, profiles = given.classes, given.profiles
+    if classes is not None and len(classes.label) != pairs.n_pairs:
+        raise ValueError(f"the classes label {len(classes.label)} pairs, the problem has {pairs.n_pairs}")
+    if profiles is not None:
+        _check_profiles(profiles, pairs)
+    if profiles is not None and classes is not None:
+        _check_alike(profiles, classes, pairs)
+        given = given._replace(tie=tie_groups(profiles, classes.label))
+    if given.mean_rewards is not None:
+        _check_means(given.mean_rewards, pairs)
+    return given
+
+
+def _check_means(means: np.ndarray, pairs: Pairs) -> None:
+    if means.shape != (pairs.n_pairs,):
+        raise ValueError(f"mean_rewards has shape {means.shape}, not ({pairs.n_pairs},)")
+    bad = np.flatnonzero(~((means >= 0) & (means <= 1)))
+    if len(bad):
+        raise ValueError(f"the mean reward of ({pairs.describe(int(bad[0]))}) is NaN or outside reward_range")
+
+
+def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
+    if not isinstance(profiles, Profiles):
+        raise TypeError(f"profiles must be what equirl.profiles(mdp) returns, not {profiles!r}")
+    ptr, succ, prob = profiles
+    if len(ptr) != pairs.n_pairs + 1:
+        raise ValueError(f"the profiles describe {len(ptr) - 1} pairs, the problem has {pairs.n_pairs}")
+    if ptr[0] != 0 or not ptr[-1] == len(succ) == len(prob) or (np.diff(ptr) < 1).any():
+        raise ValueError("the profiles are not whole: ptr must rise from 0 to the number of states they list")
+    row = np.repeat(np.arange(pairs.n_pairs), np.diff(ptr))
+    check_entries(pairs, row, succ, prob)
+    total = np.bincount(row, weights=prob)
+    bad = np.flatnonzero(np.abs(total - 1) > 1e-8)
+    if len(bad):
+        raise ValueError(f"the profile of ({pairs.describe(int(bad[0]))}) sums to {total[bad[0]]:.10g}, not 1")
+    same_row = row[1:] == row[:-1]
+    bad = np.flatnonzero(same_row & (np.diff(prob) > 1e-9))
+    if len(bad):
+        raise ValueError(f"the profile of ({pairs.describe(int(row[bad[0]]))}) is not in decreasing order")
+    place = np.sort(row * pairs.n_states + succ)
+    bad = np.flatnonzero(place[1:] == place[:-1])
+    if len(bad):
+        raise ValueError(f"the profile of ({pairs.describe(int(place[bad[0]] // pairs.n_states))}) names a state twice")
+
+
+def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs) -> None:
+    """An error where two pairs of one class have different profiles: pooled, they would be neither's."""
+    first = np.full(classes.n_classes, -1)
+    for k, c in enumerate(classes.label.tolist()):
+        if first[c] < 0:
+            first[c] = k
+        elif profile_l1(profiles.ptr, profiles.prob, int(first[c]), k) > 1e-6:
+            one, two = pairs.describe(int(first[c])), pairs.describe(k)
+            raise ValueError(f"({one}) and ({two}) are in one class, but their profiles differ")

@@ -1,0 +1,148 @@
+"""IMED-RL's index (Pesquerel and Maillard 2022), for ergodic MDPs with rewards in [0, 1].
+
+At every step: the skeleton ``A_s = {a : N(s,a) >= log^2 max_b N(s,b)}``; the bias phi of the empirical MDP restricted
+to it; then in the current state, with X = r + phi(s') the outcome of a pair, gamma = the best empirical mean of X over
+the skeleton's pairs of s, and top = 1 + max phi, the pair of least
+
+    index = N K + log N,        K = max over 0 <= l <= 1 / (top - gamma) of mean log(1 - l (X - gamma)),
+
+is played. A pair whose mean of X reaches gamma has K = 0, so the best one has index log N; one never played has -inf.
+
+Counts keep successors and the sum of rewards, not rewards one by one. A pair's rewards are read as all equal to r_hat
+(``binary`` False: right where rewards are deterministic), or as 0 or 1 with mean r_hat, independent of the successor
+(``binary`` True: right for Bernoulli rewards; for others on [0, 1] that do not depend on the successor K can only
+become smaller, so that the pair is explored more).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import kernel
+from equirl.estimation.kl_inf import kl_inf
+
+DAMPING = 0.8  # of the sweeps: the aperiodicity transform
+
+
+class CountedRows(NamedTuple):
+    """An empirical MDP: successors of pair k in ``succ[ptr[k]:ptr[k + 1]]``, seen ``count`` times each."""
+
+    pair_ptr: np.ndarray  # (S + 1,)
+    ptr: np.ndarray  # (M + 1,)
+    succ: np.ndarray  # (nnz,)
+    count: np.ndarray  # type: ignore[assignment]  # (nnz,)
+    visits: np.ndarray  # (M,)
+    r_hat: np.ndarray  # (M,) in [0, 1]
+    binary: np.ndarray  # (M,) bool: whether rewards are read as 0 or 1
+
+
+@kernel
+def skeleton(pair_ptr: np.ndarray, visits: np.ndarray, keep: np.ndarray) -> None:
+    """keep[k] = whether N_k >= log^2 max N in its state and N_k > 0. O(M). Where a state was visited, one is kept."""
+    for s in range(len(pair_ptr) - 1):
+        most = 1.0
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            most = max(most, float(visits[k]))
+        least = max(1.0, math.log(most) ** 2)
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            keep[k] = visits[k] >= least
+
+
+@kernel
+def mean_outcome(model: CountedRows, k: int, phi: np.ndarray) -> float:
+    """The empirical mean of r + phi(s') of a visited pair."""
+    total = 0.0
+    for i in range(model.ptr[k], model.ptr[k + 1]):
+        total += model.count[i] * phi[model.succ[i]]
+    return model.r_hat[k] + total / model.visits[k]
+
+
+@kernel
+def best_outcome(model: CountedRows, keep: np.ndarray, state: int, phi: np.ndarray) -> float:
+    """gamma: the best mean outcome over the kept pairs of a state; -inf where none is kept."""
+    best = -math.inf
+    for k in range(model.pair_ptr[state], model.pair_ptr[state + 1]):
+        if keep[k]:
+            best = max(best, mean_outcome(model, k, phi))
+    return best
+
+
+@kernel
+def empirical_bias(
+    model: CountedRows, keep: np.ndarray, accuracy: float, max_sweeps: int, phi: np.ndarray
+) -> tuple[int, float, float]:
+    """The bias of the empirical MDP on the kept pairs, from and into ``phi``; least value 0.
+
+    Damped relative value iteration, ``phi <- phi + 0.8 (T phi - phi - centre)``, until T phi - phi has span at most
+    ``accuracy`` or for ``max_sweeps``. Returns the number of sweeps and the least and largest of T phi - phi, which
+    bracket the gain. A sweep costs O(kept successors). A state with no kept pair has the largest phi of the others.
+    While pairs are few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
+    """
+    S = len(phi)
+    out, n = np.empty(S), 0
+    while True:
+        low, high, most = math.inf, -math.inf, -math.inf
+        for s in range(S):
+            out[s] = best_outcome(model, keep, s, phi)
+            if out[s] > -math.inf:
+                low, high, most = min(low, out[s] - phi[s]), max(high, out[s] - phi[s]), max(most, phi[s])
+        n += 1
+        if not high - low > accuracy or n >= max_sweeps:
+            break
+        for s in range(S):
+            phi[s] = phi[s] + DAMPING * (out[s] - phi[s] - 0.5 * (low + high)) if out[s] > -math.inf else most
+    _lift_to_zero(phi)
+    return n, low, high
+
+
+@kernel
+def _lift_to_zero(phi: np.ndarray) -> None:
+    least = math.inf
+    for s in range(len(phi)):
+        least = min(least, phi[s])
+    for s in range(len(phi)):
+        phi[s] -= least
+
+
+@kernel
+def outcome_law(model: CountedRows, k: int, phi: np.ndarray, weight: np.ndarray, x: np.ndarray) -> int:
+    """Write the empirical law of r + phi(s') of a visited pair as masses and values; returns how many."""
+    n, r = 0, model.r_hat[k]
+    for i in range(model.ptr[k], model.ptr[k + 1]):
+        p, after = model.count[i] / model.visits[k], phi[model.succ[i]]
+        if model.binary[k]:
+            weight[n], x[n] = p * (1.0 - r), after
+            weight[n + 1], x[n + 1] = p * r, 1.0 + after
+            n += 2
+        else:
+            weight[n], x[n] = p, r + after
+            n += 1
+    return n
+
+
+@kernel
+def indices(model: CountedRows, keep: np.ndarray, state: int, phi: np.ndarray, top: float, out: np.ndarray) -> float:
+    """Write the index of each pair of ``state`` into ``out``, its first action first; returns gamma.
+
+    ``top`` is 1 + max phi. Costs O(successors of the state's pairs) times about eight. Play the least (ties at random).
+    """
+    first, last = model.pair_ptr[state], model.pair_ptr[state + 1]
+    size = 0
+    for k in range(first, last):
+        size = max(size, model.ptr[k + 1] - model.ptr[k])
+    weight, x = np.empty(2 * size), np.empty(2 * size)
+    gamma = best_outcome(model, keep, state, phi)
+    tie = 1e-12 * (1.0 + abs(gamma))  # what rounding may put between two equal means
+    for k in range(first, last):
+        n = float(model.visits[k])
+        if n <= 0.0:
+            out[k - first] = -math.inf
+        elif mean_outcome(model, k, phi) >= gamma - tie:
+            out[k - first] = math.log(n)
+        else:
+            atoms = outcome_law(model, k, phi, weight, x)
+            out[k - first] = n * kl_inf(weight, x, atoms, gamma, top) + math.log(n)
+    return gamma

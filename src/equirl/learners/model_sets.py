@@ -1,0 +1,91 @@
+"""Models: the set of plausible MDPs around the estimates, with the risk shared as the structure says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.checking import inside
+from equirl.estimation.confidence import (
+    hoeffding_radius,
+    jaksch_law_radius,
+    jaksch_mean_radius,
+    share_weighted,
+    weissman_radius,
+)
+from equirl.estimation.counts import Snapshot
+from equirl.estimation.pooling import Estimates, Grouping
+from equirl.learners.structures import Problem, Shares
+from equirl.planning.l1_ball import ConfidenceSet
+
+
+class Evidence(NamedTuple):
+    """What a set of models is drawn around."""
+
+    seen: Snapshot
+    groups: Grouping
+    estimates: Estimates
+    shares: Shares
+    t: int
+
+
+@dataclass(frozen=True)
+class ModelSetPart:
+    """A set of plausible models at risk ``delta``: what all of them have in common."""
+
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        inside("delta", self.delta)
+
+    def log_level(self, shares: int) -> float:
+        """log(delta / shares)."""
+        return math.log(self.delta) - math.log(shares)
+
+
+@dataclass(frozen=True)
+class LaplaceBalls(ModelSetPart):
+    """L1 balls and intervals of means from the Laplace method (equation 3 of the paper)."""
+
+    def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
+        """The set around the estimates."""
+        seen, groups, estimates, shares, _ = evidence
+        S = problem.pairs.n_states
+        if shares.weighted:
+            own = weissman_radius(seen.visits, S, self.log_level(shares.law))
+            law = share_weighted(own, seen.visits, groups.label, groups.n_classes)
+        else:
+            law = weissman_radius(estimates.samples, S, self.log_level(shares.law))
+        return balls(estimates, law, hoeffding_radius(estimates.r_samples, self.log_level(shares.mean)), problem)
+
+
+@dataclass(frozen=True)
+class JakschBalls(ModelSetPart):
+    """L1 balls and intervals of means of UCRL2 (Jaksch et al. 2010), which grow with time."""
+
+    def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
+        """The set around the estimates."""
+        visits, pairs, log_delta = evidence.seen.visits, problem.pairs, self.log_level(1)
+        law = jaksch_law_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
+        mean = jaksch_mean_radius(visits, pairs.n_pairs, evidence.t, log_delta)
+        return balls(evidence.estimates, law, mean, problem)
+
+
+def balls(estimates: Estimates, p_radius: np.ndarray, r_radius: np.ndarray, problem: Problem) -> ConfidenceSet:
+    """L1 balls of these radii around the estimates; a pair without samples may do anything."""
+    p_radius[estimates.samples == 0] = 2.0  # also where S = 1: an empty row is read as free
+    r_lower, r_upper = reward_interval(estimates.r_hat, r_radius, problem)
+    return ConfidenceSet(
+        estimates.ptr, estimates.succ, estimates.prob, p_radius, r_lower, r_upper, estimates.spare_ptr, estimates.spare
+    )
+
+
+def reward_interval(r_hat: np.ndarray, r_radius: np.ndarray, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds on mean rewards inside [0, 1]: the means themselves where they are given."""
+    means = problem.given.mean_rewards
+    if means is not None:
+        return means, means
+    return np.maximum(r_hat - r_radius, 0.0), np.minimum(r_hat + r_radius, 1.0)

@@ -1,0 +1,48 @@
+"""Planner: how the optimistic policy is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equirl.core.checking import choice, flag, whole_number
+from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
+from equirl.planning.sweeps import ModelSet
+
+ACTION_TIES = ("random", "first")
+POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
+
+
+@dataclass(frozen=True)
+class OptimisticPlanner:
+    """Extended value iteration."""
+
+    action_ties: str = "random"
+    warm_start: bool = False
+    max_sweeps: int = 10**5
+    threads: int = 1  # that share each sweep; no bit of the result depends on it
+
+    def __post_init__(self) -> None:
+        choice("action_ties", self.action_ties, ACTION_TIES)
+        flag("warm_start", self.warm_start)
+        whole_number("max_sweeps", self.max_sweeps)
+        whole_number("threads", self.threads)
+
+    def plan(
+        self,
+        pair_ptr: np.ndarray,
+        models: ModelSet,
+        accuracy: float,
+        discount: float,
+        rng: np.random.Generator,
+        last: Plan | None,
+    ) -> Plan:
+        """Plan in a set of models, ties between actions broken with ``rng``; ``last`` is the plan before."""
+        return extended_value_iteration(
+            pair_ptr, models, accuracy,
+            coin=rng.random(len(pair_ptr) - 1) if self.action_ties == "random" else None,
+            start=last.bias if self.warm_start and last is not None else None,
+            policy_sweeps=POLICY_SWEEPS if self.warm_start else 0,
+            max_sweeps=self.max_sweeps, threads=self.threads, discount=discount,
+        )  # fmt: skip

@@ -1,0 +1,127 @@
+"""A recipe: the parts a learner is made of, with their defaults. Keywords a user may set follow from the parts.
+
+A *part* is a frozen dataclass; its fields are settings and its ``__post_init__`` checks them. No two parts of a recipe
+share the name of a field, so a keyword says which part it belongs to. A part whose settings must fit those of other
+parts says so in a method ``check_with(settings)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equirl.core.naming import unknown_name
+from equirl.learners.contract import Learner
+from equirl.learners.given import NOTHING, Given
+from equirl.model.pairs import Pairs
+
+Part = Any  # a frozen dataclass
+
+
+class Settings:
+    """The parts of a learner with all settings in place; each setting is an attribute too.
+
+    Parameters
+    ----------
+    parts : tuple of frozen dataclasses
+        The parts, in the order of their recipe.
+    """
+
+    def __init__(self, parts: tuple[Part, ...] = ()) -> None:
+        self.parts = parts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every setting by name."""
+        return {field.name: getattr(part, field.name) for part in self.parts for field in fields(part)}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "parts":
+            raise AttributeError(name)
+        settings = self.as_dict()
+        if name not in settings:
+            raise AttributeError(unknown_name("setting", name, settings))
+        return settings[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{key}={value!r}' for key, value in self.as_dict().items())})"
+
+
+class Blueprint(NamedTuple):
+    """All that a learner is made from."""
+
+    name: str
+    pairs: Pairs
+    settings: Settings
+    given: Given = NOTHING
+    seed: np.random.SeedSequence = np.random.SeedSequence(0)
+    reward_map: tuple[float, float] = (1.0, 0.0)  # scale, shift: the user's reward = scale * reward + shift
+
+
+def needs_of_parts(settings: Settings) -> set[str]:
+    """What the parts must be given: the union of their ``needs``."""
+    return {what for part in settings.parts for what in getattr(part, "needs", ())}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A learner by its parts.
+
+    Parameters
+    ----------
+    description : str
+        One line for lists of learners.
+    build : function
+        Makes a learner from a :class:`Blueprint`, usually the learner's class.
+    parts : tuple of frozen dataclasses
+        The parts with this learner's defaults. A part may list in ``needs`` what it must be given: "classes",
+        "profiles", "mean_rewards".
+    knows_mdp : bool
+        Whether it can only be made from the true MDP (``agent_for``), which ``build`` then takes as well.
+    """
+
+    description: str
+    build: Callable[..., Learner]
+    parts: tuple[Part, ...] = ()
+    knows_mdp: bool = False
+
+    def __post_init__(self) -> None:
+        names = [field.name for part in self.parts for field in fields(part)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two parts of a recipe have a setting {name!r}; rename one")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keywords a user may set."""
+        return tuple(self.defaults())
+
+    def defaults(self) -> dict[str, Any]:
+        """Every setting with its default."""
+        return Settings(self.parts).as_dict()
+
+    def settings(self, name: str, given: dict[str, Any]) -> Settings:
+        """The parts with these settings; a mistake is an error that names it."""
+        values = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
+        for key in values:
+            if not self.keys:
+                raise TypeError(f"learner {name!r} has no settings; {key!r} was given")
+            if key not in self.keys:
+                raise TypeError(f"for {name!r}: " + unknown_name("setting", key, self.keys))
+        parts = []
+        for part in self.parts:
+            own = {field.name: values[field.name] for field in fields(part) if field.name in values}
+            parts.append(replace(part, **own) if own else part)
+        chosen = Settings(tuple(parts))
+        for part in parts:
+            if hasattr(part, "check_with"):
+                part.check_with(chosen)
+        return chosen

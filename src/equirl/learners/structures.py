@@ -1,0 +1,208 @@
+"""Structure: which pairs are pooled. A learner has none, is given the classes, or estimates them as it goes.
+
+Each structure also says how the risk is shared out among its sets (docs/definitions.md, "Estimates and confidence
+sets"): ``Shares.law`` parts of delta for the sets of transition probabilities, ``Shares.mean`` for the means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from equirl.clustering.approx_equivalence import MERGE_RULES, RADII, check_balance, make_rules, merge_pairs
+from equirl.clustering.clusters import Rules
+from equirl.core.checking import choice
+from equirl.core.compiling import kernel
+from equirl.estimation.counts import Snapshot
+from equirl.estimation.pooling import Grouping
+from equirl.learners.given import Given
+from equirl.model.pairs import Pairs
+
+PRIORITIES = ("random", "index")
+POOLINGS = ("balanced", "class")
+
+
+class Problem(NamedTuple):
+    """What parts know of the learner they belong to."""
+
+    pairs: Pairs
+    given: Given
+    delta: float  # risk
+    pool_rewards: bool  # whether pairs of one class share their mean reward
+
+
+class Shares(NamedTuple):
+    """In how many parts the risk goes, and whether the radius of a class is the mean of its members'."""
+
+    law: int
+    mean: int
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
+class NoStructure:
+    """Every pair on its own."""
+
+    clusters: ClassVar[bool] = False
+    draws_priority: ClassVar[bool] = False
+
+    def rules(self, problem: Problem) -> Rules | None:
+        """Nothing to prepare."""
+        return None
+
+    def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
+        """One group per pair."""
+        M = len(seen.visits)
+        return Grouping(np.arange(M), M)
+
+    def shares(self, n_classes: int, problem: Problem) -> Shares:
+        """delta / M for everything."""
+        return Shares(problem.pairs.n_pairs, problem.pairs.n_pairs)
+
+
+@dataclass(frozen=True)
+class GivenProfiles:
+    """Classes and profiles are given: C-UCRL(C, sigma)."""
+
+    needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
+    clusters: ClassVar[bool] = False
+    draws_priority: ClassVar[bool] = False
+
+    def rules(self, problem: Problem) -> Rules | None:
+        """Nothing to prepare."""
+        return None
+
+    def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
+        """The classes given."""
+        return given_groups(problem)
+
+    def shares(self, n_classes: int, problem: Problem) -> Shares:
+        """delta / C, and delta / M for means that are not pooled."""
+        return Shares(n_classes, n_classes if problem.pool_rewards else problem.pairs.n_pairs)
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Groups formed by ApproxEquivalence: what the two structures that use it have in common."""
+
+    balance: float = 4.0  # alpha
+    merge_rule: str = "balanced"
+    priority: str = "random"
+
+    def __post_init__(self) -> None:
+        check_balance(self.balance)
+        choice("merge_rule", self.merge_rule, MERGE_RULES)
+        choice("priority", self.priority, PRIORITIES)
+
+
+@dataclass(frozen=True)
+class GivenClasses(Clustering):
+    """Classes are given, profiles are not: C-UCRL(C).
+
+    ``pooling="balanced"`` pools only groups with balanced visits inside a class, ``"class"`` the classes as they are.
+    """
+
+    pooling: str = "balanced"
+    needs: ClassVar[tuple[str, ...]] = ("classes",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("pooling", self.pooling, POOLINGS)
+
+    @property
+    def clusters(self) -> bool:
+        """Whether ApproxEquivalence forms the groups."""
+        return self.pooling == "balanced"
+
+    @property
+    def draws_priority(self) -> bool:
+        """Whether ties of the clustering are broken at random."""
+        return self.clusters and self.priority == "random"
+
+    def rules(self, problem: Problem) -> Rules | None:
+        """The rules of ApproxEquivalence inside the classes given."""
+        return clustering_rules(self, problem, known=True) if self.clusters else None
+
+    def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
+        """Groups inside the classes, or the classes."""
+        if rules is None or problem.given.classes is None:
+            return given_groups(problem)
+        return clustered(seen, rules, priority, problem.given.classes.label)
+
+    def shares(self, n_classes: int, problem: Problem) -> Shares:
+        """delta / 3M for balanced groups; for whole classes delta / C with radii weighted by visits."""
+        M = problem.pairs.n_pairs
+        if self.clusters:
+            return Shares(3 * M, 3 * M)
+        return Shares(n_classes, n_classes if problem.pool_rewards else M, weighted=True)
+
+
+@dataclass(frozen=True)
+class EstimatedClasses(Clustering):
+    """Nothing is given: ApproxEquivalence estimates the classes anew each episode."""
+
+    radius: str = "pooled"
+    clusters: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("radius", self.radius, RADII)
+
+    @property
+    def draws_priority(self) -> bool:
+        """Whether ties of the clustering are broken at random."""
+        return self.priority == "random"
+
+    def rules(self, problem: Problem) -> Rules | None:
+        """The rules of ApproxEquivalence."""
+        return clustering_rules(self, problem, radius=self.radius)
+
+    def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
+        """The clusters found."""
+        assert rules is not None
+        return clustered(seen, rules, priority, None)
+
+    def shares(self, n_classes: int, problem: Problem) -> Shares:
+        """delta / 3M; for the radii of the theory delta / M, weighted by visits."""
+        M = problem.pairs.n_pairs
+        if self.radius == "theory":
+            return Shares(M, M if problem.pool_rewards else 3 * M, weighted=True)
+        return Shares(3 * M, 3 * M)
+
+
+def given_groups(problem: Problem) -> Grouping:
+    """The classes given."""
+    classes = problem.given.classes
+    assert classes is not None
+    return Grouping(classes.label.copy(), classes.n_classes)  # a read-only one compiles anew
+
+
+def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **more: Any) -> Rules:
+    """The rules of ApproxEquivalence for a problem."""
+    return make_rules(
+        problem.pairs.n_pairs, problem.pairs.n_states, delta=problem.delta, balance=part.balance,
+        merge_rule=part.merge_rule, means=problem.pool_rewards, known=known, **more,
+    )  # fmt: skip
+
+
+def clustered(seen: Snapshot, rules: Rules, priority: np.ndarray | None, known: np.ndarray | None) -> Grouping:
+    """The clusters of ApproxEquivalence, numbered by first appearance."""
+    M = len(seen.visits)
+    priority = np.arange(M) if priority is None else priority
+    leader, _ = merge_pairs(seen.visits, seen.ptr, seen.count, rules, priority, seen.r_sum, known)
+    label = np.empty(M, np.int64)
+    return Grouping(label, number_labels(leader, np.full(M, -1), label))
+
+
+@kernel
+def number_labels(leader: np.ndarray, number: np.ndarray, out: np.ndarray) -> int:
+    """Labels 0, 1, ... in order of first appearance; ``number`` starts at -1. Returns how many there are."""
+    n = 0
+    for k in range(len(leader)):
+        if number[leader[k]] < 0:
+            number[leader[k]] = n
+            n += 1
+        out[k] = number[leader[k]]
+    return n

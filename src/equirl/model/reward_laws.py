@@ -1,0 +1,109 @@
+"""Rewards: the distributions they are drawn from, and the affine map that brings any rewards into [0, 1].
+
+The reward of a pair with mean m is m itself ("deterministic"), 1 with probability m and else 0 ("bernoulli"), or drawn
+from Beta(m k, (1 - m) k) with concentration k ("beta"); at m = 0 or 1 all three pay m.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from equirl.core.checking import real_array
+
+REWARD_LAWS = ("deterministic", "bernoulli", "beta")
+
+
+def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw one reward per mean, by the inverse distribution function of one uniform number each.
+
+    Parameters
+    ----------
+    law : {"deterministic", "bernoulli", "beta"}
+        The reward distribution.
+    means : ndarray of float, shape (n,)
+        Mean rewards in [0, 1].
+    concentration : float
+        k of Beta(mean k, (1 - mean) k); without effect for the other two.
+    rng : numpy.random.Generator
+        Gives n uniform numbers, or none where rewards are deterministic.
+
+    Returns
+    -------
+    rewards : ndarray of float, shape (n,)
+
+    Examples
+    --------
+    >>> draw_rewards("bernoulli", np.array([0.0, 0.5, 1.0]), 4.0, np.random.default_rng(0))
+    array([0., 1., 1.])
+    """
+    if law == "deterministic":
+        return means
+    uniform = rng.random(len(means))
+    if law == "bernoulli":
+        return (uniform < means).astype(float)
+    from scipy.special import betaincinv
+
+    inner = (means > 0) & (means < 1)
+    a, b = np.where(inner, means * concentration, 1.0), np.where(inner, (1 - means) * concentration, 1.0)
+    return np.where(inner, betaincinv(a, b, uniform), means)
+
+
+def unit_map(rewards: np.ndarray) -> tuple[float, float]:
+    """The affine map of [0, 1] onto the range of some rewards.
+
+    Parameters
+    ----------
+    rewards : ndarray of float
+        At least one, all finite.
+
+    Returns
+    -------
+    scale, shift : float
+        ``scale * x + shift`` takes 0 to the smallest reward and 1 to the largest; scale 1 where all are equal.
+
+    Examples
+    --------
+    >>> unit_map(np.array([-1.0, 0.0, 3.0]))
+    (4.0, -1.0)
+    """
+    low, high = float(rewards.min()), float(rewards.max())
+    scale = high - low or 1.0
+    if not math.isfinite(scale):
+        raise ValueError(f"rewards from {low:g} to {high:g} are too far apart to be mapped onto [0, 1]")
+    return scale, low
+
+
+def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
+    """Map rewards affinely onto [0, 1].
+
+    Parameters
+    ----------
+    rewards : array_like of float
+        At least one, all finite, of any shape.
+
+    Returns
+    -------
+    mapped : ndarray of float
+        The rewards in [0, 1], of the same shape.
+    reward_map : tuple of float
+        (scale, shift), with original = scale * mapped + shift; a maker of :class:`equirl.TabularMDP` takes it as
+        ``reward_map``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``rewards`` are no numbers, none at all, not finite, or too far apart.
+
+    Examples
+    --------
+    >>> rescale_rewards([-1.0, 0.0, 3.0])
+    (array([0.  , 0.25, 1.  ]), (4.0, -1.0))
+    """
+    values = real_array("rewards", rewards)
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ValueError("rewards must be finite numbers, at least one")
+    scale, shift = unit_map(values)
+    return (values - shift) / scale, (scale, shift)

@@ -1,0 +1,83 @@
+"""One MDP as a set of models: no radius, nothing to maximise. For drawn MDPs and greedy policies.
+
+A row may leave some of its mass to chance: ``rest[k]`` is spread evenly over all states, at the cost of one mean of u
+per sweep instead of S entries per pair. With ``stay`` every pair stays put with that probability and otherwise does
+what its row says: the gain of every policy is the same, and chains are aperiodic, so that sweeps converge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import inlined, lean_kernel
+from equirl.planning.l1_ball import taken_rows
+from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sweep_states
+
+
+class ExactModel(NamedTuple):
+    """Transition probabilities and mean rewards by pair."""
+
+    ptr: np.ndarray  # (M + 1,) int64
+    succ: np.ndarray  # (nnz,) int32
+    prob: np.ndarray  # (nnz,)
+    rest: np.ndarray  # (M,) mass spread evenly over all states
+    reward: np.ndarray  # (M,)
+    state: np.ndarray  # (M,) int64: the state of each pair
+    stay: float  # in [0, 1)
+
+    @property
+    def r_lower(self) -> np.ndarray:
+        """(M,) the mean rewards."""
+        return self.reward
+
+    @property
+    def r_upper(self) -> np.ndarray:
+        """(M,) the mean rewards."""
+        return self.reward
+
+    @property
+    def n_entries(self) -> int:
+        """Stored successors: what one sweep looks at."""
+        return len(self.succ)
+
+    def prepare(self) -> tuple[Solver, ExactModel]:
+        """The kernels and the arrays they read."""
+        return Solver(iterate_exact, sweep_exact), self
+
+    def restrict(self, pairs: np.ndarray) -> ExactModel:
+        """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
+        ptr, entry = taken_rows(self.ptr, pairs)
+        rest, reward, state = (values[pairs] for values in (self.rest, self.reward, self.state))
+        return ExactModel(ptr, self.succ[entry], self.prob[entry], rest, reward, state, self.stay)
+
+    def with_rewards(self, reward: np.ndarray) -> ExactModel:
+        """The same transition probabilities with these rewards."""
+        return self._replace(reward=reward)
+
+
+@inlined
+def expected_value(models: ExactModel, k: int, work: Work, u_mean: float) -> float:
+    """p.u for pair k, u_mean being the mean of u."""
+    value = models.rest[k] * u_mean
+    for i in range(np.uint64(models.ptr[k]), np.uint64(models.ptr[k + np.uint64(1)])):
+        value += models.prob[i] * work.u[models.succ[i]]
+    return (1.0 - models.stay) * value + models.stay * work.u[models.state[k]]
+
+
+@lean_kernel
+def sweep_exact(
+    choices: Choices, models: ExactModel, work: Work, stop: Stop, u_max: float, shift: float
+) -> tuple[float, float, float, float]:
+    """A sweep of plain value iteration."""
+    total = 0.0
+    for s in range(len(work.u)):
+        total += work.u[s]
+    return sweep_states(expected_value, choices, models, work, stop, total / len(work.u), shift)
+
+
+@lean_kernel
+def iterate_exact(choices: Choices, models: ExactModel, work: Work, stop: Stop) -> tuple[int, float, float]:
+    """Value iteration."""
+    return iterate(sweep_exact, sweep_exact, choices, models, work, stop)

@@ -1,0 +1,125 @@
+"""The best law in a Kullback-Leibler ball: ``max q.u`` over ``KL(p || q) <= d`` (KL-UCRL's inner maximum).
+
+For every v >= max u, Jensen's inequality bounds ``v - q.u = sum q (v - u) >= exp(sum p log(q (v - u) / p))``, so
+
+    q.u <= v - exp(E log(v - u) - d),        E the mean under p,
+
+and the least such bound is attained. Its derivative in v is ``1 - exp(f(v) - d)`` with the decreasing function
+f(v) = E log(v - u) + log E 1/(v - u): either ``f(max u) <= d``, then v = max u (a state never seen takes mass), or v
+solves f(v) = d. Where the search for v ends early the value is still an upper bound, with an error of second order.
+
+With a = v - (largest u seen) and gaps e = (largest u seen) - u >= 0 everything is free of cancellation:
+
+    f = E log1p(e / a) + log1p(-E (e / a) / (1 + e / a)),        q.u = (largest u seen) - a expm1(E log1p(e / a) - d).
+
+f(v) <= log(1 + R^2 / (4 a^2)) (Kantorovich; R the largest gap) brackets a from above.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import kernel
+
+FREE = 45.0  # exp(-45) is below rounding: the ball holds the best state to double precision
+STEPS = 100
+TOLERANCE = 1e-9  # of v, relative; the value's error is about its square
+
+
+class KLBall(NamedTuple):
+    """Laws within ``radius`` (KL from the row) of a row; an empty row is free."""
+
+    ptr: np.ndarray  # (M + 1,) int64
+    succ: np.ndarray  # (nnz,)
+    prob: np.ndarray  # (nnz,) float64, rows sum to 1
+    radius: np.ndarray  # (M,) >= 0, may be inf
+
+
+@kernel
+def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
+    """Least and largest u where row k has mass; (inf, -inf) where it has none."""
+    low, high = math.inf, -math.inf
+    for i in range(models.ptr[k], models.ptr[k + 1]):
+        if models.prob[i] > 0.0:
+            low, high = min(low, u[models.succ[i]]), max(high, u[models.succ[i]])
+    return low, high
+
+
+@kernel
+def _divergence(models: KLBall, k: int, u: np.ndarray, high: float, a: float) -> tuple[float, float, float]:
+    """f at a, its derivative by log a, and E log1p(e / a)."""
+    log_mean, tilt, square = 0.0, 0.0, 0.0
+    for i in range(models.ptr[k], models.ptr[k + 1]):
+        p = models.prob[i]
+        if p > 0.0:
+            z = (high - u[models.succ[i]]) / a
+            share = z / (1.0 + z)
+            log_mean += p * math.log1p(z)
+            tilt += p * share
+            square += p * share * share
+    tilt = min(tilt, 1.0)  # rows sum to 1 up to rounding
+    return log_mean + math.log1p(-tilt), -(square - tilt * tilt) / (1.0 - tilt), log_mean
+
+
+@kernel
+def _solve(models: KLBall, k: int, u: np.ndarray, high: float, low_a: float, high_a: float) -> float:
+    """The a in [low_a, high_a] where f(a) = radius: Newton on log f by log a, halving where it leaves the bracket."""
+    d, left, right = models.radius[k], math.log(low_a), math.log(high_a)
+    at = right
+    for _ in range(STEPS):
+        f, slope, _ = _divergence(models, k, u, high, math.exp(at))
+        if f > d:
+            left = at
+        else:
+            right = at
+        step = math.inf
+        if f > 0.0 and slope < 0.0:
+            step = -(math.log(f) - math.log(d)) * f / slope
+        new = at + step
+        if not left < new < right:
+            new = 0.5 * (left + right)
+        if abs(new - at) <= TOLERANCE:
+            return math.exp(new)
+        at = new
+    return math.exp(at)
+
+
+@kernel
+def value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+    """``max q.u`` over the ball of pair k; of ``by_u`` (S,), the states in decreasing u, only the first is used.
+
+    Costs O(successors) times about six evaluations of f; relative error about 1e-14 of the span of u.
+    """
+    top, d = u[by_u[0]], models.radius[k]
+    low, high = _seen_range(models, k, u)
+    if high < low or low == top or d >= FREE:
+        return top
+    gap, widest = top - high, high - low
+    if d <= 0.0:
+        return high - _mean_gap(models, k, u, high)
+
+    # An unseen state is best, and the ball reaches far enough to give it mass
+    if gap > 0.0:
+        f, _, log_mean = _divergence(models, k, u, high, gap)
+        if f <= d:
+            return high - gap * math.expm1(log_mean - d)
+
+    # All mass stays on the support
+    high_a = 0.5 * widest / math.sqrt(math.expm1(d))
+    low_a = max(gap, 1e-18 * widest)
+    if high_a <= low_a:
+        high_a = 2.0 * low_a
+    a = _solve(models, k, u, high, low_a, high_a)
+    _, _, log_mean = _divergence(models, k, u, high, a)
+    return min(top, high - a * math.expm1(log_mean - d))
+
+
+@kernel
+def _mean_gap(models: KLBall, k: int, u: np.ndarray, high: float) -> float:
+    total = 0.0
+    for i in range(models.ptr[k], models.ptr[k + 1]):
+        total += models.prob[i] * (high - u[models.succ[i]])
+    return total

@@ -1,0 +1,225 @@
+"""The optimistic Bellman operator and its iteration, written once for every set of models.
+
+One sweep sets ``q[k] = reward_k + discount * (max of q.u over the set of pair k)`` and ``out[s] = max_k q[k]``. The
+maximum is the set's own: a small function that Numba compiles into the loops below. So a set of models is a named
+tuple of arrays with a field ``reward``, that function, and two or three kernels of one line that put it in place:
+
+    @lean_kernel
+    def sweep_mine(choices, models, work, stop, u_max, shift):
+        return sweep_states(my_maximum, choices, models, work, stop, u_max, shift)
+
+    @lean_kernel
+    def iterate_mine(choices, models, work, stop):
+        return iterate(sweep_mine, sweep_mine, choices, models, work, stop)
+
+Such kernels are functions of a module, so they are found in Numba's cache on disk. See ``exact_model`` for the
+shortest example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from equirl.core.compiling import inlined, lean_kernel
+
+
+class Choices(NamedTuple):
+    """The pairs to choose from in each state swept: ``first[s]:last[s]``."""
+
+    first: np.ndarray  # (n,) int64
+    last: np.ndarray  # (n,) int64
+
+
+class Work(NamedTuple):
+    """The arrays that sweeps read and write."""
+
+    u: np.ndarray  # (S,) values now
+    own: np.ndarray  # (n,) those of the states swept: u itself where all are
+    out: np.ndarray  # (n,) values after the sweep
+    q: np.ndarray  # (M,) values of the pairs
+    by_u: np.ndarray  # (S,) int64: the states in decreasing u, kept so by sets that need it
+    best: np.ndarray  # (S,) int64: scratch, the best pair of each state
+    after: np.ndarray  # (S,) int64: scratch, one past it
+
+
+class Stop(NamedTuple):
+    """The operator and when its iteration ends."""
+
+    discount: float  # 1: average reward
+    accuracy: float  # of the span of u' - u
+    max_sweeps: int
+    policy_sweeps: int  # cheap sweeps along the best pairs between full ones, at most
+
+
+class Solver(NamedTuple):
+    """The kernels of a set of models. With ``follow``, threads may share its sweeps."""
+
+    iterate: Callable[..., tuple[int, float, float]]
+    sweep: Callable[..., tuple[float, float, float, float]]
+    follow: Callable[..., tuple[float, float]] | None = None
+
+
+class ModelSet(Protocol):
+    """What planning asks of a set of plausible models. Rows are by pair; rewards are bounds on means in [0, 1]."""
+
+    @property
+    def r_lower(self) -> np.ndarray:
+        """(M,) lower bounds on mean rewards."""
+
+    @property
+    def r_upper(self) -> np.ndarray:
+        """(M,) upper bounds on mean rewards."""
+
+    @property
+    def n_entries(self) -> int:
+        """Stored successors: what one sweep looks at."""
+
+    def prepare(self) -> tuple[Solver, Any]:
+        """The kernels, and the arrays they read as a named tuple with ``reward``; sweeps may reorder them."""
+
+    def restrict(self, pairs: np.ndarray) -> ModelSet:
+        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
+
+    def with_rewards(self, reward: np.ndarray) -> ModelSet:
+        """The same transition probabilities with these rewards."""
+
+
+def make_work(n_states: int, n_pairs: int, u: np.ndarray) -> Work:
+    """Arrays for sweeps over all states, starting from u, which is changed in place."""
+    scratch = np.empty(n_states, np.int64), np.empty(n_states, np.int64)
+    return Work(u, u, np.empty(n_states), np.empty(n_pairs), np.arange(n_states), *scratch)
+
+
+def single_sweep(pair_ptr: np.ndarray, models: ModelSet, u: np.ndarray) -> Callable[[], Work]:
+    """A function that does one sweep from u each time it is called: to look inside, and to measure."""
+    (solver, rows), ptr = models.prepare(), np.array(pair_ptr)
+    choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(len(u), int(ptr[-1]), u.copy())
+    stop, u_max = Stop(1.0, 0.0, 1, 0), float(u.max())
+
+    def sweep() -> Work:
+        solver.sweep(choices, rows, work, stop, u_max, 0.0)
+        return work
+
+    return sweep
+
+
+@inlined
+def sweep_states(
+    maximum: Any, choices: Choices, models: Any, work: Work, stop: Stop, u_max: float, shift: float
+) -> tuple[float, float, float, float]:
+    """One sweep; ``maximum(models, k, work, u_max)`` is the largest q.u over the set of pair k.
+
+    ``shift`` is taken off what is written, so that values do not drift. Returns the least and largest of the signed
+    difference out - own (without the shift), and of ``out``. Unsigned indices spare the loop its tests for negative
+    ones.
+    """
+    low, high, out_min, out_max = np.inf, -np.inf, np.inf, -np.inf
+    for s in range(np.uint64(len(work.out))):
+        best = -np.inf
+        for k in range(np.uint64(choices.first[s]), np.uint64(choices.last[s])):
+            value = stop.discount * maximum(models, k, work, u_max) + models.reward[k]
+            work.q[k] = value
+            best = max(best, value)
+        low, high = min(low, best - work.own[s]), max(high, best - work.own[s])
+        best -= shift
+        work.out[s] = best
+        out_min, out_max = min(out_min, best), max(out_max, best)
+    return low, high, out_min, out_max
+
+
+@inlined
+def iterate(
+    full: Any, cheap: Any, choices: Choices, models: Any, work: Work, stop: Stop
+) -> tuple[int, float, float]:  # fmt: skip
+    """Sweep until the span of u' - u is at most the accuracy, or ``max_sweeps``; u and q hold the last sweep's.
+
+    ``full`` and ``cheap`` are the sweep over all pairs, and the one used along the best pairs between full ones.
+    Returns the number of full sweeps and the least and largest of u' - u; ``work.out`` is u'.
+    """
+    u_min, u_max, n = 0.0, largest(work.u), 0
+    while True:
+        low, high, next_min, next_max = full(choices, models, work, stop, u_max, u_min)
+        n += 1
+        if high - low <= stop.accuracy or n == stop.max_sweeps:
+            break
+        u_min, u_max = next_min, next_max
+        copy_into(work.out, work.u)
+        if stop.policy_sweeps > 0:
+            u_min, u_max = follow(cheap, choices, models, work, stop, u_min, u_max)
+    return n, low, high
+
+
+@inlined
+def follow(
+    cheap: Any, choices: Choices, models: Any, work: Work, stop: Stop, u_min: float, u_max: float
+) -> tuple[float, float]:
+    """Improve u by cheap sweeps over the best pair of each state alone; returns the least and largest of u."""
+    first_best(choices, work)
+    one_each = Choices(work.best, work.after)
+    for _ in range(stop.policy_sweeps):
+        low, high, next_min, next_max = cheap(one_each, models, work, stop, u_max, u_min)
+        u_min, u_max = next_min, next_max
+        copy_into(work.out, work.u)
+        if high - low <= 0.5 * stop.accuracy:
+            break
+    return u_min, u_max
+
+
+@lean_kernel
+def first_best(choices: Choices, work: Work) -> None:
+    """Note the best pair of each state (of equals the first) and the number after it."""
+    for s in range(len(work.best)):
+        best = choices.first[s]
+        for k in range(choices.first[s] + 1, choices.last[s]):
+            if work.q[k] > work.q[best]:
+                best = k
+        work.best[s], work.after[s] = best, best + 1
+
+
+@lean_kernel
+def largest(u: np.ndarray) -> float:
+    """The largest value."""
+    top = -np.inf
+    for s in range(len(u)):
+        top = max(top, u[s])
+    return top
+
+
+@lean_kernel
+def copy_into(source: np.ndarray, out: np.ndarray) -> None:
+    """Copy values; a slice assignment takes seconds to compile."""
+    for s in range(len(out)):
+        out[s] = source[s]
+
+
+@lean_kernel
+def sort_by_u(u: np.ndarray, by_u: np.ndarray) -> None:
+    """Keep ``by_u`` in decreasing u: insertion, fast where the order hardly changed."""
+    for i in range(1, len(by_u)):
+        s, j = by_u[i], i
+        while j > 0 and u[by_u[j - 1]] < u[s]:
+            by_u[j] = by_u[j - 1]
+            j -= 1
+        by_u[j] = s
+
+
+@lean_kernel
+def choose(pair_ptr: np.ndarray, q: np.ndarray, tolerance: float, coin: np.ndarray, out: np.ndarray) -> None:
+    """In each state, of the pairs within ``tolerance`` of the best the one that ``coin[s]`` in [0, 1) points at."""
+    for s in range(len(pair_ptr) - 1):
+        best = -np.inf
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            best = max(best, q[k])
+        tied = 0
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            tied += q[k] >= best - tolerance
+        wanted = int(coin[s] * tied)
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            if q[k] >= best - tolerance:
+                if wanted == 0:
+                    out[s] = k
+                    break
+                wanted -= 1

@@ -1,0 +1,83 @@
+"""Where states are drawn: on the map of their problem, or in lines."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.model.mdp import TabularMDP
+
+WALL, FLOOR, ABSENT = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0), (0.93, 0.93, 0.93, 1.0)
+STATES_IN_LINE = 50  # states in a line, where there is no map
+
+
+class Sheet(NamedTuple):
+    """Where each state is drawn: a board of cells, some of them black."""
+
+    cell: np.ndarray  # (S, 2) row and column
+    wall: np.ndarray  # (height, width) walls of the map
+    brick: np.ndarray  # (S,) states that are walls of the map: nobody reaches them
+
+
+def map_sheet(mdp: TabularMDP) -> Sheet | None:
+    """The map of an MDP.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+
+    Returns
+    -------
+    Sheet or None
+        None where it has no map, or draws several states on one cell.
+    """
+    if mdp.picture is None or len(np.unique(mdp.picture.cell, axis=0)) < mdp.n_states:
+        return None
+    width = max(map(len, mdp.picture.rows))
+    wall = np.array([[c == "#" for c in row.ljust(width, "#")] for row in mdp.picture.rows])
+    return Sheet(mdp.picture.cell, wall, wall[tuple(mdp.picture.cell.T)])
+
+
+def line_sheet(mdp: TabularMDP, n_actions: int = 1) -> Sheet:
+    """States in lines of at most ``STATES_IN_LINE``, more where there are very many.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    n_actions : int
+        Rows that each line has.
+
+    Returns
+    -------
+    Sheet
+    """
+    S = mdp.n_states
+    width = min(S, max(STATES_IN_LINE, math.isqrt(S * (n_actions + 1))))
+    state = np.arange(S)
+    cell = np.stack([state // width * (n_actions + 1), state % width], axis=1)
+    height = (S - 1) // width * (n_actions + 1) + n_actions
+    return Sheet(cell, np.zeros((height, width), bool), np.zeros(S, bool))
+
+
+def sheet_colours(sheet: Sheet, fill: np.ndarray | None = None) -> np.ndarray:
+    """The colours of a sheet: walls black, floor white.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        Where states are drawn.
+    fill : (S, 4) array, optional
+        The colours of the states.
+
+    Returns
+    -------
+    (height, width, 4) array
+    """
+    colours = np.where(sheet.wall[..., None], WALL, FLOOR)
+    if fill is not None:
+        colours[tuple(sheet.cell.T)] = fill
+    return colours

@@ -1,0 +1,248 @@
+"""Curves of runs: named measures at common checkpoints, one row per run.
+
+One container serves a single run, the replicates of a study and a quick comparison. Runs are stacked into it; means,
+intervals and quantiles are taken over its rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from equirl.core.naming import unknown_name
+
+CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
+USUAL_CURVES = ("regret", "pseudo_regret", "reward", "n_classes", *CLUSTERING_CURVES)
+FEW_RUNS = 30  # below this many, Student's quantiles replace the normal ones
+
+
+def half_width(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Half the confidence interval of the mean over the first axis: q s / sqrt(n).
+
+    Parameters
+    ----------
+    samples : (n, ...) array
+        One row per independent run.
+    level : float
+        The confidence of the interval.
+
+    Returns
+    -------
+    (...) array
+        NaN for a single run. ``q`` is Student's quantile below 30 runs and the normal one from there on.
+
+    Examples
+    --------
+    >>> float(half_width(np.array([1.0, 2.0, 3.0])).round(3))
+    2.484
+    """
+    from scipy import stats
+
+    n = len(samples)
+    if n < 2:
+        return np.full(samples.shape[1:], np.nan)
+    tail = (1 + level) / 2
+    quantile = stats.t.ppf(tail, n - 1) if n < FEW_RUNS else stats.norm.ppf(tail)
+    return np.asarray(quantile * samples.std(axis=0, ddof=1) / math.sqrt(n))
+
+
+def in_usual_order(names: Iterable[str]) -> list[str]:
+    """Names of curves as tables list them: the usual ones first, then the others, sorted.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Each once or several times.
+
+    Returns
+    -------
+    list of str
+        Each once.
+
+    Examples
+    --------
+    >>> in_usual_order(["span", "reward", "accuracy", "regret"])
+    ['regret', 'reward', 'accuracy', 'span']
+    """
+    given = set(names)
+    return [name for name in USUAL_CURVES if name in given] + sorted(given.difference(USUAL_CURVES))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curves:
+    """Named curves of one or more runs at common checkpoints.
+
+    Parameters
+    ----------
+    t : (K,) int64 array
+        The checkpoints, increasing.
+    values : mapping of str to (n_runs, K) array
+        The curves by name; a measure that the runs lack is absent.
+
+    Examples
+    --------
+    >>> curves = Curves.of_run(np.array([10, 20]), {"regret": np.array([4.0, 6.0])})
+    >>> curves["regret"].shape, curves.at("regret", 5).tolist(), "reward" in curves
+    ((1, 2), [2.0], False)
+    """
+
+    t: np.ndarray  # (K,) int64
+    values: Mapping[str, np.ndarray]  # name -> (n_runs, K)
+
+    def __post_init__(self) -> None:
+        shapes = {name: np.shape(rows) for name, rows in self.values.items()}
+        for name, shape in shapes.items():
+            if len(shape) != 2 or shape[1:] != self.t.shape or shape != next(iter(shapes.values())):
+                raise ValueError(
+                    f"the curve {name!r} has shape {shape}: not one row per run, {len(self.t)} checkpoints"
+                )
+
+    @classmethod
+    def of_run(cls, t: np.ndarray, curves: Mapping[str, np.ndarray]) -> Curves:
+        """The curves of one run.
+
+        Parameters
+        ----------
+        t : (K,) array
+            The checkpoints.
+        curves : mapping of str to (K,) array
+            The curves by name.
+
+        Returns
+        -------
+        Curves
+            With a single row each.
+        """
+        return cls(np.asarray(t), {name: np.asarray(curve)[None] for name, curve in curves.items()})
+
+    @classmethod
+    def stack(cls, runs: Sequence[Curves]) -> Curves:
+        """Runs below one another, in the order given.
+
+        Parameters
+        ----------
+        runs : sequence of Curves
+            At least one; all with the same checkpoints.
+
+        Returns
+        -------
+        Curves
+            With the curves that all of them have.
+
+        Raises
+        ------
+        ValueError
+            If there is none, or checkpoints differ.
+        """
+        if not runs:
+            raise ValueError("there are no curves to stack")
+        first = runs[0]
+        if not all(np.array_equal(run.t, first.t) for run in runs):
+            raise ValueError("curves with different checkpoints cannot be stacked")
+        common = [name for name in first.values if all(name in run for run in runs)]
+        return cls(first.t, {name: np.concatenate([run.values[name] for run in runs]) for name in common})
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.values:
+            raise KeyError(unknown_name("curve", name, self.values))
+        return self.values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the curves, in the order in which they were recorded."""
+        return tuple(self.values)
+
+    @property
+    def n_runs(self) -> int:
+        """The number of rows of every curve."""
+        return len(next(iter(self.values.values()), ()))
+
+    def mean(self, name: str) -> np.ndarray:
+        """The mean over runs.
+
+        Parameters
+        ----------
+        name : str
+            A curve.
+
+        Returns
+        -------
+        (K,) array
+        """
+        return np.asarray(self[name].mean(axis=0))
+
+    def half_width(self, name: str, level: float = 0.95) -> np.ndarray:
+        """Half the confidence interval of the mean (:func:`half_width`).
+
+        Parameters
+        ----------
+        name : str
+            A curve.
+        level : float
+            The confidence of the interval.
+
+        Returns
+        -------
+        (K,) array
+            NaN for a single run.
+        """
+        return half_width(self[name], level)
+
+    def quantile(self, name: str, q: float) -> np.ndarray:
+        """A quantile over runs.
+
+        Parameters
+        ----------
+        name : str
+            A curve.
+        q : float
+            In [0, 1]; 0.5 is the median.
+
+        Returns
+        -------
+        (K,) array
+        """
+        return np.asarray(np.quantile(self[name], q, axis=0))
+
+    def at(self, name: str, time: float) -> np.ndarray:
+        """The values at a time: linear between checkpoints, 0 at time 0.
+
+        Parameters
+        ----------
+        name : str
+            A curve.
+        time : float
+            Between 0 and the last checkpoint.
+
+        Returns
+        -------
+        (n_runs,) array
+        """
+        grid = np.concatenate([[0], self.t])
+        return np.array([np.interp(time, grid, np.concatenate([[0.0], row])) for row in self[name]])
+
+    def final(self, name: str) -> np.ndarray:
+        """The values at the last checkpoint.
+
+        Parameters
+        ----------
+        name : str
+            A curve.
+
+        Returns
+        -------
+        (n_runs,) array
+        """
+        return self[name][:, -1]
+
+    def __repr__(self) -> str:
+        return f"Curves({', '.join(self.names)}: {self.n_runs} x {len(self.t)})"

@@ -1,0 +1,196 @@
+"""What happened in a run, at checkpoints, and how it is written down as the run goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equirl.core.checking import whole_number
+from equirl.core.compiling import lean_kernel
+from equirl.learners.contract import Learner
+from equirl.model.mdp import TabularMDP
+from equirl.simulation.curves import CLUSTERING_CURVES, Curves
+from equirl.solving.criterion import Criterion
+from equirl.structure.equivalence import equivalence_classes
+from equirl.structure.partition import Partition
+from equirl.structure.quality import misclustering_bias, misclustering_ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened in a run, at checkpoints ``t``.
+
+    ``curves`` holds the regret (t g* minus rewards received), the pseudo-regret (with the true means of the pairs
+    played), the rewards received so far, and every measure that the learner tells, such as the number of classes in
+    force. Each is an attribute too: ``trace.regret`` is (K,).
+    """
+
+    curves: Curves  # of this one run
+    episode_starts: np.ndarray  # (E,) int64, of the episodes that began in this run
+    n_unconverged: int  # episodes whose planning hit its cap
+    gain: float  # g*
+    agent_name: str
+    settings: dict[str, Any]
+    agent: Learner  # as the run left it
+
+    @property
+    def t(self) -> np.ndarray:
+        """(K,) the checkpoints; the last is the horizon."""
+        return self.curves.t
+
+    @property
+    def n_episodes(self) -> int:
+        """How many episodes began in this run."""
+        return len(self.episode_starts)
+
+    def __getattr__(self, name: str) -> Any:
+        """A curve by its name; None for a clustering curve that was not asked for."""
+        if name.startswith("__") or name == "curves":
+            raise AttributeError(name)
+        if name in self.curves:
+            return self.curves[name][0]
+        if name in CLUSTERING_CURVES:
+            return None
+        raise AttributeError(f"the trace of {self.agent_name!r} has no {name!r}; its curves: {', '.join(self.curves)}")
+
+    def plot(self, measure: str = "regret") -> Any:
+        """A Matplotlib figure of one measure of the run.
+
+        Parameters
+        ----------
+        measure : str
+            The name of a curve.
+        """
+        from equirl.plots.comparison_figures import draw_trace
+
+        return draw_trace(self, measure)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trace({self.agent_name}: T={self.t[-1]}, regret={self.regret[-1]:.4g}, "
+            f"reward={self.reward[-1]:.6g}, {self.n_episodes} episodes)"
+        )
+
+
+class Recorder:
+    """Fills the curves of a trace as the run goes.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        What is played.
+    learner : Learner
+        Who plays.
+    marks : array of int64
+        The checkpoints, counted from the start of the run.
+    measure_clustering : bool
+        Whether the classes of the learner are compared with the true ones.
+    """
+
+    def __init__(self, mdp: TabularMDP, learner: Learner, marks: np.ndarray, measure_clustering: bool) -> None:
+        self.mdp, self.learner, self.offset = mdp, learner, learner.t - 1
+        self.before = len(learner.episode_starts) if self.offset else 0, learner.n_unconverged
+        self.marks, self.mark, self.total = np.append(marks, -1), 0, np.zeros(2)
+        self.earned = np.zeros((2, len(marks)))  # rewards received, and means of the pairs played
+        self.told: dict[str, np.ndarray] = {}
+        if measure_clustering and not learner.forms_classes:
+            raise ValueError(f"{learner.name!r} forms no classes; measure_clustering makes no sense for it")
+        self.measure_clustering: bool = measure_clustering
+        self.truth: Partition | None = None  # the true classes, computed when first needed
+
+    def add(self, t: int, path: np.ndarray, rewards: np.ndarray) -> None:
+        """Write down what was played from time t on; call it once the learner has recorded it."""
+        first = self.mark
+        self.mark = tally(rewards, self.mdp.r_mean[path], t - self.offset, self.marks, first, self.total, self.earned)
+        if self.mark == first:
+            return
+        for name, value in self.learner.measures().items():
+            curve = self.told.setdefault(name, _empty(value, len(self.marks) - 1))
+            curve[first : self.mark] = value
+        if self.measure_clustering:
+            for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
+                self.told.setdefault(name, np.zeros(len(self.marks) - 1))[first : self.mark] = value
+
+    def _quality(self) -> list[float]:
+        """The values of CLUSTERING_CURVES for the classes in force."""
+        formed = self.learner.classes()
+        assert formed is not None
+        if self.truth is None:
+            self.truth = equivalence_classes(self.mdp, rewards=formed.compares_rewards)
+        seen = formed.seen
+        found, counts = (formed.partition, self.truth, seen.visits), (seen.ptr, seen.count)
+        return [
+            misclustering_ratio(*found),
+            misclustering_bias(*found, *counts),
+            misclustering_bias(*found, *counts, successors=seen.succ),
+        ]
+
+    def trace(self, criterion: Criterion, optimum: float) -> Trace:
+        """The whole trace."""
+        t, learner, (reward, mean_reward) = self.marks[:-1], self.learner, self.earned
+        regret = {
+            "regret": criterion.regret(t, optimum, reward),
+            "pseudo_regret": criterion.regret(t, optimum, mean_reward),
+        }
+        return Trace(
+            Curves.of_run(t, {**regret, "reward": reward, **self.told}),
+            np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
+            learner.n_unconverged - self.before[1],
+            optimum, learner.name, learner.settings.as_dict(), learner,
+        )  # fmt: skip
+
+
+def _empty(value: float, n: int) -> np.ndarray:
+    return np.zeros(n, np.int64) if isinstance(value, int) else np.full(n, np.nan)
+
+
+@lean_kernel
+def tally(
+    rewards: np.ndarray, means: np.ndarray, t: int, marks: np.ndarray, mark: int, total: np.ndarray, earned: np.ndarray
+) -> int:
+    """Add rewards and means to the totals, in order; note the totals at each mark passed. Returns the next mark."""
+    for i in range(len(rewards)):
+        total[0] += rewards[i]
+        total[1] += means[i]
+        if t + i == marks[mark]:
+            earned[0, mark], earned[1, mark] = total[0], total[1]
+            mark += 1
+    return mark
+
+
+def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizon: int) -> np.ndarray:
+    """Increasing times ending at the horizon.
+
+    Parameters
+    ----------
+    checkpoints : int, "log" or sequence of int
+        How many, evenly spaced; ``"log"`` (up to 200, log-spaced); or the times themselves.
+    horizon : int
+        The number of steps.
+
+    Returns
+    -------
+    array of int64
+        The times.
+    """
+    horizon = whole_number("horizon", horizon)
+    if isinstance(checkpoints, str):
+        if checkpoints != "log":
+            raise ValueError(f"checkpoints are a number, 'log', or a list of times, not {checkpoints!r}")
+        return np.unique(np.rint(np.geomspace(1, horizon, 200)).astype(np.int64))
+    times = np.asarray(checkpoints)
+    if np.issubdtype(times.dtype, np.integer):
+        times = times.astype(np.int64)
+    if times.ndim == 0:
+        if not np.issubdtype(times.dtype, np.integer) or times < 1:
+            raise ValueError(f"checkpoints must be a number of at least 1, not {checkpoints!r}")
+        n = min(int(times), horizon)
+        return (np.arange(1, n + 1, dtype=np.int64) * horizon) // n
+    if times.ndim != 1 or not np.issubdtype(times.dtype, np.integer) or len(times) == 0:
+        raise ValueError("checkpoints must be a list of integer times")
+    if (np.diff(times) <= 0).any() or times[0] < 1 or times[-1] != horizon:
+        raise ValueError(f"checkpoints must increase from at least 1 and end at the horizon {horizon}")
+    return times

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from equirl.planning.intervals import interval_set, value
+
+
+def dense_bounds(models, k, n):
+    """lower and upper (S,) of pair k."""
+    part = slice(models.ptr[k], models.ptr[k + 1])
+    lower, upper = np.zeros(n), np.full(n, models.unseen_upper[k])
+    lower[models.succ[part]], upper[models.succ[part]] = models.lower[part], models.upper[part]
+    return lower, upper
+
+
+def linear_program(lower, upper, u):
+    bounds = list(zip(lower, upper, strict=True))
+    answer = linprog(-u, A_eq=np.ones((1, len(u))), b_eq=[1.0], bounds=bounds)
+    return -answer.fun if answer.status == 0 else None
+
+
+def random_set(rng, n):
+    """One row of bounds that hold a law, some states not stored."""
+    seen = rng.permutation(n)[: rng.integers(0, n + 1)]
+    p = rng.dirichlet(np.full(len(seen), 0.5)) if len(seen) else np.zeros(0)
+    width = rng.random() * rng.random(len(seen))
+    room = float(rng.choice([0.0, 1.0, 0.3 * rng.random()])) if len(seen) else 1.0
+    lower, upper = np.maximum(0, p - width), np.minimum(1, p + width * rng.random(len(seen)))
+    return interval_set(np.array([0, len(seen)]), seen, lower, upper, np.array([room]))
+
+
+def random_u(rng, n):
+    return rng.normal(size=n) if rng.random() < 0.6 else rng.integers(0, 3, n).astype(float)
+
+
+def best_first(u):
+    return np.argsort(-u, kind="stable")
+
+
+def test_the_maximum_is_the_linear_program_on_a_thousand_cases():
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        n = int(rng.integers(1, 10))
+        models, u = random_set(rng, n), random_u(rng, n)
+        lower, upper = dense_bounds(models, 0, n)
+        assert value(models, 0, u, best_first(u)) == pytest.approx(linear_program(lower, upper, u), abs=1e-9)
+
+
+def test_rows_stay_right_from_sweep_to_sweep():
+    rng = np.random.default_rng(1)
+    n = 12
+    rows = [random_set(rng, n) for _ in range(30)]
+    ptr = np.concatenate([[0], np.cumsum([len(row.succ) for row in rows])])
+    joined = [np.concatenate([getattr(row, name) for row in rows]) for name in ("succ", "lower", "upper")]
+    models = interval_set(ptr, *joined, np.concatenate([row.unseen_upper for row in rows]))
+    for _ in range(5):
+        u = random_u(rng, n)
+        for k in range(30):
+            answer = linear_program(*dense_bounds(models, k, n), u)
+            assert value(models, k, u, best_first(u)) == pytest.approx(answer, abs=1e-9)
+
+
+def one_row(succ, lower, upper, room):
+    return interval_set(np.array([0, len(succ)]), np.array(succ), np.array(lower), np.array(upper), np.array([room]))
+
+
+def test_an_empty_row_is_free():
+    u = np.array([0.5, 3.0, -1.0])
+    assert value(one_row([], [], [], 1.0), 0, u, best_first(u)) == 3.0
+
+
+def test_bounds_without_room_are_the_law():
+    u = np.array([0.5, 3.0, -1.0])
+    assert value(one_row([0, 2], [0.25, 0.75], [0.25, 0.75], 0.0), 0, u, best_first(u)) == pytest.approx(-0.625)
+
+
+def test_one_state_has_one_law():
+    assert value(one_row([0], [0.2], [1.0], 1.0), 0, np.array([7.0]), np.array([0])) == pytest.approx(7.0)
+
+
+def test_lower_bounds_above_one_are_scaled():
+    u = np.array([0.0, 1.0])
+    assert value(one_row([0, 1], [0.9, 0.6], [1.0, 1.0], 0.0), 0, u, best_first(u)) == pytest.approx(0.4)
+
+
+def test_mass_that_no_upper_bound_takes_goes_to_the_best_state():
+    u = np.array([0.0, 1.0, 2.0])
+    assert value(one_row([0, 1], [0.1, 0.1], [0.5, 0.3], 0.0), 0, u, best_first(u)) == pytest.approx(0.3 + 0.2 * 2)
+
+
+def test_many_states_are_filled_in_order():
+    rng = np.random.default_rng(2)
+    n = 100_000
+    u = rng.normal(size=n)
+    order = best_first(u)
+    models = one_row([order[3], order[-1]], [0.05, 0.5], [0.1, 0.9], 1e-3)
+    unseen = np.delete(order[:-1], 3)[:400]
+    exact = 0.5 * u[order[-1]] + 0.1 * u[order[3]] + 1e-3 * u[unseen].sum()
+    assert value(models, 0, u, order) == pytest.approx(exact, abs=1e-9)
+
+
+def test_compiled_equals_its_plain_python_body():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        models, u = random_set(rng, 6), random_u(rng, 6)
+        copy = interval_set(*models)
+        assert value(models, 0, u, best_first(u)) == pytest.approx(value.py_func(copy, 0, u, best_first(u)), abs=1e-12)

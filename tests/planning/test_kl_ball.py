@@ -1,0 +1,164 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from equirl.planning.kl_ball import KLBall, value
+
+
+def one_row(p, radius):
+    seen = np.flatnonzero(p)
+    return KLBall(
+        np.array([0, len(seen)]), seen.astype(np.int32), np.asarray(p, float)[seen], np.array([float(radius)])
+    )
+
+
+def best(p, radius, u, run=value):
+    u = np.asarray(u, float)
+    return run(one_row(np.asarray(p, float), radius), 0, u, np.argsort(-u, kind="stable"))
+
+
+def by_convex_solver(p, d, u):
+    """max q.u over the simplex and KL(p || q) <= d, with gradients (SLSQP from two starts): the best law found."""
+    seen, answers = p > 0, [p @ u]
+
+    def room(q):
+        return d - np.sum(p[seen] * np.log(p[seen] / q[seen]))
+
+    def room_gradient(q):
+        return np.divide(p, q, out=np.zeros_like(p), where=seen)
+
+    limits = [
+        {"type": "eq", "fun": lambda q: q.sum() - 1, "jac": np.ones_like},
+        {"type": "ineq", "fun": room, "jac": room_gradient},
+    ]
+    bounds = [(1e-9 if x else 0.0, 1.0) for x in seen]
+    for mix in (1e-3, 0.1):
+        found = minimize(
+            lambda q: -u @ q, (1 - mix) * p + mix / len(p), jac=lambda q: -u, bounds=bounds, constraints=limits,
+            options={"ftol": 1e-14, "maxiter": 1000},
+        )  # fmt: skip
+        q = np.maximum(found.x, 0) / np.maximum(found.x, 0).sum()
+        if found.success and room(q) >= -1e-7:
+            answers.append(q @ u)
+    return max(answers) if len(answers) > 1 else None
+
+
+def by_dual_search(p, d, u):
+    """The least of v - exp(E log(v - u) - d) over v >= max u: a grid of log(v - max u), twice made finer."""
+    gap, low, high = u.max() - u[p > 0], -45.0, 25.0
+    for _ in range(3):
+        grid = np.linspace(low, high, 2001)
+        a = np.exp(grid)
+        bound = a - np.exp(np.log(a[:, None] + gap) @ p[p > 0] - d)
+        at = grid[bound.argmin()]
+        low, high = at - (high - low) / 500, at + (high - low) / 500
+    return u.max() + bound.min()
+
+
+def random_case(rng):
+    n = int(rng.integers(2, 8))
+    p = rng.dirichlet(np.full(n, 0.6)) * (rng.random(n) < 0.7)
+    p = p / p.sum() if p.sum() > 0 else np.eye(n)[0]
+    u = rng.normal(size=n) if rng.random() < 0.6 else rng.integers(0, 3, n).astype(float)
+    return p, float(10 ** rng.uniform(-3, 1)), u
+
+
+def test_the_maximum_is_that_of_a_convex_solver_on_three_hundred_cases():
+    rng, compared = np.random.default_rng(0), 0
+    for _ in range(320):
+        p, d, u = random_case(rng)
+        p[p < 1e-3] = 0
+        p /= p.sum()
+        exact = by_convex_solver(p, min(d, 3.0), u)
+        ours = best(p, min(d, 3.0), u)
+        if exact is not None:
+            compared += 1
+            assert ours == pytest.approx(exact, abs=1e-7)
+            assert ours >= exact - 1e-9
+    assert compared >= 300
+
+
+def test_the_maximum_is_the_least_dual_bound_on_a_thousand_cases():
+    rng = np.random.default_rng(1)
+    for _ in range(1000):
+        p, d, u = random_case(rng)
+        assert best(p, d, u) == pytest.approx(by_dual_search(p, d, u), abs=1e-7)
+
+
+def test_the_law_that_attains_it_lies_on_the_sphere():
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        n = int(rng.integers(2, 8))
+        p, u, d = rng.dirichlet(np.ones(n)), rng.normal(size=n), float(10 ** rng.uniform(-6, 0.5))
+        low, high = 1e-14, 1e9  # v - max u by plain bisection of the divergence
+        for _ in range(300):
+            a = math.sqrt(low * high)
+            q = p / (a + u.max() - u)
+            q /= q.sum()
+            low, high = (a, high) if p @ np.log(p / q) > d else (low, a)
+        assert best(p, d, u) == pytest.approx(q @ u, abs=1e-9)
+
+
+def test_a_row_without_samples_is_free():
+    models = KLBall(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.array([math.inf]))
+    assert value(models, 0, np.array([1.0, 4.0]), np.array([1, 0])) == 4.0
+
+
+def test_radius_zero_is_the_law_itself():
+    assert best([0.2, 0.0, 0.8], 0.0, [1.0, 9.0, -1.0]) == pytest.approx(-0.6, abs=1e-15)
+
+
+@pytest.mark.parametrize("d", [1e-300, 1e-100, 1e-40, 1e-20, 1e-16])
+def test_tiny_radii_hardly_move_the_mean(d):
+    p, u = np.array([0.2, 0.3, 0.5]), np.array([1.0, 3.0, -1.0])
+    variance = p @ (u - p @ u) ** 2
+    assert best(p, d, u) == pytest.approx(p @ u + math.sqrt(2 * d * variance), abs=1e-14)
+
+
+@pytest.mark.parametrize("d", [44.0, 50.0, 1e3, 1e300, math.inf])
+@pytest.mark.parametrize("p", [[1.0, 0.0], [0.5, 0.5], [1e-9, 1 - 1e-9], [1 - 1e-9, 1e-9]])
+def test_huge_radii_reach_the_best_state(d, p):
+    assert best(p, d, [0.0, 1.0]) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_an_unseen_best_state_takes_mass_in_closed_form():
+    # one successor of value 0, an unseen state of value 1: q(unseen) = 1 - exp(-d)
+    for d in (1e-6, 0.1, 2.0):
+        assert best([1.0, 0.0], d, [0.0, 1.0]) == pytest.approx(1 - math.exp(-d), rel=1e-12)
+
+
+def test_two_successors_are_the_binary_divergence():
+    # KL(p || q) = d solved for q > p by hand: p = 1/2, q = (1 + sqrt(1 - exp(-2 d))) / 2
+    for d in (1e-8, 1e-3, 0.3, 4.0):
+        q = (1 + math.sqrt(-math.expm1(-2 * d))) / 2
+        assert best([0.5, 0.5], d, [0.0, 1.0]) == pytest.approx(q, rel=1e-12)
+
+
+def test_equal_values_leave_nothing_to_gain():
+    assert best([0.3, 0.7, 0.0], 0.4, [2.0, 2.0, 2.0]) == 2.0
+    assert best([0.3, 0.7, 0.0], 0.4, [2.0, 2.0, 1.0]) == 2.0
+    assert best([0.3, 0.7, 0.0], 0.4, [2.0, 2.0, 3.0]) == pytest.approx(3 - math.exp(-0.4), rel=1e-12)
+
+
+def test_far_away_values_cost_no_digits():
+    p, u, d = np.array([0.2, 0.3, 0.5]), np.array([1.0, 3.0, -1.0]), 0.05
+    assert best(p, d, u + 2.0**20) - 2.0**20 == pytest.approx(best(p, d, u), abs=1e-9)
+    assert best(p, d, u * 1e-9) == pytest.approx(best(p, d, u) * 1e-9, rel=1e-12)
+
+
+def test_the_value_grows_with_the_radius():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        p, _, u = random_case(rng)
+        found = [best(p, d, u) for d in np.geomspace(1e-12, 60, 60)]
+        assert np.diff(found).min() >= -1e-13
+        assert p @ u - 1e-13 <= found[0] <= found[-1] <= u.max()
+
+
+def test_compiled_equals_its_plain_python_body():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        p, d, u = random_case(rng)
+        assert best(p, d, u) == pytest.approx(best(p, d, u, value.py_func), abs=1e-12)
