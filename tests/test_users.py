@@ -18,7 +18,7 @@ from equirl.cli import app
 from equirl.core import files
 from equirl.core.files import DamagedFile, load_npz, save_npz
 from equirl.plots.arrows import policy_text
-from equirl.solving import optimal_gain
+from equirl.solving import value_iteration
 from equirl.studies import compare
 
 RIVER = eq.make("riverswim", n_states=5)
@@ -181,8 +181,8 @@ def test_progress_is_told_run_by_run(monkeypatch):
 
 def test_value_iteration_in_parts_is_value_iteration(monkeypatch):
     whole = eq.solve(RIVER, method="value")
-    monkeypatch.setattr(optimal_gain, "FIRST_SWEEPS", 7)
-    monkeypatch.setattr(optimal_gain, "SWEEPS_AT_ONCE", 1)
+    monkeypatch.setattr(value_iteration, "LEAST_PER_CALL", 7)
+    monkeypatch.setattr(value_iteration, "SUCCESSORS_PER_CALL", 1)
     parts = eq.solve(RIVER, method="value")
     assert whole.n_sweeps == parts.n_sweeps > 14
     np.testing.assert_array_equal(whole.bias, parts.bias)

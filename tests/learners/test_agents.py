@@ -1,5 +1,7 @@
+import json
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -381,3 +383,27 @@ def test_however_small_the_effort_a_learner_plays():
 def test_nearest_by_means_needs_means_to_compare():
     with pytest.raises(ValueError, match="needs rewards='per_class'"):
         make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_pair")
+
+
+FORMAT1 = Path(__file__).parent / "format1"  # saved by the version before this format, with the actions that followed
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FORMAT1.glob("*.npz")))
+def test_a_file_of_the_first_format_loads_and_its_learner_goes_on(name):
+    river = make("riverswim", n_states=5, reward_law="bernoulli")
+    after = json.loads((FORMAT1 / f"{name}.json").read_text())
+    agent, rng, state, actions = load_agent(FORMAT1 / f"{name}.npz"), np.random.default_rng(9), after["state"], []
+    for _ in after["actions"]:
+        actions.append(agent.act(state))
+        law = river.law(state, actions[-1])
+        following = int(rng.choice(list(law), p=list(law.values())))
+        agent.observe(state, actions[-1], float(rng.random() < river.mean_reward(state, actions[-1])), following)
+        state = following
+    assert actions == after["actions"]
+
+
+def test_a_learner_in_two_threads_is_refused():
+    agent = make_agent("ucrl2-l", 3, 2)
+    with agent.in_use(), pytest.raises(RuntimeError, match="in use by another thread"):
+        agent.act(0)
+    assert agent.act(0) in (0, 1)

@@ -9,7 +9,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.solving.optimal_gain import solve
 
 
-def counted(laws, visits, r_hat, binary=False):
+def counted(laws, visits, r_hat, binary=False, prior=0.0):
     """CountedRows of dense laws (S, A, S) whose counts are law * visits."""
     S, A, _ = laws.shape
     flat = laws.reshape(S * A, S)
@@ -18,13 +18,13 @@ def counted(laws, visits, r_hat, binary=False):
     visits = np.asarray(visits, float).ravel()
     return CountedRows(
         np.arange(S + 1) * A, ptr, succ.astype(np.int32), flat[pair, succ] * visits[pair], visits,
-        np.asarray(r_hat, float).ravel(), np.full(S * A, binary),
+        np.asarray(r_hat, float).ravel(), np.full(S * A, binary), prior,
     )  # fmt: skip
 
 
-def random_model(rng, S=5, A=3, binary=False):
+def random_model(rng, S=5, A=3, binary=False, prior=0.0):
     laws, visits = rng.dirichlet(np.full(S, 0.7), size=(S, A)), rng.integers(1, 200, (S, A))
-    return counted(laws, visits, rng.random((S, A)), binary), laws
+    return counted(laws, visits, rng.random((S, A)), binary, prior), laws
 
 
 def by_search(model, k, phi, gamma, top):
@@ -32,6 +32,8 @@ def by_search(model, k, phi, gamma, top):
     part = slice(model.ptr[k], model.ptr[k + 1])
     p, after, r = model.count[part] / model.visits[k], phi[model.succ[part]], model.r_hat[k]
     x, w = (np.append(after, after + 1), np.append(p * (1 - r), p * r)) if model.binary[k] else (after + r, p)
+    share = model.prior / (model.prior + model.visits[k])
+    x, w = np.append(x, phi + 0.5), np.append(w * (1 - share), np.full(len(phi), share / len(phi)))
     most = 1 / (top - gamma)
 
     def height(s):
@@ -44,17 +46,17 @@ def by_search(model, k, phi, gamma, top):
     return model.visits[k] * max(-found.fun, height(at)) + math.log(model.visits[k])
 
 
-@pytest.mark.parametrize("binary", [False, True])
-def test_indices_are_those_of_a_search_over_the_dual(binary):
+@pytest.mark.parametrize(("binary", "prior"), [(False, 0.0), (True, 0.0), (False, 1.0)])
+def test_indices_are_those_of_a_search_over_the_dual(binary, prior):
     rng = np.random.default_rng(0)
     for _ in range(30):
-        model, _ = random_model(rng, binary=binary)
+        model, _ = random_model(rng, binary=binary, prior=prior)
         phi, keep = rng.random(5) * 3, np.ones(15, bool)
         top = 1 + phi.max()
         for s in range(5):
             out = np.empty(3)
             gamma = indices(model, keep, s, phi, top, out)
-            means = [mean_outcome(model, k, phi) for k in range(3 * s, 3 * s + 3)]
+            means = [mean_outcome(model, k, phi, phi.mean()) for k in range(3 * s, 3 * s + 3)]
             assert gamma == pytest.approx(max(means))
             best = int(np.argmax(means))
             assert out[best] == pytest.approx(math.log(model.visits[3 * s + best]))
@@ -67,7 +69,7 @@ def test_the_mean_outcome_is_reward_plus_expected_bias():
     model, laws = random_model(rng)
     phi = rng.random(5)
     for k in range(15):
-        assert mean_outcome(model, k, phi) == pytest.approx(model.r_hat[k] + laws.reshape(15, 5)[k] @ phi)
+        assert mean_outcome(model, k, phi, phi.mean()) == pytest.approx(model.r_hat[k] + laws.reshape(15, 5)[k] @ phi)
 
 
 def test_the_skeleton_keeps_pairs_visited_log_squared_times():
@@ -94,6 +96,18 @@ def test_the_bias_is_that_of_the_empirical_mdp(seed):
     assert again <= 2 < n  # warm
 
 
+def test_the_prior_is_one_more_sample_of_every_pair():
+    rng = np.random.default_rng(6)
+    model, laws = random_model(rng, prior=2.0)
+    visits = model.visits.reshape(5, 3, 1)
+    means = (model.r_hat.reshape(5, 3) * visits[..., 0] + 1.0) / (visits[..., 0] + 2)
+    answer = solve(TabularMDP.from_arrays((laws * visits + 0.4) / (visits + 2), means), 1e-10)
+    phi = np.zeros(5)
+    _, low, high = empirical_bias(model, np.ones(15, bool), 1e-10, 10_000, phi)
+    assert (low + high) / 2 == pytest.approx(answer.gain, abs=1e-9)
+    np.testing.assert_allclose(phi, answer.bias, atol=1e-7)
+
+
 def test_the_bias_is_that_of_the_kept_pairs_alone():
     rng = np.random.default_rng(3)
     model, laws = random_model(rng)
@@ -115,12 +129,16 @@ def test_a_periodic_empirical_mdp_converges():
     assert phi == pytest.approx([0, 0.5], abs=1e-8)
 
 
-def test_a_state_never_visited_has_the_largest_bias_of_the_others():
-    laws = np.array([[[0.5, 0.5, 0.0]], [[0.5, 0.25, 0.25]], [[0.0, 0.0, 0.0]]])
-    model, phi = counted(laws, [[4], [4], [0]], [[0.0], [1.0], [0.0]]), np.zeros(3)
-    _, low, high = empirical_bias(model, np.array([True, True, False]), 1e-9, 1000, phi)
-    assert high - low <= 1e-9
-    assert phi[2] == pytest.approx(max(phi[0], phi[1]))
+def test_a_pair_never_played_is_read_as_paying_one_and_leading_anywhere():
+    rng = np.random.default_rng(4)
+    laws, visits, means = rng.dirichlet(np.ones(4), size=(4, 2)), rng.integers(1, 9, (4, 2)), rng.random((4, 2))
+    visits[1, 0] = visits[3, 0] = visits[3, 1] = 0
+    model, phi = counted(np.where(visits[..., None] > 0, laws, 0.0), visits, means), np.zeros(4)
+    _, low, high = empirical_bias(model, visits.ravel() > 0, 1e-10, 10_000, phi)
+    laws[visits == 0], means[visits == 0] = 0.25, 1.0
+    answer = solve(TabularMDP.from_arrays(laws, means), 1e-10)
+    assert (low + high) / 2 == pytest.approx(answer.gain, abs=1e-9)
+    np.testing.assert_allclose(phi, answer.bias, atol=1e-7)
 
 
 def test_an_empirical_mdp_that_falls_apart_is_ended_by_the_cap():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import bellman, gth_elimination, optimal_gain
+from equirl.solving import approach, bellman, gth_elimination, optimal_gain, policy_iteration, value_iteration
 from equirl.solving import diameter as diameters
 from equirl.solving.optimal_gain import NoConstantGain, diameter, policy_gain, solve
 from equirl.worlds.world_registry import make
@@ -16,6 +16,14 @@ from oracles_solving import best_gain, cycle, dense_laws, dense_mdp, random_mdp,
 
 seeds = st.integers(0, 10**6)
 METHODS = ("auto", "value", "policy")
+PLAIN_BODIES = (
+    (bellman, ("mean_value", "bellman", "greedy", "relax", "improve", "_size")),
+    (value_iteration, ("relax", "greedy")),
+    (policy_iteration, ("improve", "greedy")),
+    (approach, ("_distances", "_approach")),
+    (diameters, ("_hasten", "mean_value")),
+    (gth_elimination, ("_eliminate", "_weigh", "_accumulate")),
+)
 
 
 def residual(mdp: TabularMDP, answer: optimal_gain.Solution) -> np.ndarray:
@@ -234,13 +242,10 @@ def test_policy_iteration_gets_past_a_policy_that_double_precision_cannot_evalua
 def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     mdp = make("riverswim", n_states=5)
     compiled = [solve(mdp, method=method, accuracy=1e-4).gain for method in METHODS], diameter(mdp)
-    for module, names in ((bellman, ("_dot", "bellman", "relax", "improve")), (optimal_gain, ("relax", "improve"))):
+    for module, names in PLAIN_BODIES:
         for name in names:
             plain = getattr(module, name)
             monkeypatch.setattr(module, name, getattr(plain, "py_func", plain))
-    for name in ("_distances", "_approach", "_hasten"):
-        monkeypatch.setattr(diameters, name, getattr(diameters, name).py_func)
-    monkeypatch.setattr(gth_elimination, "_eliminate", gth_elimination._eliminate.py_func)
     plain_answers = [solve(mdp, method=method, accuracy=1e-4).gain for method in METHODS], diameter(mdp)
     assert plain_answers == (pytest.approx(compiled[0], abs=1e-12), pytest.approx(compiled[1], abs=1e-9))
     np.testing.assert_allclose(gth_elimination.irreducible_law(np.array([[0.5, 0.5], [1.0, 0.0]])), [2 / 3, 1 / 3])

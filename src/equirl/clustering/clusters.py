@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import inlined, kernel
+from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.confidence import hoeffding, weissman
 
 
@@ -80,13 +80,13 @@ class Clusters(NamedTuple):
     profile: np.ndarray  # (nnz,) the same, divided by the visits
 
 
-@kernel
+@lean_kernel
 def law_radius(n: int, weight: float, rules: Rules) -> float:
     """eps of a set with n visits: beta_n, or sum N beta_N / n."""
     return weight / n if rules.theory else weissman(n, rules.log_n_events, rules.log_level)
 
 
-@kernel
+@lean_kernel
 def mean_radius(n: int, weight: float, rules: Rules) -> float:
     """The same for the mean, with beta'."""
     return weight / n if rules.theory else hoeffding(n, rules.log_level)
@@ -158,7 +158,7 @@ def excess_of_union(one: float, other: float, n_one: int, n_other: int, dist: fl
     return max(one + dist * n_other / n, other + dist * n_one / n)
 
 
-@kernel
+@lean_kernel
 def join(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> int:
     """Merge two clusters at L1 distance ``dist``; returns the leader of the union."""
     if c.at[other].priority < c.at[one].priority:

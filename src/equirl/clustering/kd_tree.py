@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.clustering.clusters import Clusters, Rules
-from equirl.core.compiling import inlined, kernel
+from equirl.core.compiling import inlined, lean_kernel
 
 LEAF = 32
 LEADING = 6  # positions of a profile that are indexed
@@ -66,7 +66,7 @@ def allocate_tree(n_pairs: int, longest: int) -> Tree:
     )  # fmt: skip
 
 
-@kernel
+@lean_kernel
 def build_tree(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> None:
     """Index the clusters of these leaders."""
     for k in range(len(leaders)):
@@ -164,7 +164,7 @@ def _halve(tree: Tree, first: int, stop: int, middle: int, column: int) -> None:
             return
 
 
-@kernel
+@lean_kernel
 def remove(tree: Tree, a: np.record) -> None:
     """Take a cluster out for the rest of the sweep."""
     a.alive = 0
@@ -176,7 +176,7 @@ def remove(tree: Tree, a: np.record) -> None:
         number = node.parent
 
 
-@kernel
+@lean_kernel
 def set_bound(tree: Tree, number: int, a: np.record, leader: int, rules: Rules) -> None:
     """Bound d_hat between a cluster and those of a node from below; inf where none of them can be its partner."""
     node, x, low, high, K = tree.node[number], tree.feature, tree.low, tree.high, tree.depth

@@ -13,7 +13,7 @@ import numpy as np
 from equirl.clustering.clusters import Clusters, Rules, Sample, allocate_clusters, balanced, join, singletons
 from equirl.clustering.kd_tree import PRIORITY, Tree, allocate_tree, build_tree, remove, set_bound
 from equirl.clustering.neighbours import members_agree, surely_agree
-from equirl.core.compiling import inlined, kernel
+from equirl.core.compiling import inlined, kernel, lean_kernel
 from equirl.structure.profiles import l1_distance
 
 Best = tuple[int, float, float, float]  # a partner (oneself: none), its d_hat, L1 distance and priority
@@ -117,7 +117,7 @@ def _sweep(c: Clusters, tree: Tree, leaders: np.ndarray, rules: Rules, log: Merg
     return n_merges
 
 
-@kernel
+@lean_kernel
 def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, float, float]:
     """Near(c) by branch and bound: the partner (itself: none), d_hat, L1 distance."""
     a, nodes, low, rank = c.at[leader], tree.node, tree.low, tree.depth + PRIORITY
@@ -147,7 +147,7 @@ def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, floa
     return best[0], best[1], best[2]
 
 
-@kernel
+@lean_kernel
 def _scan(c: Clusters, leaf: np.ndarray, leader: int, best: Best, rules: Rules) -> Best:
     """The clusters of a leaf, one by one: is there a PAC neighbour nearer than the best so far?"""
     at, profile = c.at, c.profile

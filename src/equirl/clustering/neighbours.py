@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from equirl.clustering.clusters import Clusters, Rules, excess_of_union, law_radius, mean_radius
-from equirl.core.compiling import inlined, kernel
+from equirl.core.compiling import inlined, lean_kernel
 from equirl.structure.profiles import l1_distance
 
 SLACK = 1e-9  # a bound decides only when rounding cannot matter; members decide the rest
@@ -48,7 +48,7 @@ def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) ->
     return excess <= -SLACK or excess <= mean_radius(a.n + b.n, a.r_weight + b.r_weight, rules) - SLACK
 
 
-@kernel
+@lean_kernel
 def members_agree(c: Clusters, one: int, other: int, dist: float, rules: Rules) -> bool:
     """Tests (ii) and (iii) for two clusters at L1 distance ``dist`` that pass test (i), down to the members."""
     tighten(c, one, rules)
@@ -59,7 +59,7 @@ def members_agree(c: Clusters, one: int, other: int, dist: float, rules: Rules) 
     return _surely_with_union(a, b, dist, rules) or _with_union(c, one, other, rules)
 
 
-@kernel
+@lean_kernel
 def tighten(c: Clusters, leader: int, rules: Rules) -> None:
     """Replace the bound on the excess by the excess itself, in one pass over the members."""
     a = c.at[leader]
@@ -80,7 +80,7 @@ def _to_centre(c: Clusters, pair: np.record, cluster: np.record) -> float:
     return l1_distance(c.own_profile, pair.start, pair.own_length, c.profile, cluster.row, cluster.length)
 
 
-@kernel
+@lean_kernel
 def _every_two(c: Clusters, one: int, other: int, rules: Rules) -> bool:
     """Test (ii), by members of the smaller cluster; the larger is entered only where its excess does not decide."""
     if c.at[one].n_pairs > c.at[other].n_pairs:
@@ -109,7 +109,7 @@ def _two_agree(c: Clusters, a: np.record, b: np.record, rules: Rules) -> bool:
     return not rules.means or abs(a.own_mean - b.own_mean) <= a.own_r_radius + b.own_r_radius
 
 
-@kernel
+@lean_kernel
 def _with_union(c: Clusters, one: int, other: int, rules: Rules) -> bool:
     """Test (iii), member by member."""
     a, b = c.at[one], c.at[other]

@@ -13,7 +13,11 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from equirl.solving.chains import Block
-from equirl.solving.elimination_policy_iteration import MOST_STATES, elimination_policy_iteration
+from equirl.solving.elimination_policy_iteration import (
+    MOST_STATES,
+    certified_by_differences,
+    elimination_policy_iteration,
+)
 from equirl.solving.factorization import SMALL
 from equirl.solving.policy_iteration import directed_policy_iteration, policy_iteration
 from equirl.solving.value_iteration import Answer, Limits, better, value_iteration
@@ -66,6 +70,8 @@ def _unless_stalled(part: Block, u: np.ndarray, limits: Limits, answer: Answer) 
     if answer.accuracy > limits.accuracy and answer.n_sweeps < limits.max_sweeps:
         new = directed_policy_iteration(part, u, limits, answer.n_sweeps)
         answer = answer if new is None else better(answer, new)
+    if answer.accuracy > limits.accuracy >= answer.accuracy - answer.noise:
+        answer = certified_by_differences(part, answer)
     if answer.accuracy > limits.accuracy and answer.n_sweeps < limits.max_sweeps and part.n_states <= MOST_STATES:
         new = elimination_policy_iteration(part, answer.pair, limits, answer.n_sweeps)
         answer = answer if new is None else better(answer, new)

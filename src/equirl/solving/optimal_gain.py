@@ -3,15 +3,16 @@
 With T h = max_a (r + P h), whatever h is, every state's optimal gain lies between min(T h - h) and max(T h - h).
 All methods end with such a bracket over the states they solve; half its width is the accuracy of the gain.
 
-- ``value``: relative value iteration, damped: h <- h + tau (T h - h). This is the aperiodicity transform, so periodic
-  MDPs converge, and the bracket is that of the original MDP.
-- ``policy``: Howard's policy iteration for chains of any kind, each policy solved by a sparse LU. Exact up to
-  rounding; worth it where chains mix slowly and their graph is nearly planar (large grids).
-- ``auto``: a thousand sweeps of value iteration, then policy iteration from there where its LU is cheap (a few
-  milliseconds if the accuracy is met already, about a second if not), else more value iteration.
+- ``value``: relative value iteration, damped so that periodic MDPs converge (:mod:`equirl.solving.value_iteration`).
+- ``policy``: Howard's policy iteration for chains of any kind, each policy solved by a sparse LU
+  (:mod:`equirl.solving.policy_iteration`), or by elimination where transitions are too rare for one
+  (:mod:`equirl.solving.elimination_policy_iteration`). Exact up to rounding.
+- ``auto``: sweeps, and policy iteration where these stall (:mod:`equirl.solving.gain_methods`).
 
-The gain is that of the states reachable from the initial law. Where it depends on where one starts, there is no one
-gain to measure regret against, and :class:`NoConstantGain` names two states that differ.
+The gain is that of the states reachable from the initial distribution. Where it depends on where one starts, there is
+no one gain to measure regret against, and :class:`NoConstantGain` names two states that differ; ``multichain=True``
+gives the gain from each state (:mod:`equirl.solving.multichain`). With a ``discount``, see
+:mod:`equirl.solving.discounted`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.core.checking import inside, whole_number
-from equirl.core.naming import unknown_name
+from equirl.core.checking import choice, flag, inside, whole_number
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.solving.chains import Block, block, block_kind, chain_kind, closed_classes, decided
+from equirl.solving.chains import Block, block, block_kind, chain_kind, decided
 from equirl.solving.diameter import diameter
-from equirl.solving.end_components import end_components
 from equirl.solving.gain_methods import METHODS, solve_block
+from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
 from equirl.solving.policies import (
     IllConditioned,
     PolicyValue,
@@ -39,123 +39,204 @@ from equirl.solving.policies import (
 from equirl.solving.value_iteration import Answer, Limits
 
 __all__ = [
-    "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "chain_kind", "diameter", "evaluate_policy",
-    "policy_gain", "policy_kind", "solve", "stationary_law",
+    "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain", "certified_gain", "chain_kind",
+    "diameter", "evaluate_policy", "policy_gain", "policy_kind", "solve", "stationary_law",
 ]  # fmt: skip
 
-class NoConstantGain(ValueError):  # noqa: N818 (it names the finding)
-    """The optimal gain depends on where one starts among the states reachable from the initial law."""
+
+class UncertifiedGain(ArithmeticError):  # noqa: N818 (it names the finding)
+    """The optimal gain could not be found closely enough to measure regret against it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What is optimal in a known MDP: ``gain + bias = max_a (r + P bias)`` up to ``accuracy`` in every solved state.
 
-    Solved are the states reachable from the initial law and those that every policy leaves for them. Elsewhere the
-    bias is NaN and the policy plays the first action. Where several policies are optimal the bias need not be unique.
+    Solved are the states reachable from the initial distribution and those that every policy leaves for them.
+    Elsewhere bias and gain are NaN and the policy plays the first action. Where several policies are optimal the bias
+    need not be unique; where the gain depends on the start (``multichain=True``) it is NaN everywhere.
+
+    Attributes
+    ----------
+    gain : float
+        Optimal gain from the initial distribution.
+    bias : ndarray of shape (S,)
+        Optimal bias, its smallest solved value 0.
+    policy : ndarray of shape (S,)
+        An optimal action of each state.
+    policy_pair : ndarray of shape (S,)
+        The pair played in each state.
+    kind : str
+        Kind of the reachable part, see :func:`chain_kind`.
+    span : float
+        Largest minus smallest bias in the reachable part.
+    accuracy : float
+        Certified: the optimal gain is within this of ``gain``.
+    converged : bool
+        Whether the accuracy asked for was reached.
+    n_sweeps : int
+        Sweeps over all pairs; a step of policy iteration is one.
+    method : str
+        "value" or "policy": the one that finished.
+    gain_by_state : ndarray of shape (S,)
+        Optimal gain from each solved state: ``gain`` everywhere unless it depends on the start.
     """
 
-    gain: float  # optimal gain of the part reachable from the initial law
-    bias: np.ndarray  # (S,) smallest solved value 0
-    policy: np.ndarray  # (S,) action of each state
-    policy_pair: np.ndarray  # (S,) pair played in each state
-    kind: str  # of the reachable part: see chain_kind
-    span: float  # largest minus smallest bias in the reachable part
-    accuracy: float  # certified: |gain - g*| <= accuracy
-    converged: bool  # whether the accuracy asked for was reached
-    n_sweeps: int  # sweeps over all pairs; a step of policy iteration is one
-    method: str  # "value" or "policy": the one that finished
+    gain: float
+    bias: np.ndarray
+    policy: np.ndarray
+    policy_pair: np.ndarray
+    kind: str
+    span: float
+    accuracy: float
+    converged: bool
+    n_sweeps: int
+    method: str
+    gain_by_state: np.ndarray
 
 
-def solve(mdp: TabularMDP, accuracy: float = 1e-8, method: str = "auto", max_sweeps: int = 100_000) -> Solution:
+def solve(
+    mdp: TabularMDP,
+    accuracy: float = 1e-8,
+    method: str = "auto",
+    max_sweeps: int = 100_000,
+    *,
+    multichain: bool = False,
+) -> Solution:
     """Optimal gain, bias and policy; see :mod:`equirl.solving.optimal_gain` for the methods.
 
-    Too few ``max_sweeps`` (or an accuracy below rounding) are told by ``converged=False``. One sweep costs
-    O(successors); memory is O(S + successors), and one sparse LU where policy iteration is used.
+    One sweep costs O(successors); memory is O(S + successors), and one sparse LU where policy iteration is used.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    accuracy : float
+        How close to the optimum the gain must be. One below rounding is told by ``converged=False``.
+    method : {"auto", "policy", "value"}
+        How to solve it; "auto" chooses.
+    max_sweeps : int
+        Sweeps after which the best bracket so far is returned, with ``converged=False``.
+    multichain : bool
+        Whether a gain that depends on the start is solved for, state by state, instead of refused.
+
+    Returns
+    -------
+    Solution
+        Gain, bias, policy, and how certain they are.
+
+    Raises
+    ------
+    NoConstantGain
+        Where the optimal gain depends on the start and ``multichain`` is false.
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0.1, 0.0], [1.0, 0.0]])
     >>> answer = solve(mdp)
     >>> answer.policy, answer.kind
     (array([1, 0]), 'communicating')
     >>> round(answer.gain, 6), round(answer.span, 6)
     (1.0, 1.0)
+
+    Two absorbing states, of which the start reaches either with probability 1/2:
+
+    >>> ends = [(0, 0, {1: 0.5, 2: 0.5}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.2)]
+    >>> solve(TabularMDP.from_pairs(ends, 3), multichain=True).gain_by_state
+    array([0.6, 1. , 0.2])
     """
     check_mdp(mdp)
-    if method not in METHODS:
-        raise ValueError(unknown_name("method", method, METHODS))
-    accuracy = inside("accuracy", accuracy, 0, math.inf)
-    max_sweeps = whole_number("max_sweeps", max_sweeps)
-    part = mdp.reachable()
-    kind = block_kind(block(mdp, part))
+    method = choice("method", method, METHODS)
+    limits = Limits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
+    multichain = flag("multichain", multichain)
+    reachable = block(mdp, mdp.reachable())
+    kind = block_kind(reachable)
     if kind == "multichain":
-        _check_constant_gain(mdp, part, accuracy, max_sweeps)
+        components = solved_components(reachable, limits._replace(accuracy=limits.accuracy / 4))
+        try:
+            check_constant_gain(mdp, reachable, components)
+        except NoConstantGain:
+            if not multichain:
+                raise
+            return _assemble_by_state(mdp, reachable, gain_by_state(reachable, components), limits.accuracy)
     solved = block(mdp, decided(mdp))
-    return _assemble(mdp, part, kind, solved, solve_block(solved, method, Limits(accuracy, max_sweeps)), accuracy)
+    return _assemble(mdp, kind, solved, solve_block(solved, method, limits), limits.accuracy)
 
 
-def _assemble(
-    mdp: TabularMDP, part: np.ndarray, kind: str, solved: Block, answer: Answer, accuracy: float
-) -> Solution:
-    bias = np.full(mdp.n_states, np.nan)
-    bias[solved.state] = answer.bias - answer.bias.min()
+def certified_gain(mdp: TabularMDP, within: float = 1e-6) -> float:
+    """The optimal gain of an MDP, if it is certain enough to measure regret against.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    within : float
+        The largest error of the gain that is accepted; regret after T steps is then within T times this.
+
+    Returns
+    -------
+    float
+        The gain that :func:`solve` finds.
+
+    Raises
+    ------
+    UncertifiedGain
+        Where :func:`solve` cannot certify the gain to ``within``.
+    NoConstantGain
+        Where the optimal gain depends on the start.
+
+    Examples
+    --------
+    >>> certified_gain(TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [0.75]]))
+    0.25
+    """
+    within = inside("within", within, 0, math.inf)
+    answer = solve(mdp)
+    if not answer.accuracy <= within:
+        raise UncertifiedGain(
+            f"the optimal gain of this MDP is only known to be {answer.gain:.6g} within {answer.accuracy:.1g} after "
+            f"{answer.n_sweeps} sweeps, too little to report regret; pass the gain if you know it (gain=...), or see "
+            "what equirl.solve finds with a larger max_sweeps"
+        )
+    return answer.gain
+
+
+def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer, accuracy: float) -> Solution:
+    bias, gains = np.full((2, mdp.n_states), np.nan)
+    gain = (answer.low + answer.high) / 2
+    bias[solved.state], gains[solved.state] = answer.bias - answer.bias.min(), gain
     pair = mdp.pairs.ptr[:-1].copy()
     pair[solved.state] = solved.pair[answer.pair]
     return Solution(
-        gain=(answer.low + answer.high) / 2,
+        gain=gain,
         bias=bias,
         policy=mdp.pairs.action[pair],
         policy_pair=pair,
         kind=kind,
-        span=float(np.ptp(bias[part])),
+        span=float(np.ptp(bias[mdp.reachable()])),
         accuracy=answer.accuracy,
         converged=answer.accuracy <= accuracy,
         n_sweeps=answer.n_sweeps,
         method=answer.method,
+        gain_by_state=gains,
     )
 
 
-def _check_constant_gain(mdp: TabularMDP, part: np.ndarray, accuracy: float, max_sweeps: int) -> None:
-    """Refuse a part whose optimal gain is not constant.
-
-    It is constant when all closed classes have the same gain and no other end component has a larger one: from
-    every state some policy ends in a closed class. Each of these sets is communicating, so it has one gain.
-    """
-    inner = block(mdp, part)
-    closed = closed_classes(inner.graph()) >= 0
-    component, stays = end_components(inner)
-    _, first = np.unique(component[component >= 0], return_index=True)
-    first = np.flatnonzero(component >= 0)[first]  # a state of each component
-    order = np.argsort(~closed[first], kind="stable")
-    base, low, high = first[order[0]], *_gain_bracket(mdp, inner, component == order[0], stays, accuracy, max_sweeps)
-    for c in order[1:]:
-        s = first[c]
-        c_low, c_high = _gain_bracket(mdp, inner, component == c, stays, accuracy, max_sweeps)
-        if c_low > high or (closed[s] and c_high < low):
-            more = "" if closed[s] else "at least "
-            raise NoConstantGain(
-                f"the optimal gain depends on the start: {(low + high) / 2:.6g} from state "
-                f"{_named(mdp, inner.state[base])}, {more}{(c_low + c_high) / 2:.6g} from state "
-                f"{_named(mdp, inner.state[s])}, both reachable from the initial law; "
-                "make the MDP weakly communicating (for example, restart where it ends) "
-                "or start it inside one of the two parts"
-            )
-
-
-def _gain_bracket(
-    mdp: TabularMDP, inner: Block, members: np.ndarray, stays: np.ndarray, accuracy: float, max_sweeps: int
-) -> tuple[float, float]:
-    """Bounds on the gain of one end component, ``members`` (a mask) with the pairs of the mask ``stays``."""
-    if members.sum() == 1:
-        s = int(members.argmax())
-        own = slice(inner.pair_ptr[s], inner.pair_ptr[s + 1])
-        gain = float(inner.reward[own][stays[own]].max())
-        return gain, gain
-    states, pairs = np.zeros(mdp.n_states, bool), np.zeros(mdp.n_pairs, bool)
-    states[inner.state[members]] = True
-    pairs[inner.pair[stays]] = True
-    answer = solve_block(block(mdp, states, pairs), "auto", Limits(accuracy / 4, max_sweeps))
-    return answer.low - answer.noise, answer.high + answer.noise
-
-
-def _named(mdp: TabularMDP, state: int) -> str:
-    return repr(mdp.pairs.state_names[state]) if mdp.pairs.state_names else str(state)
+def _assemble_by_state(mdp: TabularMDP, reachable: Block, found: GainByState, accuracy: float) -> Solution:
+    gains = np.full(mdp.n_states, np.nan)
+    gains[reachable.state] = found.gain
+    pair = mdp.pairs.ptr[:-1].copy()
+    pair[reachable.state] = reachable.pair[found.pair]
+    return Solution(
+        gain=float(mdp.initial[reachable.state] @ found.gain),
+        bias=np.full(mdp.n_states, np.nan),
+        policy=mdp.pairs.action[pair],
+        policy_pair=pair,
+        kind="multichain",
+        span=math.nan,
+        accuracy=found.accuracy,
+        converged=found.accuracy <= accuracy,
+        n_sweeps=found.n_sweeps,
+        method="policy",
+        gain_by_state=gains,
+    )

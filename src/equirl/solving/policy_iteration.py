@@ -7,10 +7,12 @@ policies already return to that state quickly, so that they can be evaluated in 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from equirl.solving.approach import approach
-from equirl.solving.bellman import Ties, improve
+from equirl.solving.bellman import Ties, greedy, improve
 from equirl.solving.chains import Block, closed_classes
 from equirl.solving.factorization import TooMuchFill
 from equirl.solving.policies import IllConditioned, gain_and_bias, renew, settled_mass
@@ -98,14 +100,14 @@ def _policy_step(
     return new, improve(part.model, gain, bias, Ties(GAIN_TIE, 4 * (error + rounding_error(bias))), pair)
 
 
-def _states_worth_going_to(part: Block, u: np.ndarray) -> list[int]:
+def _states_worth_going_to(part: Block, u: np.ndarray) -> Iterator[int]:
     """States to renew at: where the largest reward is paid, and where the greedy policy of ``u`` settles."""
     closed = closed_classes(part.graph())
     if closed.max() > 0:
-        return []
-    richest = int(part.owner[np.where(closed[part.owner] == 0, part.reward, -1.0).argmax()])
-    pair = value_iteration(part, u.copy(), Limits(np.inf, 1)).pair
+        return
+    yield int(part.owner[np.where(closed[part.owner] == 0, part.reward, -1.0).argmax()])
+    pair = np.zeros(part.n_states, np.int64)
+    greedy(part.model, 1.0, u, pair)
     chain = part.matrix()[pair]
     mass = settled_mass(chain, closed_classes(chain), n_steps=50)
-    settled = int(np.where(closed == 0, mass, -1.0).argmax())
-    return list(dict.fromkeys((richest, settled)))
+    yield int(np.where(closed == 0, mass, -1.0).argmax())

@@ -1,0 +1,138 @@
+"""Learners from outside the package: registered with one call each, they work wherever a learner's name does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from outside_learners import OUTSIDE
+
+import equirl as eq
+from equirl.learners.learner_registry import AGENTS
+
+RIVER = eq.make("riverswim", n_states=5, reward_law="bernoulli")
+FOLDER = Path(__file__).parent
+
+
+def drive(agent, steps, seed=3, state=0):
+    """Act and observe in the river; the actions taken and the state reached."""
+    rng, actions = np.random.default_rng(seed), []
+    for _ in range(steps):
+        action = agent.act(state)
+        law = RIVER.law(state, action)
+        following = int(rng.choice(list(law), p=list(law.values())))
+        agent.observe(state, action, float(rng.random() < RIVER.mean_reward(state, action)), following)
+        actions.append(action)
+        state = following
+    return actions, state
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_it_is_simulated_and_learns(name):
+    trace = eq.simulate(RIVER, name, 20_000, seed=1)
+    assert trace.reward[-1] > 2 * eq.simulate(RIVER, "random", 20_000, seed=1).reward[-1]
+    again = eq.simulate(RIVER, name, 20_000, seed=1)
+    np.testing.assert_array_equal(trace.reward, again.reward)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_simulating_equals_acting_and_observing(name):
+    """The steps of a run, fed one by one to a twin, give the same decisions."""
+    agent, steps = eq.agent_for(RIVER, name, seed=7), []
+
+    class Spy:
+        """Writes down what the run commits."""
+
+        def __init__(self, learner):
+            self.record = learner.record
+
+        def __call__(self, path, rewards, final):
+            ends = [*RIVER.pairs.state[path[1:]], final]
+            steps.extend(zip(path.tolist(), rewards.tolist(), map(int, ends), strict=True))
+            self.record(path, rewards, final)
+
+    from equirl.simulation.rollout import Rollout
+
+    rollout = Rollout(RIVER, np.random.SeedSequence(5))
+    commit = Spy(agent)
+    while agent.t <= 500:
+        path, rewards = rollout.play(agent.decide(rollout.state), 501 - agent.t)
+        commit(path.copy(), rewards, rollout.state)
+    twin = eq.agent_for(RIVER, name, seed=7)
+    for pair, reward, following in steps:
+        state, action = int(RIVER.pairs.state[pair]), int(RIVER.pairs.action[pair])
+        assert twin.act(state) == action
+        twin.observe(state, action, reward, following)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("steps", [0, 137])
+def test_saved_and_loaded_it_goes_on_as_if_never_stopped(name, steps, tmp_path):
+    agent = eq.agent_for(RIVER, name, seed=2)
+    _, state = drive(agent, steps)
+    agent.save(tmp_path / "agent.npz")
+    twin = eq.load_agent(tmp_path / "agent.npz")
+    assert drive(agent, 200, seed=4, state=state) == drive(twin, 200, seed=4, state=state)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_its_settings_are_those_of_its_parts(name):
+    key, value = {"toy-contaminated": ("trust", 0.9), "toy-drawing": ("strength", 0.5), "toy-steps": ("explore", 0.0)}[
+        name
+    ]
+    assert eq.make_settings(name, **{key: value}).as_dict()[key] == value
+    with pytest.raises(TypeError, match=f"unknown setting 'nonsense'.*{key}"):
+        eq.make_settings(name, nonsense=1)
+
+
+def test_its_own_measures_are_curves_of_the_trace():
+    trace = eq.simulate(RIVER, "toy-drawing", 2000, seed=0, checkpoints=10)
+    assert trace.pairs_tried[-1] == 10
+    assert "pairs_tried" not in eq.simulate(RIVER, "toy-steps", 200, seed=0).curves
+    with pytest.raises(AttributeError, match="has no 'pairs_tried'"):
+        _ = eq.simulate(RIVER, "toy-steps", 200, seed=0).pairs_tried
+
+
+def test_it_takes_part_in_a_study_with_processes_and_is_listed(tmp_path):
+    study = tmp_path / "toys.toml"
+    names = ", ".join(f'"{name}"' for name in OUTSIDE)
+    study.write_text(
+        f'horizon = 400\nruns = 2\nworlds = ["riverswim:n_states=5"]\nlearners = [{names}]\ncheckpoints = 4\n'
+    )
+    environment = os.environ | {"PYTHONPATH": str(FOLDER), "EQUIRL_LEARNERS": "outside_learners", "COLUMNS": "200"}
+    command = [sys.executable, "-c", "from equirl.cli import app; app()"]
+
+    def run(*words):
+        return subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=False)
+
+    done = run("study", str(study), "--out", str(tmp_path / "out"), "--jobs", "2", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert run("export", str(study), "--out", str(tmp_path / "out"), "-o", str(tmp_path / "t.csv")).returncode == 0
+    table = (tmp_path / "t.csv").read_text()
+    assert all(table.count(name) == 8 for name in OUTSIDE)
+    assert "pairs_tried" in table.splitlines()[0]
+    assert all(name in run("agents").stdout for name in OUTSIDE)
+
+
+def test_processes_of_a_script_import_the_module_that_registered_it():
+    table = eq.simulate_many(RIVER, list(OUTSIDE), horizon=300, seeds=range(2), jobs=2)
+    alone = eq.simulate_many(RIVER, list(OUTSIDE), horizon=300, seeds=range(2))
+    np.testing.assert_array_equal(table["regret"], alone["regret"])
+
+
+def test_a_name_that_is_taken_and_a_recipe_that_is_none_are_refused():
+    with pytest.raises(ValueError, match="'ucrl2-l' already"):
+        eq.register_learner("ucrl2-l", AGENTS["toy-steps"])
+    with pytest.raises(TypeError, match="recipe must be a Recipe"):
+        eq.register_learner("mine", object())
+
+
+def test_two_parts_cannot_share_a_setting():
+    from outside_learners import Chance, StepByStep
+
+    with pytest.raises(ValueError, match="two parts of a recipe have a setting 'explore'"):
+        eq.Recipe("twice", StepByStep, (Chance(), Chance()))
