@@ -20,7 +20,7 @@ ROOT = Path(equirl.__file__).parent
 
 # Rooms in reading order: a module imports only from the rooms before its own.
 LADDER = (
-    "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "learners",
+    "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "posterior", "learners",
     "simulation", "theory", "studies", "plots", "paper", "benchmarks", "cli",
 )  # fmt: skip
 # Inside a function, for a user's convenience, these may point back.

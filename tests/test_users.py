@@ -20,6 +20,7 @@ from equirl.core.files import DamagedFile, load_npz, save_npz
 from equirl.plots.arrows import policy_text
 from equirl.solving import value_iteration
 from equirl.studies import compare
+from equirl.theory import proposition1_samples
 
 RIVER = eq.make("riverswim", n_states=5)
 LIFT = eq.TabularMDP.from_pairs(
@@ -65,10 +66,10 @@ def test_numbers_of_numpy_are_settings_as_good_as_plain_ones(tmp_path):
 
 
 def test_mean_rewards_are_on_the_scale_of_the_rewards():
-    told = {"n_states": 3, "n_actions": 2, "rewards": "known"}
-    units = eq.make_agent("ucrl2-l", mean_rewards=[0, 0.5, 1, 0, 0, 0], **told)
-    euros = eq.make_agent("ucrl2-l", mean_rewards=[-10, 5, 20, -10, -10, -10], reward_range=(-10, 20), **told)
-    np.testing.assert_array_equal(euros.told.mean_rewards, units.told.mean_rewards)
+    problem = {"n_states": 3, "n_actions": 2, "rewards": "known"}
+    units = eq.make_agent("ucrl2-l", mean_rewards=[0, 0.5, 1, 0, 0, 0], **problem)
+    euros = eq.make_agent("ucrl2-l", mean_rewards=[-10, 5, 20, -10, -10, -10], reward_range=(-10, 20), **problem)
+    np.testing.assert_array_equal(euros.given.mean_rewards, units.given.mean_rewards)
 
 
 # --- what is not what it should be
@@ -84,10 +85,16 @@ def test_mean_rewards_are_on_the_scale_of_the_rewards():
         (lambda: eq.from_gymnasium("FrozenLake-v1"), r"gymnasium.make\('FrozenLake-v1'\) makes one"),
         (lambda: eq.simulate(RIVER, "c-ucrl", 10, gain=np.nan), "gain must be between 0 and 1, not nan"),
         (lambda: eq.make_agent(["c-ucrl"], 3, 2), r"unknown learner \['c-ucrl'\]"),
-        (lambda: eq.make_agent("random", 3, 2, classes=[0] * 6), "'random' makes no use of classes"),
+        (lambda: eq.make_agent("random", 3, 2, classes=[0] * 6), "'random' .* makes no use of classes"),
         (lambda: eq.make_agent("c-ucrl", 3, 2, reward_range=3), "reward_range must be .* not 3"),
         (lambda: eq.make_agent("c-ucrl", 3, 2, reward_range=("a", "b")), "reward_range must be .* not"),
         (lambda: eq.make("grid", map=""), "the map is empty"),
+        (lambda: eq.make("grid", map=5), "map must be a list, not 5"),
+        (lambda: eq.make("grid", map=[1, 2]), "map must be rows of text; row 0 is 1"),
+        (lambda: eq.make_agent("ucrl2-l", 4, 2**62), "n_actions must be at most 2147483647, not 4611686018427387904"),
+        (lambda: eq.make_agent("ucrl2-l", 4, [2**62] * 4), "n_actions is too large: 4 states would have"),
+        (lambda: eq.from_quantecon(3), "ddp must be a DiscreteDP of QuantEcon, not 3"),
+        (lambda: proposition1_samples(1e-300, 4, 8), "separation 1e-300 is too small"),
         (lambda: eq.TabularMDP.from_arrays("abc", [[0.0]]), "transitions must be an array of numbers"),
         (lambda: eq.TabularMDP.from_arrays([[[1.0]]], [["a"]]), "rewards must be an array of numbers"),
         (lambda: eq.TabularMDP.from_arrays([[[1.0 + 0j]]], [[0.0]]), "transitions must be .* complex"),
@@ -124,8 +131,8 @@ def test_profiles_that_lead_outside_the_problem_are_refused():
         eq.make_agent("c-ucrl-c-sigma", 3, 2, classes=[0] * 6, profiles=wider)
 
 
-def test_a_baseline_says_that_it_learns_nothing():
-    with pytest.raises(AttributeError, match="'random' learns nothing: it has no 'partition'"):
+def test_a_baseline_says_that_it_forms_no_classes():
+    with pytest.raises(ValueError, match="'random' forms no classes"):
         _ = eq.make_agent("random", 3, 2).partition
 
 
@@ -194,11 +201,11 @@ def test_value_iteration_in_parts_is_value_iteration(monkeypatch):
 @pytest.mark.parametrize("name", ["c-ucrl", "c-ucrl-c-sigma", "optimal"])
 def test_a_learner_whose_arrays_do_not_fit_together_is_not_loaded(name, tmp_path):
     eq.simulate(RIVER, name, 200).agent.save(tmp_path / "agent.npz")
-    arrays, meta = load_npz(tmp_path / "agent.npz", "equirl-agent", 1)
+    arrays, meta = load_npz(tmp_path / "agent.npz", "equirl-agent", 2)
     wrong = {key: value for key, value in arrays.items() if key != "episode_starts"}
     assert len(wrong) >= 8
     for key, value in wrong.items():
-        save_npz(tmp_path / "cut.npz", "equirl-agent", 1, arrays | {key: value[:-1]}, meta)
+        save_npz(tmp_path / "cut.npz", "equirl-agent", 2, arrays | {key: value[:-1]}, meta)
         with pytest.raises(DamagedFile):
             eq.load_agent(tmp_path / "cut.npz")
 
@@ -206,9 +213,9 @@ def test_a_learner_whose_arrays_do_not_fit_together_is_not_loaded(name, tmp_path
 @pytest.mark.parametrize("key", ["policy", "label", "now_succ", "then_count"])
 def test_a_learner_whose_numbers_are_out_of_range_is_not_loaded(key, tmp_path):
     eq.simulate(RIVER, "c-ucrl", 200).agent.save(tmp_path / "agent.npz")
-    arrays, meta = load_npz(tmp_path / "agent.npz", "equirl-agent", 1)
-    arrays[key][0] += 1000
-    save_npz(tmp_path / "odd.npz", "equirl-agent", 1, arrays, meta)
+    arrays, meta = load_npz(tmp_path / "agent.npz", "equirl-agent", 2)
+    arrays[f"own_{key}"][0] += 1000
+    save_npz(tmp_path / "odd.npz", "equirl-agent", 2, arrays, meta)
     with pytest.raises(DamagedFile, match=f"{key} does not fit|counts of successors disagree"):
         eq.load_agent(tmp_path / "odd.npz")
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import starts
 from equirl.core.compiling import kernel, lean_kernel
 from equirl.estimation.counts import Snapshot
 from equirl.structure.profiles import Profiles
@@ -111,18 +112,23 @@ def pool_known(
     ``tie[i]`` is the first position of the group that entry i of ``profiles`` belongs to (see :func:`tie_groups`).
     An observed successor outside a pair's known support is an error that names it.
     """
+    pooled = count_by_known_position(seen, groups, profiles)
+    prob = np.empty(len(profiles.succ))
+    _read_back(profiles.ptr, tie, pooled, False, prob)
+    samples = pooled.visits[groups.label]
+    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
+    return Estimates(profiles.ptr, profiles.succ, prob, samples, *means, *NOTHING_SPARE)
+
+
+def count_by_known_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
+    """Counts by position of the known profiles, summed over each class; a successor outside them is an error."""
     ptr = _class_starts(profiles.ptr, groups)
-    visits = _class_sums(groups, seen.visits)
-    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), visits)
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
     stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
     if stray >= 0:
         pair = int(np.searchsorted(seen.ptr, stray, side="right")) - 1
         raise ValueError(f"pair {pair} was seen to reach state {seen.succ[stray]}, outside its known profile")
-    prob = np.empty(len(profiles.succ))
-    _read_back(profiles.ptr, tie, pooled, False, prob)
-    samples = visits[groups.label]
-    means = _means(seen, groups, samples, visits, pool_rewards)
-    return Estimates(profiles.ptr, profiles.succ, prob, samples, *means, *NOTHING_SPARE)
+    return pooled
 
 
 def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
@@ -161,7 +167,7 @@ def place_later(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
     _read_back(seen.ptr, seen.count, pooled, False, prob)
     size = np.diff(seen.ptr)
     left = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label] - size, 0)
-    spare_ptr = np.concatenate([[0], np.cumsum(left)])
+    spare_ptr = starts(left)
     spare = np.empty(spare_ptr[-1])
     _spare_masses(size, pooled, spare_ptr, spare)
     return Placed(seen.ptr, seen.succ, prob, spare_ptr, spare)
@@ -177,7 +183,7 @@ def place_in_order(
 ) -> Placed:
     """Every position of the class on a state of its own; ``order(seen, n_states, ptr, succ)`` writes which."""
     length = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label], 0)
-    ptr = np.concatenate([[0], np.cumsum(length)])
+    ptr = starts(length)
     succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
     order(seen, n_states, ptr, succ)
     _masses_by_position(pooled, ptr, prob)
@@ -296,7 +302,7 @@ def _class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
     """Where each class's positions begin: as many as its longest row has."""
     length = np.zeros(groups.n_classes, np.int64)
     np.maximum.at(length, groups.label, np.diff(ptr))
-    return np.concatenate([[0], np.cumsum(length)])
+    return starts(length)
 
 
 def _class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equirl.core.arrays import starts
 from equirl.estimation.pooling import Estimates
 from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
@@ -20,7 +21,7 @@ def greedy_pairs(pairs: Pairs, estimates: Estimates, accuracy: float = 1e-6) -> 
     prob, succ = np.zeros(len(row)), estimates.succ
     np.divide(estimates.prob, placed[row], out=prob, where=known[row])
     size = np.diff(estimates.ptr) + ~known  # a pair without samples gets one entry: its own state
-    ptr = np.concatenate([[0], np.cumsum(size)])
+    ptr = starts(size)
     ends = np.flatnonzero(~known)
     succ = np.insert(succ, estimates.ptr[ends + 1], pairs.state[ends])
     prob = np.insert(prob, estimates.ptr[ends + 1], 1.0)

@@ -18,7 +18,10 @@ from equirl.learners.given import Given, checked
 from equirl.learners.model_sets import JakschBalls, LaplaceBalls
 from equirl.learners.optimistic import OptimisticLearner
 from equirl.learners.planners import OptimisticPlanner
+from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
+from equirl.learners.reward_priors import ClassRewards, DrawnRewards
+from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 from equirl.learners.stopping import Doubling, PairDoubling
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.model.mdp import TabularMDP, check_mdp
@@ -93,6 +96,22 @@ AGENTS = Registry({
         (EstimatedClasses(), EmpiricalPool(), LaplaceBalls(), OptimisticPlanner(), Doubling()),
     ),
     "c-ucrl-published": None,
+    "psrl": Recipe(
+        "PSRL: draws an MDP from its posterior, each pair on its own", PosteriorLearner,
+        (DirichletRows(), DrawnRewards("per_pair"), DrawnPlanner(), EpisodeLengths()),
+    ),
+    "c-psrl": Recipe(
+        "C-PSRL: given nothing, draws classes, corresponding successors and an MDP", PosteriorLearner,
+        (ClassRows(), DrawnRewards(), DrawnPlanner(), EpisodeLengths()),
+    ),
+    "c-psrl-c": Recipe(
+        "C-PSRL(C): given the classes, draws corresponding successors and an MDP", PosteriorLearner,
+        (GivenClassRows(), ClassRewards(), DrawnPlanner(), EpisodeLengths()),
+    ),
+    "c-psrl-c-sigma": Recipe(
+        "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP", PosteriorLearner,
+        (GivenProfileRows(), ClassRewards(), DrawnPlanner(), EpisodeLengths()),
+    ),
     "random": Recipe("plays uniformly at random", FixedLearner),
     "optimal": Recipe("plays an optimal policy of the true MDP", FixedLearner, knows_mdp=True),
 })  # fmt: skip
@@ -244,7 +263,7 @@ def agent_for(mdp: TabularMDP, name: str, seed: Seed = 0, **settings: Any) -> Le
     given = Given(
         equivalence_classes(mdp) if "classes" in needs else None,
         profiles(mdp) if "profiles" in needs else None,
-        mdp.r_mean if "mean_rewards" in needs else None,
+        mdp.r_mean.copy() if "mean_rewards" in needs else None,  # a read-only one compiles kernels anew
     )
     return build_learner(name, mdp.pairs, settings, given, seed)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import starts
 from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.pooling import contains
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
@@ -200,5 +201,5 @@ def optimistic_law(models: ConfidenceSet, pair: int, u: np.ndarray) -> np.ndarra
 def taken_rows(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where some rows begin once they stand one after another, and the entries they hold."""
     first, last = ptr[rows], ptr[rows + 1]
-    new = np.concatenate([[0], np.cumsum(last - first)])
+    new = starts(last - first)
     return new, np.repeat(first - new[:-1], last - first) + np.arange(new[-1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from equirl.core.compiling import kernel
 from equirl.solving.bellman import Model
-from equirl.solving.chains import Block, incoming
+from equirl.solving.chains import Arrivals, Block, incoming
 
 
 def approach(part: Block, target: np.ndarray) -> np.ndarray | None:
@@ -18,17 +18,17 @@ def approach(part: Block, target: np.ndarray) -> np.ndarray | None:
 
     None where some state cannot reach the target.
     """
-    distance = steps_to(incoming(part), part.owner, target)
+    distance = steps_to(incoming(part), target)
     return None if (distance < 0).any() else closer_pairs(part, distance)
 
 
-def steps_to(arrivals: tuple[np.ndarray, np.ndarray], owner: np.ndarray, target: np.ndarray) -> np.ndarray:
+def steps_to(arrivals: Arrivals, target: np.ndarray) -> np.ndarray:
     """(n,) least number of steps from each state to the ``target`` (a mask); -1 where there is no way."""
     distance = np.where(target, 0, -1)
     queue = np.empty(len(target), np.int64)
     first = np.flatnonzero(target)
     queue[: len(first)] = first
-    _distances(*arrivals, owner, distance, queue, len(first))
+    _distances(arrivals, distance, queue, len(first))
     return distance
 
 
@@ -40,16 +40,14 @@ def closer_pairs(part: Block, distance: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _distances(
-    ptr: np.ndarray, arriving: np.ndarray, owner: np.ndarray, distance: np.ndarray, queue: np.ndarray, n: int
-) -> None:
+def _distances(arrivals: Arrivals, distance: np.ndarray, queue: np.ndarray, n: int) -> None:
     """``distance`` from the states in ``queue[:n]`` (where it is 0; elsewhere -1) backwards, breadth first."""
     i = 0
     while i < n:
         x = queue[i]
         i += 1
-        for j in range(ptr[x], ptr[x + 1]):
-            s = owner[arriving[j]]
+        for j in range(arrivals.ptr[x], arrivals.ptr[x + 1]):
+            s = arrivals.owner[arrivals.pair[j]]
             if distance[s] < 0:
                 distance[s], queue[n] = distance[x] + 1, s
                 n += 1

@@ -1,6 +1,6 @@
 """Sweeps over a known MDP: the Bellman operator, damped value iteration, the improvement step of policy iteration.
 
-With a discount gamma (1 for average reward), T u (s) = max over the pairs k of s of reward[k] + gamma sum_x p(x | k) u(x).
+T u (s) = max over the pairs k of s of reward[k] + gamma sum_x p(x | k) u(x), gamma being 1 for average reward.
 All kernels take the MDP as one :class:`Model`: pairs of state s in ``pair_ptr[s]:pair_ptr[s + 1]``, successors of pair
 k in ``row_ptr[k]:row_ptr[k + 1]``. Its index arrays are unsigned, which spares a test for negative indices per access.
 """
@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.core.compiling import kernel
+
+Index = int | np.uint64
 
 
 class Model(NamedTuple):
@@ -41,7 +43,7 @@ class Ties(NamedTuple):
 
 
 @kernel
-def mean_value(model: Model, k: int, u: np.ndarray) -> float:
+def mean_value(model: Model, k: Index, u: np.ndarray) -> float:
     """Sum over x of p(x | k) u(x)."""
     total = 0.0
     for j in range(model.row_ptr[k], model.row_ptr[k + np.uint64(1)]):
@@ -129,7 +131,7 @@ def improve(model: Model, gain: np.ndarray, bias: np.ndarray, ties: Ties, pair: 
         for k in range(first, last):
             top_gain = max(top_gain, mean_value(model, k, gain))
         kept = np.uint64(pair[s])
-        chosen = kept
+        chosen: Index = kept
         if mean_value(model, kept, gain) < top_gain - ties.gain:
             value = -np.inf
         else:

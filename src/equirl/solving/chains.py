@@ -57,7 +57,7 @@ class Block(NamedTuple):
         )  # fmt: skip
 
     def matrix(self) -> sparse.csr_array:
-        """The laws as a sparse (m, n) matrix."""
+        """The transition probabilities as a sparse (m, n) matrix."""
         return sparse.csr_array((self.prob, self.succ, self.row_ptr), shape=(len(self.pair), self.n_states))
 
     def graph(self) -> sparse.csr_array:
@@ -67,6 +67,14 @@ class Block(NamedTuple):
         edges.sum_duplicates()
         edges.data[:] = 1
         return edges
+
+
+class Arrivals(NamedTuple):
+    """The pairs that may lead into each of n states, for searches backwards."""
+
+    ptr: np.ndarray  # (n + 1,)
+    pair: np.ndarray  # (nnz,) pairs into state x in ptr[x]:ptr[x + 1]
+    owner: np.ndarray  # (m,) the state of each pair
 
 
 def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) -> Block:
@@ -108,11 +116,24 @@ def decided(mdp: TabularMDP) -> np.ndarray:
 
 
 def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
-    """The kind of the part reachable from the initial law (of the whole MDP with ``everywhere=True``).
+    """The kind of the part of an MDP that can be reached from the initial distribution; the module tells the kinds.
 
-    One of "ergodic", "communicating", "weakly communicating", "multichain"; see the module. Linear in the
-    number of successors, but for "ergodic", which is near linear in practice and S times that at worst.
+    Linear in the number of successors, but for "ergodic", which is near linear in practice and S times that at worst.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    everywhere : bool
+        Whether to look at all states, reachable or not.
+
+    Returns
+    -------
+    str
+        "ergodic", "communicating", "weakly communicating" or "multichain".
+
+    Examples
+    --------
     >>> chain_kind(TabularMDP.from_arrays([[[0.5, 0.5], [1, 0]], [[0.5, 0.5], [0, 1]]], [[0, 0], [0, 1]]))
     'communicating'
     """
@@ -129,9 +150,7 @@ def block_kind(part: Block) -> str:
         return "multichain"
     if (closed < 0).any():
         return "weakly communicating"
-    return (
-        "ergodic" if _every_policy_recurrent(*incoming(part), part.owner, np.diff(part.pair_ptr)) else "communicating"
-    )
+    return "ergodic" if _every_policy_recurrent(incoming(part), np.diff(part.pair_ptr)) else "communicating"
 
 
 def closed_classes(graph: sparse.csr_array) -> np.ndarray:
@@ -154,40 +173,45 @@ def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-def incoming(part: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs that may lead into each state, as (ptr, pair)."""
+def incoming(part: Block) -> Arrivals:
+    """The pairs that may lead into each state of a block."""
     columns = part.matrix().tocsc()
-    return columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+    return Arrivals(columns.indptr.astype(np.int64), columns.indices.astype(np.int64), part.owner)
 
 
 def _attractor(part: Block, seed: np.ndarray) -> np.ndarray:
     """(n,) mask of the states from which no policy avoids the ``seed`` for sure."""
-    ptr, pair = incoming(part)
-    inside, left = seed.copy(), np.diff(part.pair_ptr)
+    inside = seed.copy()
     queue = np.empty(part.n_states, np.int64)
     n_seed = int(seed.sum())
     queue[:n_seed] = np.flatnonzero(seed)
     never = np.zeros(part.n_states, bool)
-    _attract(ptr, pair, part.owner, never, inside, left, np.zeros(len(part.pair), bool), queue, n_seed)
+    growth = _Growth(inside, np.diff(part.pair_ptr), np.zeros(len(part.pair), bool), queue)
+    _attract(incoming(part), never, growth, n_seed)
     return inside
 
 
+class _Growth(NamedTuple):
+    inside: np.ndarray  # (n,) mask of the set so far
+    left: np.ndarray  # (n,) pairs of each state that miss it
+    hit: np.ndarray  # (m,) mask of the pairs that do not
+    queue: np.ndarray  # (n,) its states, in the order in which they came
+
+
 @kernel
-def _attract(
-    ptr: np.ndarray, pair: np.ndarray, owner: np.ndarray, goal: np.ndarray,
-    inside: np.ndarray, left: np.ndarray, hit: np.ndarray, queue: np.ndarray, n: int,
-) -> tuple[int, bool]:  # fmt: skip
+def _attract(arrivals: Arrivals, goal: np.ndarray, growth: _Growth, n: int) -> tuple[int, bool]:
     """Grow the set ``queue[:n]`` by states with no pair ``left`` that misses it; stop at a state of ``goal``."""
+    inside, left, hit, queue = growth
     i = 0
     while i < n:
         x = queue[i]
         i += 1
-        for j in range(ptr[x], ptr[x + 1]):
-            k = pair[j]
+        for j in range(arrivals.ptr[x], arrivals.ptr[x + 1]):
+            k = arrivals.pair[j]
             if hit[k]:
                 continue
             hit[k] = True
-            s = owner[k]
+            s = arrivals.owner[k]
             left[s] -= 1
             if left[s] == 0 and not inside[s]:
                 inside[s] = True
@@ -199,18 +223,20 @@ def _attract(
 
 
 @kernel
-def _every_policy_recurrent(ptr: np.ndarray, pair: np.ndarray, owner: np.ndarray, per_state: np.ndarray) -> bool:
+def _every_policy_recurrent(arrivals: Arrivals, per_state: np.ndarray) -> bool:
     """Whether no policy avoids any state: the attractor of each state is everything.
 
     A state whose attractor holds one already found to attract everything does so too, which ends most searches early.
     """
+    ptr, pair, owner = arrivals
     S = len(per_state)
     good, inside = np.zeros(S, np.bool_), np.zeros(S, np.bool_)
     hit, left, queue = np.zeros(len(owner), np.bool_), per_state.copy(), np.empty(S, np.int64)
+    growth = _Growth(inside, left, hit, queue)
     for target in range(S):
         queue[0] = target
         inside[target] = True
-        n, met = _attract(ptr, pair, owner, good, inside, left, hit, queue, len(queue[:1]))  # a literal compiles anew
+        n, met = _attract(arrivals, good, growth, len(queue[:1]))  # a literal compiles anew
         if n < S and not met:
             return False
         good[target] = True

@@ -14,18 +14,38 @@ from equirl.core.checking import whole_number
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.solving.approach import closer_pairs, steps_to
-from equirl.solving.bellman import Model, mean_value
-from equirl.solving.chains import Block, block, closed_classes, incoming
+from equirl.solving.bellman import Index, Model, mean_value
+from equirl.solving.chains import Arrivals, Block, block, closed_classes, incoming
 from equirl.solving.factorization import factor
 from equirl.solving.policies import LONGEST_TIME, IllConditioned
 
 
 def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
-    """The diameter of the part reachable from the initial law: infinite unless that is communicating; 0 for one state.
+    """How long it takes at most to get from one state to another when one tries, in the reachable part of an MDP.
 
-    Takes a few sparse LUs per state: seconds for hundreds of states, minutes for thousands, so more than
-    ``max_states`` are refused.
+    Takes a few sparse LUs per state: seconds for hundreds of states, minutes for thousands.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    max_states : int
+        More reachable states than this are refused.
+
+    Returns
+    -------
+    float
+        The diameter: infinite unless the reachable part is communicating; 0 for one state.
+
+    Raises
+    ------
+    ValueError
+        Where there are more than ``max_states`` states.
+    IllConditioned
+        Where some state takes too long to be reached for double precision.
+
+    Examples
+    --------
     >>> diameter(TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]))
     2.0
     """
@@ -46,13 +66,11 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     return longest
 
 
-def _longest_time(
-    part: Block, laws: sparse.csr_array, arrivals: tuple[np.ndarray, np.ndarray], target: int, enough: float
-) -> float:
+def _longest_time(part: Block, laws: sparse.csr_array, arrivals: Arrivals, target: int, enough: float) -> float:
     """The largest over states of the least expected time to the target; a mere upper bound once it is <= ``enough``."""
     moving = np.ones(part.n_states)
     moving[target] = 0.0
-    pair = closer_pairs(part, steps_to(arrivals, part.owner, moving == 0))
+    pair = closer_pairs(part, steps_to(arrivals, moving == 0))
     total = np.inf
     while True:
         lu = factor(laws[pair], moving)
@@ -75,7 +93,8 @@ def _hasten(model: Model, times: np.ndarray, tie: float, pair: np.ndarray) -> bo
     changed = False
     for s in range(np.uint64(len(pair))):
         kept = np.uint64(pair[s])
-        chosen, least = kept, mean_value(model, kept, times) - tie
+        chosen: Index = kept
+        least = mean_value(model, kept, times) - tie
         for k in range(model.pair_ptr[s], model.pair_ptr[s + np.uint64(1)]):
             time = mean_value(model, k, times)
             if time < least:

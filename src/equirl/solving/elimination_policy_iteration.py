@@ -20,7 +20,7 @@ import numpy as np
 
 from equirl.core.compiling import kernel
 from equirl.solving.approach import approach
-from equirl.solving.bellman import Model
+from equirl.solving.bellman import Index, Model
 from equirl.solving.chains import Block, closed_classes
 from equirl.solving.gth_elimination import costs_to_go, eliminate, irreducible_law
 from equirl.solving.value_iteration import Answer, Limits
@@ -114,7 +114,7 @@ def _sum(bias: Bias, more: np.ndarray) -> Bias:
 
 
 @kernel
-def _change(model: Model, bias: Bias, k: int, s: int) -> tuple[float, float]:
+def _change(model: Model, bias: Bias, k: Index, s: int) -> tuple[float, float]:
     """reward[k] + sum over x of p(x | k) (h(x) - h(s)), and a bound on its rounding error."""
     total, size, n = model.reward[k], model.reward[k], 2
     for j in range(model.row_ptr[k], model.row_ptr[k + np.uint64(1)]):
@@ -152,7 +152,8 @@ def _greedy(model: Model, bias: Bias, tie: float, pair: np.ndarray) -> bool:
     changed = False
     for s in range(np.uint64(len(pair))):
         kept = np.uint64(pair[s])
-        chosen, value = kept, -np.inf
+        chosen: Index = kept
+        value = -np.inf
         if model.pair_ptr[s] <= kept and kept < model.pair_ptr[s + np.uint64(1)]:
             value = _change(model, bias, kept, s)[0] + tie
         for k in range(model.pair_ptr[s], model.pair_ptr[s + np.uint64(1)]):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.core.compiling import kernel
-from equirl.solving.chains import Block, incoming
+from equirl.solving.chains import Arrivals, Block, incoming
 
 FIRST_STEPS = 64  # of a search, before others are tried
 MOST_STARTS = 16  # states that are searched from in turn
@@ -23,9 +23,7 @@ class _Graph(NamedTuple):
     first: np.ndarray  # (n + 1,) entries of each state
     pair: np.ndarray  # (nnz,) the pair of each entry
     succ: np.ndarray  # (nnz,)
-    owner: np.ndarray  # (m,) the state of each pair
-    into_ptr: np.ndarray  # (n + 1,) pairs that may enter each state
-    into_pair: np.ndarray
+    into: Arrivals  # pairs that may enter each state
 
 
 class _Remaining(NamedTuple):
@@ -47,10 +45,8 @@ class _Search(NamedTuple):
 def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
     """The component of each state (-1 for none), numbered by smallest state, and the mask of the pairs that stay in."""
     n, m = part.n_states, len(part.pair)
-    graph = _Graph(
-        part.row_ptr[part.pair_ptr], np.repeat(np.arange(m), np.diff(part.row_ptr)), part.succ, part.owner,
-        *incoming(part),
-    )  # fmt: skip
+    entry_pair = np.repeat(np.arange(m), np.diff(part.row_ptr))
+    graph = _Graph(part.row_ptr[part.pair_ptr], entry_pair, part.succ, incoming(part))
     counts = np.diff(part.pair_ptr)
     rest = _Remaining(np.ones(m, bool), counts, np.empty(n, np.int64), np.zeros(n, bool), np.empty(n, np.int64))
     label = np.full(n, -1)
@@ -58,8 +54,8 @@ def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
     member = np.flatnonzero(label >= 0)
     _, first, number = np.unique(label[member], return_index=True, return_inverse=True)
     label[member] = np.argsort(np.argsort(first))[number]
-    inner = label[graph.owner[graph.pair]] == label[graph.succ]
-    stays = label[graph.owner] >= 0
+    inner = label[graph.into.owner[graph.pair]] == label[graph.succ]
+    stays = label[graph.into.owner] >= 0
     stays[graph.pair[~inner]] = False
     return label, stays
 
@@ -141,9 +137,9 @@ def _remove(graph: _Graph, rest: _Remaining, states: np.ndarray, n_touched: int)
     while i < n:
         x = rest.queue[i]
         i += 1
-        for j in range(graph.into_ptr[x], graph.into_ptr[x + 1]):
-            k = graph.into_pair[j]
-            s = graph.owner[k]
+        for j in range(graph.into.ptr[x], graph.into.ptr[x + 1]):
+            k = graph.into.pair[j]
+            s = graph.into.owner[k]
             if not rest.live[k] or rest.n_live[s] < 0:
                 continue
             rest.live[k] = False

@@ -1,7 +1,7 @@
-"""Stationary laws without subtraction, for chains so sticky that solving linear equations loses every digit.
+"""Stationary distributions without subtraction, for chains so sticky that solving linear equations loses every digit.
 
 The elimination of Grassmann, Taksar and Heyman removes states one by one, sending their mass on along the chain that
-is left. It only adds, multiplies and divides positive numbers, so each share of the law comes out with nearly full
+is left. It only adds, multiplies and divides positive numbers, so each share comes out with nearly full
 precision, however rarely the chain crosses from one region to another. Dense: n^2 numbers and n^3 / 3 operations.
 """
 
@@ -14,7 +14,7 @@ from equirl.core.compiling import kernel
 
 
 def long_run_law(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
-    """(S,) the long-run share of time in each state from the ``initial`` law; ``label``: recurrent class or -1."""
+    """(S,) the long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""
     n_classes = int(label.max()) + 1
     share = _ending(chain, label, initial, n_classes)
     law = np.zeros(len(label))
@@ -26,7 +26,7 @@ def long_run_law(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray
 
 
 def irreducible_law(chain: np.ndarray) -> np.ndarray:
-    """The stationary law of an irreducible chain, given as a dense (n, n) matrix.
+    """The stationary distribution of an irreducible chain, given as a dense (n, n) matrix.
 
     >>> irreducible_law(np.array([[0.5, 0.5], [1.0, 0.0]])).round(6)
     array([0.666667, 0.333333])
@@ -97,7 +97,7 @@ def _eliminate(P: np.ndarray, leaving: np.ndarray, later: np.ndarray) -> None:
 
 @kernel
 def _weigh(P: np.ndarray, law: np.ndarray) -> None:
-    """The stationary ``law`` of a chain after elimination."""
+    """The stationary distribution ``law`` of a chain after elimination."""
     n = len(law)
     law[0] = 1.0
     for k in range(1, n):

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from equirl.core.checking import choice, flag, inside, whole_number
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.solving.chains import Block, block, block_kind, chain_kind, decided
 from equirl.solving.diameter import diameter
+from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, solve_block
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
 from equirl.solving.policies import (
@@ -39,8 +41,9 @@ from equirl.solving.policies import (
 from equirl.solving.value_iteration import Answer, Limits
 
 __all__ = [
-    "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain", "certified_gain", "chain_kind",
-    "diameter", "evaluate_policy", "policy_gain", "policy_kind", "solve", "stationary_law",
+    "DiscountedSolution", "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain",
+    "certified_gain", "chain_kind", "diameter", "evaluate_policy", "policy_gain", "policy_kind", "solve",
+    "stationary_law",
 ]  # fmt: skip
 
 
@@ -95,6 +98,16 @@ class Solution:
     gain_by_state: np.ndarray
 
 
+@overload
+def solve(
+    mdp: TabularMDP, accuracy: float = ..., method: str = ..., max_sweeps: int = ..., *,
+    multichain: bool = ..., discount: None = None,
+) -> Solution: ...  # fmt: skip
+@overload
+def solve(
+    mdp: TabularMDP, accuracy: float = ..., method: str = ..., max_sweeps: int = ..., *,
+    multichain: bool = ..., discount: float,
+) -> DiscountedSolution: ...  # fmt: skip
 def solve(
     mdp: TabularMDP,
     accuracy: float = 1e-8,
@@ -102,8 +115,11 @@ def solve(
     max_sweeps: int = 100_000,
     *,
     multichain: bool = False,
-) -> Solution:
-    """Optimal gain, bias and policy; see :mod:`equirl.solving.optimal_gain` for the methods.
+    discount: float | None = None,
+) -> Solution | DiscountedSolution:
+    """Optimal gain, bias and policy, or with a discount values and policy.
+
+    :mod:`equirl.solving.optimal_gain` and :mod:`equirl.solving.discounted` describe the methods.
 
     One sweep costs O(successors); memory is O(S + successors), and one sparse LU where policy iteration is used.
 
@@ -119,11 +135,13 @@ def solve(
         Sweeps after which the best bracket so far is returned, with ``converged=False``.
     multichain : bool
         Whether a gain that depends on the start is solved for, state by state, instead of refused.
+    discount : float, optional
+        In [0, 1): what a reward one step later counts. Without it rewards are averaged over time.
 
     Returns
     -------
-    Solution
-        Gain, bias, policy, and how certain they are.
+    Solution or DiscountedSolution
+        Gain, bias, policy, and how certain they are; with a discount, values in place of gain and bias.
 
     Raises
     ------
@@ -144,8 +162,15 @@ def solve(
     >>> ends = [(0, 0, {1: 0.5, 2: 0.5}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.2)]
     >>> solve(TabularMDP.from_pairs(ends, 3), multichain=True).gain_by_state
     array([0.6, 1. , 0.2])
+
+    >>> solve(mdp, discount=0.5).value.round(6)
+    array([1., 2.])
     """
     check_mdp(mdp)
+    if discount is not None:
+        if multichain:
+            raise ValueError("multichain=True is for average reward; discounted values exist from every state")
+        return solve_discounted(mdp, discount, accuracy, method, max_sweeps)
     method = choice("method", method, METHODS)
     limits = Limits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     multichain = flag("multichain", multichain)

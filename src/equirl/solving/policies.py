@@ -1,25 +1,26 @@
-"""What a given policy earns: its chain, gain, bias and stationary law, also where it has several recurrent classes.
+"""What a given policy earns: its chain, gain, bias and stationary distribution, also where it has several recurrent classes.
 
 In each recurrent class one *reference* state is chosen. With P the policy's chain and A = I - P, the rows of the
 references replaced by those of I, one sparse LU of A answers everything by renewal at the references:
 
-    A' w = sum of the references' rows of P      w: visits between two returns, proportional to the stationary law
-    A' z = initial law                           z(reference): probability of ending in its class
+    A' w = sum of the references' rows of P      w: visits between two returns, proportional to the stationary one
+    A' z = initial distribution                         z(reference): probability of ending in its class
     A g = the classes' gains at the references   g: gain from every state, also the transient ones
     A h = r - g, and 0 at the references         h: bias, up to a constant per class
 
 A reference that is often visited keeps A well conditioned. Memory: the LU factors of one sparse (S, S) matrix. Where
-a chain crosses so rarely that no reference helps, laws and gains come from GTH elimination, and a bias is
+a chain crosses so rarely that no reference helps, distributions and gains come from GTH elimination, and a bias is
 refused as :class:`IllConditioned`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from scipy import sparse
 
+from equirl.core.checking import real_number
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import closed_classes
@@ -48,25 +49,68 @@ class Renewal(NamedTuple):
     lu: Any  # factors of A
     reference: np.ndarray  # (classes,)
     label: np.ndarray  # (S,) recurrent class, -1 where transient
-    law: np.ndarray  # (S,) stationary law of each class, 0 at transient states
+    law: np.ndarray  # (S,) stationary distribution of each class, 0 at transient states
 
 
-def evaluate_policy(mdp: TabularMDP, policy: Any) -> PolicyValue:
-    """Gain and bias of a policy from every state: an action per state, or a probability per pair.
+@overload
+def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: None = None) -> PolicyValue: ...
+@overload
+def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float) -> np.ndarray: ...
+def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = None) -> PolicyValue | np.ndarray:
+    """Gain and bias of a policy from every state; with a discount, its discounted reward from every state.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : array of shape (S,) or (M,)
+        An action (number or name) for each state, or a probability for each pair.
+    discount : float, optional
+        In [0, 1): what a reward one step later counts. Without it rewards are averaged over time.
+
+    Returns
+    -------
+    PolicyValue or ndarray of shape (S,)
+        Gain, bias and recurrent class of each state; with a discount, the value of each state.
+
+    Raises
+    ------
+    IllConditioned
+        Where the bias is beyond double precision.
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
     >>> evaluate_policy(mdp, [0, 0]).gain.round(6)
     array([0.333333, 0.333333])
+    >>> evaluate_policy(mdp, [0, 0], discount=0.5).round(6)
+    array([0.4, 1.2])
     """
     check_mdp(mdp)
     chain, reward = policy_chain(mdp, policy)
+    if discount is not None:
+        return discounted_values(chain, reward, checked_discount(discount))
     parts = renew(chain)
     return PolicyValue(*gain_and_bias(parts, reward), parts.label)
 
 
 def policy_gain(mdp: TabularMDP, policy: Any) -> float:
-    """Long-run mean reward of a policy started from the initial law; :func:`evaluate_policy` has it from every state.
+    """Long-run mean reward of a policy from the initial distribution; :func:`evaluate_policy` has it from every state.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : array of shape (S,) or (M,)
+        An action (number or name) for each state, or a probability for each pair.
+
+    Returns
+    -------
+    float
+        The gain, also where some transitions are too rare for a bias.
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
     >>> round(policy_gain(mdp, [0, 0]), 6)
     0.333333
@@ -77,10 +121,24 @@ def policy_gain(mdp: TabularMDP, policy: Any) -> float:
 
 
 def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
-    """(S,) the long-run share of time a policy spends in each state, started from the initial law.
+    """The stationary distribution of a policy: its long-run share of time in each state, from the initial distribution.
 
     Where the policy has several recurrent classes each counts by its probability; periodic chains are averaged.
 
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : array of shape (S,) or (M,)
+        An action (number or name) for each state, or a probability for each pair.
+
+    Returns
+    -------
+    ndarray of shape (S,)
+        Shares that sum to 1.
+
+    Examples
+    --------
     >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
     >>> stationary_law(mdp, [0, 0]).round(6)
     array([0.666667, 0.333333])
@@ -90,9 +148,27 @@ def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
 
 
 def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> str:
-    """The kind of a policy's chain on the states that some policy reaches from the initial law (or ``everywhere``).
+    """The kind of a policy's chain on the states that some policy reaches from the initial distribution.
 
-    "ergodic": one recurrent class holds all of them; "unichain": one class, the others transient; else "multichain".
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    policy : array of shape (S,) or (M,)
+        An action (number or name) for each state, or a probability for each pair.
+    everywhere : bool
+        Whether to look at all states, reachable or not.
+
+    Returns
+    -------
+    str
+        "ergodic": one recurrent class holds all of them; "unichain": one class, the others transient; else
+        "multichain".
+
+    Examples
+    --------
+    >>> policy_kind(TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]), [0, 0])
+    'ergodic'
     """
     check_mdp(mdp)
     chain, _ = policy_chain(mdp, policy)
@@ -187,6 +263,22 @@ def gain_and_bias(parts: Renewal, reward: np.ndarray) -> tuple[np.ndarray, np.nd
     return gain, bias - offset
 
 
+def checked_discount(discount: Any) -> float:
+    """A discount in [0, 1)."""
+    number = real_number("discount", discount)
+    if not 0 <= number < 1:
+        raise ValueError(f"discount must be at least 0 and less than 1, not {discount}")
+    return number
+
+
+def discounted_values(chain: sparse.csr_array, reward: np.ndarray, discount: float) -> np.ndarray:
+    """(S,) discounted reward from each state of a chain that pays ``reward``: v = r + discount P v, by a sparse LU."""
+    lu = factor(chain, np.full(len(reward), discount))
+    if lu is None:
+        raise IllConditioned(f"a discount of {discount!r} is too close to 1 for double precision")
+    return lu.solve(reward)
+
+
 def _long_run_law(chain: sparse.csr_array, initial: np.ndarray) -> np.ndarray:
     try:
         parts = renew(chain)
@@ -199,7 +291,7 @@ def _long_run_law(chain: sparse.csr_array, initial: np.ndarray) -> np.ndarray:
 
 
 def _by_class(parts: Renewal, value: np.ndarray) -> np.ndarray:
-    """(classes,) means under each class's stationary law."""
+    """(classes,) means under each class's stationary distribution."""
     return np.bincount(np.maximum(parts.label, 0), weights=parts.law * value, minlength=len(parts.reference))
 
 

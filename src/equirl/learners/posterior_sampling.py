@@ -1,0 +1,204 @@
+"""Posterior sampling: each episode draws one MDP from the posterior and plays its best policy.
+
+What may be drawn is a choice of parts: rows of transition probabilities each on its own (PSRL) or through classes
+that are drawn as well (C-PSRL), mean rewards by pair or shared, and how long an episode lasts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from equirl.core.checking import above, between, choice, whole_number
+from equirl.core.random_draws import draw_state
+from equirl.estimation.counts import Snapshot
+from equirl.estimation.pooling import estimate
+from equirl.learners.contract import (
+    UNLIMITED,
+    CountingLearner,
+    FormedClasses,
+    Limits,
+    State,
+    Stretch,
+    is_over,
+    prefixed,
+    unprefixed,
+)
+from equirl.learners.greedy import greedy_pairs
+from equirl.learners.recipes import Blueprint, Part
+from equirl.learners.structures import Problem
+from equirl.planning.exact_model import ExactModel
+from equirl.planning.extended_value_iteration import Plan
+from equirl.posterior.drawn_plan import plan_from
+from equirl.solving.criterion import AVERAGE_REWARD, Criterion
+from equirl.structure.partition import Partition
+
+EPISODES = ("steady", "doubling", "tsde")
+
+
+@dataclass(frozen=True)
+class DrawnPlanner:
+    """Value iteration in the drawn MDP, in which every pair stays put with probability ``stay`` (aperiodic)."""
+
+    accuracy: float = 0.1  # of the gain: accuracy / sqrt(t)
+    max_sweeps: int = 1000
+    stay: float = 0.1
+
+    def __post_init__(self) -> None:
+        above("accuracy", self.accuracy, 0, "does not plan")
+        whole_number("max_sweeps", self.max_sweeps)
+        between("stay", self.stay, most=0.99)
+
+
+@dataclass(frozen=True)
+class EpisodeLengths:
+    """How long an episode lasts.
+
+    "steady": until a pair's visits in it reach max(``floor``, its visits before), or max(``shortest``,
+    ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's
+    visits double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite
+    ``effort`` an episode goes on for as many steps more as its drawing and planning took look-ups, over ``effort``.
+    """
+
+    episodes: str = "steady"
+    floor: int = 10
+    shortest: int = 100
+    growth: float = 1.4
+    effort: float = math.inf
+
+    def __post_init__(self) -> None:
+        choice("episodes", self.episodes, EPISODES)
+        whole_number("floor", self.floor)
+        whole_number("shortest", self.shortest)
+        above("growth", self.growth, 0, "never ends an episode")
+        above("effort", self.effort, 0, "plans whenever the rule fires")
+
+    def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
+        """The limits of an episode that starts at t with these visits."""
+        floor, steps = 1, UNLIMITED
+        if self.episodes == "steady":
+            floor, steps = self.floor, int(min(max(self.shortest, self.growth * math.sqrt(t)), UNLIMITED))
+        elif self.episodes == "tsde":
+            steps = last_length + 1
+        grace = np.array([int(min(work / self.effort, UNLIMITED)), 0], np.int64)
+        label, group_left = np.zeros(len(visits), np.int64), np.array([UNLIMITED], np.int64)
+        return Limits(label, np.maximum(floor, visits), group_left, grace, np.array([steps], np.int64))
+
+
+class Parts(NamedTuple):
+    """The parts of a posterior-sampling learner, in the order in which an episode uses them."""
+
+    rows: Part  # .sampler
+    rewards: Part  # .sampler
+    planner: DrawnPlanner
+    lengths: EpisodeLengths
+
+
+class PosteriorLearner(CountingLearner):
+    """A learner that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
+
+    criterion: ClassVar[Criterion] = AVERAGE_REWARD
+    forms_classes: ClassVar[bool] = True
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        super().__init__(blueprint)
+        self.parts = Parts(*blueprint.settings.parts)
+        self.problem = Problem(self.pairs, self.given, math.nan, False)
+        self.rng = draw_state(blueprint.seed)
+        self.rows, self.rewards = self.parts.rows.sampler(self.problem), self.parts.rewards.sampler(self.problem)
+        self.seen: Snapshot | None = None  # the counts of the last draw
+        self.model: ExactModel | None = None  # the MDP drawn
+        self._plan: Plan | None = None
+
+    # --- deciding
+
+    def decide(self, state: int) -> Stretch:
+        """The policy of the MDP drawn last, or of a new one where the episode ends."""
+        plan, limits = self._plan, self.limits
+        if plan is None or limits is None or is_over(plan.policy[state], limits):
+            plan, limits = self._start_episode(state)
+        return Stretch(plan.policy, limits)
+
+    def _start_episode(self, state: int) -> tuple[Plan, Limits]:
+        planner, lengths = self.parts.planner, self.parts.lengths
+        seen = self.counts.snapshot()
+        rows, work = self.rows.draw(seen, self.rng)
+        reward = self.rewards.draw(seen, self.rng)
+        end = int(rows.ptr[-1])
+        owner = np.array(self.pairs.state)
+        self.model = ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, planner.stay)
+
+        bias = np.zeros(self.pairs.n_states) if self._plan is None else self._plan.bias
+        accuracy = planner.accuracy * self.criterion.accuracy(self.t)
+        plan = plan_from(state, self.pairs.ptr, self.model, bias, accuracy, planner.max_sweeps, self.rng)
+        self.n_unconverged += not plan.converged
+        last = self.t - self.episode_starts[-1] if self.episode_starts else 0
+        self.limits = lengths.limits(seen.visits, self.t, last, work + plan.n_sweeps * end)
+        self.episode_starts.append(self.t)
+        self.seen, self._plan = seen, plan
+        return plan, self.limits
+
+    # --- telling
+
+    @property
+    def plan(self) -> Plan:
+        """The plan being played: optimal in the MDP drawn, where it can be reached from where the episode began."""
+        if self._plan is None:
+            raise ValueError("the learner has not decided anything yet; call act(state) first")
+        return self._plan
+
+    def measures(self) -> Mapping[str, float]:
+        """The number of classes drawn, and what the rows tell."""
+        return {"n_classes": self.classes().partition.n_classes, **self.rows.measures()}
+
+    def classes(self) -> FormedClasses:
+        """The classes of the last draw; pairs without one, such as those never visited, stand alone."""
+        if self.seen is None:
+            raise ValueError("the learner has not decided anything yet; call act(state) first")
+        M = self.pairs.n_pairs
+        label = self.rows.labels()
+        label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
+        return FormedClasses(Partition.from_labels(label), self.seen, False)
+
+    def greedy_policy(self) -> np.ndarray:
+        """What it would play without drawing: optimal in each pair's own estimates as they are now.
+
+        Returns
+        -------
+        array of int, (S,)
+            An action id per state. Pairs never tried are avoided wherever a tried one exists.
+        """
+        return self.pairs.action[greedy_pairs(self.pairs, estimate(self.counts.snapshot()))]
+
+    # --- saving
+
+    def state(self) -> State:
+        """Counts, the generator, what was drawn and the plan under way; none of it is drawn again."""
+        arrays, values = super().state()
+        arrays |= {"rng": self.rng, **self.rows.arrays(), **self.rewards.arrays()}
+        if self.seen is not None and self._plan is not None and self.model is not None:
+            plan = self._plan
+            arrays |= prefixed("then", self.seen) | {"policy": plan.policy, "bias": plan.bias}
+            arrays |= prefixed("drawn", self.model._replace(stay=np.array(self.model.stay)))
+            values["plan"] = [plan.gain, plan.n_sweeps, plan.span, plan.converged]
+        return State(arrays, values)
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        super().restore(state)
+        arrays, values = state
+        if arrays["rng"].dtype != np.uint64 or arrays["rng"].shape != (1,):
+            raise ValueError("the generator's state is not whole")
+        self.rng = arrays["rng"].copy()
+        self.rewards.restore(arrays)
+        if "plan" in values:
+            self.seen = unprefixed("then", Snapshot, arrays)
+            self.rows.restore(arrays, self.seen)
+            drawn: Any = unprefixed("drawn", ExactModel, arrays)
+            self.model = drawn._replace(stay=float(drawn.stay))
+            gain, n_sweeps, span, converged = values["plan"]
+            self._plan = Plan(arrays["policy"], gain, arrays["bias"], n_sweeps, span, converged)

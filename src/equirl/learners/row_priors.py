@@ -1,0 +1,248 @@
+"""Priors of transition probabilities for posterior sampling: each pair on its own, or through classes that are drawn.
+
+A prior is a part; its ``sampler`` holds what was drawn, and is what a learner saves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from equirl.core.checking import above, between, whole_number
+from equirl.estimation.counts import Snapshot
+from equirl.learners.structures import Problem
+from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_pairs
+from equirl.posterior.class_state import ClassState, carry_over, empty_state
+from equirl.posterior.drawn_mdp import (
+    Rows,
+    Space,
+    draw_class_rows,
+    draw_masses,
+    draw_odd,
+    draw_own_rows,
+    make_rows,
+)
+from equirl.posterior.profile_draws import draw_profile_rows
+
+DRAWN = "drawn"
+GRID = np.geomspace(0.1, 10.0, 12)  # values among which a parameter is drawn, times its usual value
+USUAL = (1.0, 0.5)  # of alpha and gamma
+
+
+class RowSampler(ABC):
+    """What was drawn of the transition probabilities, and how to draw on."""
+
+    @abstractmethod
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+        """Rows of an MDP from the posterior, given the counts, and the work it took in look-ups."""
+
+    def labels(self) -> np.ndarray | None:
+        """(M,) the classes drawn, -1 for pairs without one; None where there are no classes."""
+        return None
+
+    def measures(self) -> Mapping[str, float]:
+        """Named numbers for a trace."""
+        return {}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What must be kept to go on."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:  # noqa: B027 - some keep nothing
+        """Go on from what was kept, ``seen`` being the counts of the last draw."""
+
+
+@dataclass(frozen=True)
+class DirichletRows:
+    """Each pair on its own: Dirichlet with ``prior`` pseudo-counts in all, ``prior / S`` for every state.
+
+    1 is a sparse prior, for worlds in which a pair leads to few states; S is the uniform one.
+    """
+
+    prior: float = 1.0
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        above("prior", self.prior, 0, "is refused")
+        between("prior", self.prior, most=1e9)
+
+    def sampler(self, problem: Problem) -> RowSampler:
+        """Nothing is kept from draw to draw."""
+        return _OwnRows(self.prior / problem.pairs.n_states, problem)
+
+
+class _OwnRows(RowSampler):
+    STICKS = 4
+
+    def __init__(self, strength: float, problem: Problem) -> None:
+        self.strength, self.problem = strength, problem
+
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+        S, M = self.problem.pairs.n_states, self.problem.pairs.n_pairs
+        rows, none = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0)
+        odd = np.full(0, -1)
+        draw_own_rows(rng, self.strength, seen, Space(S, self.STICKS, none, none, odd, odd), rows)
+        return rows, len(seen.succ)
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """Pairs in classes that are drawn, with the correspondence of their successors; nothing is given.
+
+    ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``passes``: over
+    all visited pairs before each draw. ``lonely``, ``bridge``: how many pairs, on average, do something odd in a draw,
+    so that nothing is given up for ever (see ``draw_odd``).
+    """
+
+    alpha: float | str = DRAWN
+    gamma: float | str = DRAWN
+    passes: int = 1
+    lonely: float = 1.0
+    bridge: float = 0.5
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "gamma"):
+            if getattr(self, name) != DRAWN:
+                above(name, getattr(self, name), 0, "is refused")
+        whole_number("passes", self.passes)
+        for name in ("lonely", "bridge"):
+            between(name, getattr(self, name), most=1e9)
+
+    def sampler(self, problem: Problem) -> RowSampler:
+        """No pair has a class yet."""
+        return _ClassSampler(self, problem, None)
+
+
+@dataclass(frozen=True)
+class GivenClassRows:
+    """Classes are given; which successors correspond is drawn."""
+
+    gamma: float | str = DRAWN
+    passes: int = 1
+    bridge: float = 0.5
+    alpha: ClassVar[float] = 1.0
+    lonely: ClassVar[float] = 0.0
+    needs: ClassVar[tuple[str, ...]] = ("classes",)
+
+    def __post_init__(self) -> None:
+        if self.gamma != DRAWN:
+            above("gamma", self.gamma, 0, "is refused")
+        whole_number("passes", self.passes)
+        between("bridge", self.bridge, most=1e9)
+
+    def sampler(self, problem: Problem) -> RowSampler:
+        """Every pair has its class from the start."""
+        assert problem.given.classes is not None
+        return _ClassSampler(self, problem, problem.given.classes.label)
+
+
+class _ClassSampler(RowSampler):
+    STICKS = 2
+
+    def __init__(self, part: Any, problem: Problem, given: np.ndarray | None) -> None:
+        self.part, self.problem, self.fixed = part, problem, given is not None
+        drawn = [
+            usual if value == DRAWN else value for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
+        ]
+        self.state: ClassState = empty_state(problem.pairs.n_pairs, *drawn)
+        if given is not None:
+            self.state.label[:] = given
+        self.before: Snapshot | None = None
+
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+        work = self.refresh(seen, rng, self.part.passes)
+        state, pairs, M = self.state, self.problem.pairs, len(seen.visits)
+        rows = make_rows(M, len(seen.succ), self.STICKS)
+        space = Space(
+            pairs.n_states, self.STICKS, np.empty(len(state.mass)), np.empty(M + 1),
+            np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
+        )  # fmt: skip
+        draw_masses(rng, state, space.w, space.w_new)
+        unknown = np.empty(pairs.n_states, np.int64)
+        draw_odd(rng, self.part.lonely, self.part.bridge, seen.visits, pairs.ptr, space.odd, unknown)
+        draw_class_rows(rng, seen, state, space, rows)
+        return rows, work
+
+    def refresh(self, seen: Snapshot, rng: np.ndarray, passes: int) -> int:
+        """Carry classes over to newer counts and draw on: new pairs first, then passes over all. The work done."""
+        self.state = carry_over(self.state, self.before, seen)
+        self.before = seen
+        work = self._pass(seen, rng, only_new=True)
+        for _ in range(passes):
+            work += self._pass(seen, rng, only_new=False)
+            for which, value in enumerate((self.part.alpha, self.part.gamma)):
+                if value == DRAWN:
+                    draw_hyper(rng, self.state, which, GRID * USUAL[which], np.empty(len(GRID)))
+        return work
+
+    def _pass(self, seen: Snapshot, rng: np.ndarray, only_new: bool) -> int:
+        k, work, scratch = 0, 0, self._scratch(seen)
+        while k < len(seen.visits):
+            k, more = resample_pairs(rng, k, only_new, self.fixed, seen, self.state, scratch)
+            work += more
+            if k < len(seen.visits):  # cells ran out: number anew, with room to spare
+                self.state = carry_over(self.state, seen, seen)
+                scratch = self._scratch(seen)
+        return work
+
+    def _scratch(self, seen: Snapshot) -> Scratch:
+        longest = int(np.diff(seen.ptr).max())
+        return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
+
+    def labels(self) -> np.ndarray | None:
+        return self.state.label
+
+    def measures(self) -> Mapping[str, float]:
+        return {"alpha": float(self.state.hyper[0]), "gamma": float(self.state.hyper[1])}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"class_label": self.state.label, "class_position": self.state.position, "class_hyper": self.state.hyper}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:
+        label, position, hyper = (arrays[f"class_{name}"].copy() for name in ("label", "position", "hyper"))
+        M = len(seen.visits)
+        if label.shape != (M,) or position.shape != seen.succ.shape or hyper.shape != (2,):
+            raise ValueError("the classes drawn do not fit the counts")
+        if len(label) and (label.max() >= M or label.min() < -1):
+            raise ValueError("a class is out of range")
+        if len(position) and (position.max() > 2 * len(position) or position.min() < -1):
+            raise ValueError("a position is out of range")
+        self.state, self.before = self.state._replace(label=label, position=position, hyper=hyper), seen
+
+
+@dataclass(frozen=True)
+class GivenProfileRows:
+    """Classes and profiles are given: the masses of a class are drawn, and each pair knows where they go."""
+
+    prior: float = 1.0  # pseudo-counts of a class in all
+    needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
+
+    def __post_init__(self) -> None:
+        above("prior", self.prior, 0, "is refused")
+
+    def sampler(self, problem: Problem) -> RowSampler:
+        """Nothing is kept from draw to draw."""
+        return _ProfileRows(self.prior, problem)
+
+
+class _ProfileRows(RowSampler):
+    def __init__(self, prior: float, problem: Problem) -> None:
+        self.prior, self.problem = prior, problem
+
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+        given = self.problem.given
+        assert given.classes is not None
+        assert given.profiles is not None
+        assert given.tie is not None
+        prob = draw_profile_rows(rng, seen, given.classes, given.profiles, given.tie, self.prior)
+        rest = np.zeros(self.problem.pairs.n_pairs)
+        return Rows(given.profiles.ptr.copy(), given.profiles.succ.copy(), prob, rest), len(prob)
+
+    def labels(self) -> np.ndarray | None:
+        assert self.problem.given.classes is not None
+        return self.problem.given.classes.label

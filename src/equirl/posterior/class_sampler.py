@@ -1,0 +1,261 @@
+"""The posterior of classes: which pairs are alike, and which of their successors correspond.
+
+The model. Visited pairs sit in classes by a Chinese restaurant process (concentration alpha). A class has masses by
+*position*, drawn by stick breaking (GEM, parameter gamma). Each pair of a class has its own injection from positions to
+states, uniform: the masses are the class's, the states are the pair's. With N_j the pooled counts of a class by
+position (without pair k), N their sum, and n_1 .. n_K the counts of k's successors, n their sum, an injection weighs
+
+    prod_{i -> occupied j} Gamma(N_j + n_i) / Gamma(N_j)  *  prod_{i -> new} gamma Gamma(n_i)
+        *  Gamma(gamma + N) / Gamma(gamma + N + n),
+
+a class the number of its members times the sum of these, a new class alpha times the weight with all positions new.
+
+One step for a pair. The sum over injections is not computed: for every class one injection is drawn, successor after
+successor, and its weight over its chance is an unbiased estimate of the sum. With the injection that the pair holds
+kept for its own class, choosing among the classes by these estimates leaves the posterior exactly invariant (a Gibbs
+step with one importance particle per class). Before it, Metropolis steps rearrange the injection held.
+
+Cost of a pass: O(visited pairs * classes * successors * positions) look-ups. Memory: O(pairs + stored successors).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import lean_kernel
+from equirl.core.random_draws import below, log_rising, pick, uniform
+from equirl.estimation.counts import Snapshot
+from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
+
+
+class Scratch(NamedTuple):
+    """Workspace of the sampler."""
+
+    log_weight: np.ndarray  # (M + 2,) of the classes
+    replay: np.ndarray  # (M + 2,) uint64: the generator before each class's injection was drawn
+    taken: np.ndarray  # (positions,) int64
+    cell: np.ndarray  # (positions + 1,) log weights of positions
+    place: np.ndarray  # (successors,) int64: an injection
+    spot: np.ndarray  # (positions,) int64: occupied positions
+
+
+def make_scratch(n_pairs: int, longest: int, widest: int) -> Scratch:
+    """Workspace for pairs of up to ``longest`` successors and classes of up to ``widest`` positions."""
+    P = widest + longest + 1
+    return Scratch(
+        np.empty(n_pairs + 2), np.empty(n_pairs + 2, np.uint64), np.empty(P, np.int64), np.empty(P + 1),
+        np.empty(longest + 1, np.int64), np.empty(P, np.int64),
+    )  # fmt: skip
+
+
+@lean_kernel
+def draw_injection(
+    rng: np.ndarray, k: int, c: int, keep: bool, seen: Snapshot, state: ClassState, scratch: Scratch
+) -> float:
+    """Match pair k's successors, most frequent first, to positions of class c: log of weight over chance.
+
+    ``scratch.place`` holds the injection, -1 for new positions. ``keep``: take the one that the pair holds.
+    """
+    gamma, J, first = state.hyper[1], state.width[c], state.start[c]
+    taken, cell, start = scratch.taken, scratch.cell, seen.ptr[k]
+    for j in range(J):
+        taken[j] = state.mass[first + j] == 0
+    log_weight, visits = 0.0, 0.0
+    for i in range(seen.ptr[k + 1] - start):
+        n = float(seen.count[start + i])
+        visits += n
+        top = cell[J] = math.log(gamma) + math.lgamma(n)
+        for j in range(J):
+            cell[j] = -math.inf if taken[j] else log_rising(float(state.mass[first + j]), n)
+            top = max(top, cell[j])
+        total = 0.0
+        for j in range(J + 1):
+            total += math.exp(cell[j] - top)
+        log_weight += top + math.log(total)
+        if keep:
+            j = state.position[start + i]
+            j = J if j >= J or taken[j] else j
+        else:
+            j = pick(rng, cell, J + 1)
+        scratch.place[i] = j if j < J else -1
+        if j < J:
+            taken[j] = 1
+    return log_weight - log_rising(gamma + state.total[c], visits)
+
+
+@lean_kernel
+def own_weight(k: int, seen: Snapshot, gamma: float) -> float:
+    """Log weight of pair k in a class of its own."""
+    log_weight, visits = 0.0, 0.0
+    for i in range(seen.ptr[k], seen.ptr[k + 1]):
+        visits += seen.count[i]
+        log_weight += math.log(gamma) + math.lgamma(float(seen.count[i]))
+    return log_weight - log_rising(gamma, visits)
+
+
+@lean_kernel
+def _position_weight(n: float, j: int, c: int, state: ClassState) -> float:
+    """Log weight of a successor seen n times at position j of class c; -1 is a new position."""
+    if j < 0:
+        return math.log(state.hyper[1]) + math.lgamma(n)
+    return log_rising(float(state.mass[state.start[c] + j]), n)
+
+
+@lean_kernel
+def rearrange(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, scratch: Scratch) -> None:
+    """Metropolis steps on the injection that pair k, taken out of class c, holds.
+
+    A step sends a successor to a position, whoever is there to the successor's place; or, from there, to a new one.
+    Without them a wrong matching stays, for the drawn injections hardly ever propose to leave it.
+    """
+    place, spot, holder, J, start = scratch.place, scratch.spot, scratch.taken, 0, seen.ptr[k]
+    n = seen.ptr[k + 1] - start
+    for j in range(state.width[c]):
+        holder[j] = -1
+        if state.mass[state.start[c] + j] > 0:
+            spot[J] = j
+            J += 1
+    for i in range(n):
+        j = state.position[start + i]
+        place[i] = j if j < state.width[c] and state.mass[state.start[c] + j] > 0 else -1
+        if place[i] >= 0:
+            holder[place[i]] = i
+    for _ in range(n * J):
+        i, a = below(rng, n), spot[below(rng, J)]
+        old, other = place[i], holder[a]
+        to = -1 if old == a else a
+        mine = float(seen.count[start + i])
+        gain = _position_weight(mine, to, c, state) - _position_weight(mine, old, c, state)
+        if other >= 0 and other != i:
+            its = float(seen.count[start + other])
+            gain += _position_weight(its, old, c, state) - _position_weight(its, a, c, state)
+        if gain < 0.0 and math.log(uniform(rng)) >= gain:
+            continue
+        if old >= 0:
+            holder[old] = -1
+        if to >= 0:
+            holder[to] = i
+        place[i] = to
+        if other >= 0 and other != i:
+            place[other] = old
+            if old >= 0:
+                holder[old] = other
+    for i in range(n):
+        state.position[start + i] = place[i] if place[i] >= 0 else state.width[c] + n  # new: given a number by install
+
+
+@lean_kernel
+def class_weights(
+    rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch: Scratch, old: int, placed: bool
+) -> int:
+    """Log weights of all classes for pair k, taken out of class ``old``; returns the number of a new one."""
+    n_classes = state.used[0]
+    empty = n_classes
+    for c in range(n_classes):
+        scratch.replay[c] = rng[0]
+        if state.members[c] > 0:
+            keep = placed and c == old
+            weight = draw_injection(rng, k, c, keep, seen, state, scratch)
+            scratch.log_weight[c] = math.log(state.members[c]) + weight
+        else:
+            scratch.log_weight[c] = -math.inf
+            empty = c
+    scratch.log_weight[empty] = math.log(state.hyper[0]) + own_weight(k, seen, state.hyper[1])
+    return empty
+
+
+@lean_kernel
+def resample(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch: Scratch) -> bool:
+    """One step for the class and the injection of pair k; False (nothing changed) where cells may run out."""
+    n, old, placed = seen.ptr[k + 1] - seen.ptr[k], state.label[k], is_placed(k, seen, state)
+    widest = 0
+    for c in range(state.used[0]):
+        widest = max(widest, state.width[c])
+    if state.used[1] + 2 * (widest + n) + 4 > len(state.mass) or widest + n >= len(scratch.taken):
+        return False
+    if old >= 0:
+        move_counts(k, old, -1, seen, state)
+        if placed and state.members[old] > 0:
+            rearrange(rng, k, old, seen, state, scratch)
+    new = class_weights(rng, k, seen, state, scratch, old, placed)
+    chosen = pick(rng, scratch.log_weight, max(state.used[0], new + 1))
+    if chosen == new:
+        for i in range(n):
+            scratch.place[i] = -1
+        state.total[new] = state.width[new] = 0
+        if new == state.used[0]:
+            state.used[0], state.room[new] = new + 1, 0
+    else:
+        after = rng[0]
+        rng[0] = scratch.replay[chosen]  # the same draws give the same injection
+        draw_injection(rng, k, chosen, placed and chosen == old, seen, state, scratch)
+        rng[0] = after
+    reserve(chosen, n, state)
+    install(k, chosen, seen, state, scratch.place)
+    return True
+
+
+@lean_kernel
+def resample_within(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch: Scratch) -> bool:
+    """One step for the injection of pair k, whose class is given; False (nothing changed) where cells may run out."""
+    n, c, placed = seen.ptr[k + 1] - seen.ptr[k], state.label[k], is_placed(k, seen, state)
+    if state.used[1] + 2 * (state.width[c] + n) + 4 > len(state.mass) or state.width[c] + n >= len(scratch.taken):
+        return False
+    move_counts(k, c, -1, seen, state)
+    if placed:
+        rearrange(rng, k, c, seen, state, scratch)
+    draw_injection(rng, k, c, placed, seen, state, scratch)
+    reserve(c, n, state)
+    install(k, c, seen, state, scratch.place)
+    return True
+
+
+@lean_kernel
+def resample_pairs(
+    rng: np.ndarray, first: int, only_new: bool, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch
+) -> tuple[int, int]:
+    """A step for every visited pair from ``first`` on, or only for those without a class or with new successors.
+
+    ``fixed``: classes are given, only injections are drawn. Returns where it stopped, which is before the end where
+    cells ran out, and the work: classes times successors, summed.
+    """
+    work = 0
+    for k in range(first, len(state.label)):
+        if seen.visits[k] > 0 and not (only_new and is_placed(k, seen, state)):
+            if not _step(rng, k, fixed, seen, state, scratch):
+                return k, work
+            work += (1 if fixed else state.used[0]) * (seen.ptr[k + 1] - seen.ptr[k])
+    return len(state.label), work
+
+
+@lean_kernel
+def _step(rng: np.ndarray, k: int, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch) -> bool:
+    if fixed:
+        return resample_within(rng, k, seen, state, scratch)
+    return resample(rng, k, seen, state, scratch)
+
+
+@lean_kernel
+def draw_hyper(rng: np.ndarray, state: ClassState, which: int, grid: np.ndarray, cell: np.ndarray) -> None:
+    """Draw alpha (``which`` 0) or gamma (1) from its posterior on a grid, every point of it equally likely before."""
+    for i in range(len(grid)):
+        cell[i] = 0.0
+    pairs, classes = 0, 0
+    for c in range(state.used[0]):
+        if state.members[c] == 0:
+            continue
+        pairs += state.members[c]
+        classes += 1
+        if which == 1:
+            J = 0
+            for j in range(state.width[c]):
+                J += state.mass[state.start[c] + j] > 0
+            for i in range(len(grid)):
+                cell[i] += J * math.log(grid[i]) - log_rising(grid[i], float(state.total[c]))
+    if which == 0:
+        for i in range(len(grid)):
+            cell[i] = classes * math.log(grid[i]) - log_rising(grid[i], float(pairs))
+    state.hyper[which] = grid[pick(rng, cell, len(grid))]

@@ -1,0 +1,167 @@
+"""Classes of pairs, positions of their successors, and the counts pooled over both: the books of the class sampler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import lean_kernel
+from equirl.estimation.counts import Snapshot
+
+
+class ClassState(NamedTuple):
+    """Classes and positions now, with the pooled counts that follow from them; changed in place.
+
+    Pooled counts of class c by position are ``mass[start[c] : start[c] + width[c]]``, 0 where a position is empty.
+    """
+
+    label: np.ndarray  # (M,) int64: the class of a pair, -1 where it has none yet
+    position: np.ndarray  # (nnz,) int64: where each observed successor stands, -1 where not yet
+    hyper: np.ndarray  # (2,) alpha, gamma
+    members: np.ndarray  # (M + 1,) int64: pairs in each class
+    total: np.ndarray  # (M + 1,) int64: pooled visits
+    start: np.ndarray  # (M + 1,) int64
+    room: np.ndarray  # (M + 1,) int64: cells reserved
+    width: np.ndarray  # (M + 1,) int64: cells in use, empty ones between included
+    mass: np.ndarray  # (cells,) int64
+    used: np.ndarray  # (2,) int64: classes and cells given out; classes with no member are holes
+
+
+def empty_state(n_pairs: int, alpha: float, gamma: float) -> ClassState:
+    """No pair has a class yet."""
+    books = (np.zeros(n_pairs + 1, np.int64) for _ in range(5))
+    return ClassState(
+        np.full(n_pairs, -1), np.zeros(0, np.int64), np.array([alpha, gamma]), *books, np.zeros(0, np.int64),
+        np.zeros(2, np.int64),
+    )  # fmt: skip
+
+
+def carry_over(state: ClassState, before: Snapshot | None, seen: Snapshot) -> ClassState:
+    """The same classes and positions for newer counts, numbered without holes; what is new has no place yet.
+
+    O(pairs + successors). There is room for a while of sampling; where it runs out, carry over again.
+    """
+    position = np.full(len(seen.succ), -1)
+    if before is not None:
+        _match_positions(before, state.position, seen, position)
+    state = state._replace(position=position)
+    cells = _number_classes(seen, state, np.full(len(seen.visits) + 1, -1))
+    spare = 4 * len(seen.succ) + 8 * len(seen.visits) + 64
+    state = state._replace(mass=np.zeros(cells + spare, np.int64))
+    _pool(seen, state, np.full(cells, -1))
+    return state
+
+
+@lean_kernel
+def _match_positions(before: Snapshot, old: np.ndarray, seen: Snapshot, position: np.ndarray) -> None:
+    """Positions follow their successors; within a pair these may have changed their order."""
+    for k in range(len(seen.visits)):
+        for i in range(seen.ptr[k], seen.ptr[k + 1]):
+            for j in range(before.ptr[k], before.ptr[k + 1]):
+                if before.succ[j] == seen.succ[i]:
+                    position[i] = old[j]
+                    break
+
+
+@lean_kernel
+def _number_classes(seen: Snapshot, state: ClassState, number: np.ndarray) -> int:
+    """Number classes in order of first appearance and give them cells; returns how many cells that takes."""
+    n = 0
+    for c in range(len(state.members)):
+        state.members[c] = state.total[c] = state.width[c] = state.room[c] = 0
+    for k in range(len(state.label)):
+        c = state.label[k]
+        if c < 0:
+            continue
+        if number[c] < 0:
+            number[c] = n
+            n += 1
+        c = state.label[k] = number[c]
+        state.members[c] += 1
+        for i in range(seen.ptr[k], seen.ptr[k + 1]):
+            state.room[c] = max(state.room[c], state.position[i] + 1)
+    cells = 0
+    for c in range(n):
+        state.start[c] = cells
+        state.room[c] = 2 * state.room[c] + 4
+        cells += state.room[c]
+    state.used[0], state.used[1] = n, cells
+    return cells
+
+
+@lean_kernel
+def _pool(seen: Snapshot, state: ClassState, moved: np.ndarray) -> None:
+    """Pool the counts; positions are numbered anew, without holes."""
+    for k in range(len(state.label)):
+        c = state.label[k]
+        if c < 0:
+            continue
+        first = state.start[c]
+        for i in range(seen.ptr[k], seen.ptr[k + 1]):
+            if state.position[i] < 0:
+                continue
+            old = first + state.position[i]
+            if moved[old] < 0:
+                moved[old] = state.width[c]
+                state.width[c] += 1
+            state.position[i] = moved[old]
+            state.mass[first + moved[old]] += seen.count[i]
+            state.total[c] += seen.count[i]
+
+
+@lean_kernel
+def move_counts(k: int, c: int, sign: int, seen: Snapshot, state: ClassState) -> None:
+    """Add pair k's counts to class c at its positions (sign 1), or take them out (-1)."""
+    state.members[c] += sign
+    for i in range(seen.ptr[k], seen.ptr[k + 1]):
+        if state.position[i] >= 0:
+            state.mass[state.start[c] + state.position[i]] += sign * seen.count[i]
+            state.total[c] += sign * seen.count[i]
+
+
+@lean_kernel
+def reserve(c: int, n: int, state: ClassState) -> bool:
+    """Make sure that class c can take n more positions; False where cells ran out."""
+    if state.width[c] + n <= state.room[c]:
+        return True
+    room = 2 * (state.width[c] + n)
+    if state.used[1] + room > len(state.mass):
+        return False
+    for j in range(state.width[c]):
+        state.mass[state.used[1] + j] = state.mass[state.start[c] + j]
+    state.start[c], state.room[c] = state.used[1], room
+    state.used[1] += room
+    return True
+
+
+@lean_kernel
+def is_placed(k: int, seen: Snapshot, state: ClassState) -> bool:
+    """Whether pair k has a class and all its successors have positions."""
+    if state.label[k] < 0:
+        return False
+    for i in range(seen.ptr[k], seen.ptr[k + 1]):  # noqa: SIM110 - all() is not compiled
+        if state.position[i] < 0:
+            return False
+    return True
+
+
+@lean_kernel
+def install(k: int, c: int, seen: Snapshot, state: ClassState, place: np.ndarray) -> None:
+    """Put pair k into class c with this injection; new positions take the first empty cells."""
+    start, hole = seen.ptr[k], 0
+    for i in range(seen.ptr[k + 1] - start):
+        j = place[i]
+        if j < 0:
+            while hole < state.width[c] and state.mass[state.start[c] + hole] > 0:
+                hole += 1
+            if hole == state.width[c]:
+                state.mass[state.start[c] + hole] = 0
+                state.width[c] += 1
+            j = hole
+            hole += 1
+        state.position[start + i] = j
+    state.label[k] = c
+    move_counts(k, c, 1, seen, state)
+    while state.width[c] > 0 and state.mass[state.start[c] + state.width[c] - 1] == 0:
+        state.width[c] -= 1

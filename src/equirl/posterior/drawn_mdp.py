@@ -1,0 +1,236 @@
+"""From a drawn structure to a drawn MDP, with sparse rows.
+
+Per class the masses are w ~ Dirichlet(N_1, ..., N_J, gamma). The observed successors of a pair get the masses of their
+positions; positions of the class that the pair has not seen go to other states drawn at random; the last mass, for new
+positions, is broken by sticks onto random states. A pair never visited draws a class too, members : alpha. So a pair
+visited twice borrows the masses of a class visited a million times, and yet what it has not seen is placed anew in
+each draw.
+
+Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; the mass of those never
+seen, a Dirichlet of small weights, is broken by sticks onto random ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.compiling import lean_kernel
+from equirl.core.random_draws import below, beta_draw, log_gamma_draw, uniform
+from equirl.estimation.counts import Snapshot
+from equirl.posterior.class_state import ClassState
+
+UNSEEN_POSITIONS = 12  # positions of the class that a pair has not seen, placed one by one; the rest goes to all states
+TRIES = 64  # at drawing a state that a row does not hold yet
+LEAST = 1e-7  # masses below this are not placed
+
+
+class Rows(NamedTuple):
+    """Rows being written: those of pair k in ``succ[ptr[k]:ptr[k + 1]]``, ``rest[k]`` spread over all states."""
+
+    ptr: np.ndarray  # (M + 1,) int64
+    succ: np.ndarray  # (cells,) int32
+    prob: np.ndarray  # (cells,)
+    rest: np.ndarray  # (M,)
+
+
+class Space(NamedTuple):
+    """What rows are drawn with."""
+
+    n_states: int
+    sticks: int  # pieces into which the mass of new positions is broken
+    w: np.ndarray  # (cells of the class state,) drawn masses by position
+    w_new: np.ndarray  # (M + 1,) drawn masses of new positions
+    taken: np.ndarray  # scratch: positions that a pair has seen
+    odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
+
+
+def make_rows(n_pairs: int, n_entries: int, sticks: int) -> Rows:
+    """Room for the rows of pairs with so many observed successors."""
+    cells = n_entries + n_pairs * (UNSEEN_POSITIONS + sticks + 2)
+    return Rows(np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs))
+
+
+@lean_kernel
+def draw_masses(rng: np.ndarray, state: ClassState, w: np.ndarray, w_new: np.ndarray) -> None:
+    """w ~ Dirichlet(N_1, ..., N_J, gamma) for every class: by cell of ``state.mass``, and for new positions."""
+    for c in range(state.used[0]):
+        if state.members[c] == 0:
+            continue
+        first, last = state.start[c], state.start[c] + state.width[c]
+        top = w_new[c] = log_gamma_draw(rng, state.hyper[1])
+        for j in range(first, last):
+            w[j] = log_gamma_draw(rng, float(state.mass[j])) if state.mass[j] > 0 else -math.inf
+            top = max(top, w[j])
+        total = w_new[c] = math.exp(w_new[c] - top)
+        for j in range(first, last):
+            w[j] = math.exp(w[j] - top)
+            total += w[j]
+        w_new[c] /= total
+        for j in range(first, last):
+            w[j] /= total
+
+
+@lean_kernel
+def _place(rng: np.ndarray, mass: float, low: int, end: int, space: Space, rows: Rows) -> int:
+    """Put a mass on a random state that the row ``low:end`` does not hold yet; returns its new end."""
+    if end - low >= space.n_states:
+        return end
+    for _ in range(TRIES):
+        x, held = below(rng, space.n_states), False
+        for i in range(low, end):
+            held |= rows.succ[i] == x
+        if not held:
+            rows.succ[end], rows.prob[end] = x, mass
+            return end + 1
+    return end
+
+
+@lean_kernel
+def _break(rng: np.ndarray, mass: float, gamma: float, low: int, end: int, space: Space, rows: Rows) -> int:
+    """Break a mass by sticks Beta(1, gamma) onto random states; the last one takes what is left."""
+    left = mass
+    for stick in range(space.sticks):
+        if left < LEAST:
+            break
+        piece = left if stick == space.sticks - 1 else left * (1.0 - uniform(rng) ** (1.0 / gamma))
+        end = _place(rng, piece, low, end, space, rows)
+        left -= piece
+    return end
+
+
+@lean_kernel
+def _normalise(k: int, end: int, rows: Rows) -> None:
+    """Close the row of pair k at ``end`` and bring it to mass one."""
+    rows.ptr[k + 1] = end
+    total = rows.rest[k]
+    for i in range(rows.ptr[k], end):
+        total += rows.prob[i]
+    rows.rest[k] /= total
+    for i in range(rows.ptr[k], end):
+        rows.prob[i] /= total
+
+
+@lean_kernel
+def _class_of_new(rng: np.ndarray, state: ClassState, n_placed: int) -> int:
+    """The class of a pair never visited, members : alpha; -1 is a new one."""
+    u = uniform(rng) * (n_placed + state.hyper[0])
+    for c in range(state.used[0]):
+        u -= state.members[c]
+        if u < 0.0:
+            return c
+    return -1
+
+
+@lean_kernel
+def _class_row(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space, rows: Rows) -> int:
+    """The masses of class c on the successors of pair k, and on random states where it has seen fewer."""
+    low = end = rows.ptr[k]
+    first, w = state.start[c], space.w
+    for j in range(state.width[c]):
+        space.taken[j] = 0
+    for i in range(seen.ptr[k], seen.ptr[k + 1]):
+        rows.succ[end], rows.prob[end] = seen.succ[i], w[first + state.position[i]]
+        space.taken[state.position[i]] = 1
+        end += 1
+    extra = 0
+    for j in range(state.width[c]):
+        if space.taken[j] or state.mass[first + j] == 0 or w[first + j] <= LEAST:
+            continue
+        if extra == UNSEEN_POSITIONS:
+            rows.rest[k] += w[first + j]
+            continue
+        end = _place(rng, w[first + j], low, end, space, rows)
+        extra += 1
+    return _break(rng, space.w_new[c], state.hyper[1], low, end, space, rows)
+
+
+@lean_kernel
+def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: Rows) -> int:
+    """Give the odd state of pair k, where its row does not hold it, the mass Beta(1, n)."""
+    for i in range(rows.ptr[k], end):
+        if rows.succ[i] == space.odd[k]:
+            return end
+    mass = beta_draw(rng, 1.0, n)
+    for i in range(rows.ptr[k], end):
+        rows.prob[i] *= 1.0 - mass
+    rows.succ[end], rows.prob[end] = space.odd[k], mass
+    return end + 1
+
+
+@lean_kernel
+def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: Space, rows: Rows) -> None:
+    """Rows of all pairs, through their classes."""
+    n_placed = 0
+    for c in range(state.used[0]):
+        n_placed += state.members[c]
+    rows.ptr[0] = 0
+    for k in range(len(seen.visits)):
+        end, c, rows.rest[k] = rows.ptr[k], state.label[k], 0.0
+        if c < 0 and space.odd[k] >= 0:
+            rows.succ[end], rows.prob[end] = space.odd[k], 1.0
+            _normalise(k, end + 1, rows)
+            continue
+        if c < 0:
+            c = _class_of_new(rng, state, n_placed)
+        if c < 0:
+            end = _break(rng, 1.0, state.hyper[1], end, end, space, rows)
+        else:
+            end = _class_row(rng, k, c, seen, state, space, rows)
+        if space.odd[k] >= 0 and seen.visits[k] > 0:
+            end = _divert(rng, k, end, float(seen.visits[k]), space, rows)
+        _normalise(k, end, rows)
+
+
+@lean_kernel
+def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space, rows: Rows) -> None:
+    """Rows of all pairs, each Dirichlet(strength + counts) over all states."""
+    rows.ptr[0] = 0
+    for k in range(len(seen.visits)):
+        end, top, rows.rest[k] = rows.ptr[k], -math.inf, 0.0
+        for i in range(seen.ptr[k], seen.ptr[k + 1]):
+            rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, strength + seen.count[i])
+            top = max(top, rows.prob[end])
+            end += 1
+        unseen = strength * (space.n_states - (seen.ptr[k + 1] - seen.ptr[k]))
+        left = log_gamma_draw(rng, unseen) if unseen > 0.0 else -math.inf
+        top = max(top, left)
+        for i in range(rows.ptr[k], end):
+            rows.prob[i] = math.exp(rows.prob[i] - top)
+        if unseen > 0.0:
+            end = _break(rng, math.exp(left - top), unseen, rows.ptr[k], end, space, rows)
+        _normalise(k, end, rows)
+
+
+@lean_kernel
+def draw_odd(
+    rng: np.ndarray, lonely: float, bridge: float, visits: np.ndarray, pair_ptr: np.ndarray, odd: np.ndarray,
+    unknown: np.ndarray,
+) -> None:  # fmt: skip
+    """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
+
+    Of the pairs never visited ``lonely`` on average stay in their own state. While there are states never left,
+    ``bridge`` visited pairs on average, in proportion to 1 / visits, may lead to such a state, one of whose pairs then
+    stays there.
+    """
+    n_states, strange, free, total = len(pair_ptr) - 1, 0, 0, 0.0
+    for s in range(n_states):
+        left = False
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            odd[k] = -1
+            left |= visits[k] > 0
+            strange += visits[k] == 0
+            total += 1.0 / visits[k] if visits[k] > 0 else 0.0
+        if not left:
+            unknown[free] = s
+            free += 1
+    for s in range(n_states):
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            if visits[k] == 0:
+                if uniform(rng) * strange < lonely:
+                    odd[k] = s
+            elif bridge > 0.0 and free > 0 and uniform(rng) * visits[k] * total < bridge:
+                odd[k] = x = unknown[below(rng, free)]
+                odd[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x

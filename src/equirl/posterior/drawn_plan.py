@@ -1,0 +1,77 @@
+"""The best policy of a drawn MDP from where one stands.
+
+A drawn MDP may fall apart into pieces that do not reach each other; a common gain exists only inside one. So planning
+looks at the part that can be reached from the current state, and elsewhere acts greedily by the values known from
+earlier draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equirl.core.arrays import starts
+from equirl.core.compiling import lean_kernel
+from equirl.core.random_draws import uniform
+from equirl.planning.exact_model import ExactModel
+from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
+from equirl.planning.sweeps import choose, single_sweep
+
+
+def plan_from(
+    state: int, pair_ptr: np.ndarray, model: ExactModel, bias: np.ndarray, accuracy: float, max_sweeps: int,
+    rng: np.ndarray,
+) -> Plan:  # fmt: skip
+    """Plan in the part of ``model`` that can be reached from ``state``, warm from ``bias``; ties at random."""
+    S = len(bias)
+    coin = np.empty(S)
+    _toss(rng, coin)
+    number, inside = np.full(S, -1), np.empty(S, np.int64)
+    n = _reach(state, pair_ptr, model, number, inside)
+    if n == S:
+        return extended_value_iteration(pair_ptr, model, accuracy, coin=coin, start=bias, max_sweeps=max_sweeps)
+    inside = inside[:n]
+    ptr, part = _part(pair_ptr, model, inside, number)
+    found = extended_value_iteration(ptr, part, accuracy, coin=coin[inside], start=bias[inside], max_sweeps=max_sweeps)
+    whole = bias - bias[inside].min()
+    whole[inside] = found.bias
+    work = single_sweep(pair_ptr, model, whole)()
+    policy = np.empty(S, np.int64)
+    choose(np.array(pair_ptr), work.q, 1e-12 * (1 + np.abs(whole).max()), coin, policy)
+    policy[inside] = pair_ptr[inside] + found.policy - ptr[:-1]
+    return found._replace(policy=policy, bias=whole - whole.min())
+
+
+@lean_kernel
+def _toss(rng: np.ndarray, coin: np.ndarray) -> None:
+    for s in range(len(coin)):
+        coin[s] = uniform(rng)
+
+
+@lean_kernel
+def _reach(state: int, pair_ptr: np.ndarray, model: ExactModel, number: np.ndarray, inside: np.ndarray) -> int:
+    """Number the states that can be reached from ``state`` in the order they are found; how many there are."""
+    inside[0], number[state], head, tail = state, 0, 0, 1
+    while head < tail:
+        s = inside[head]
+        head += 1
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            if model.rest[k] > 0.0:
+                return len(number)
+            for i in range(model.ptr[k], model.ptr[k + 1]):
+                x = model.succ[i]
+                if number[x] < 0:
+                    number[x] = tail
+                    inside[tail] = x
+                    tail += 1
+    return tail
+
+
+def _part(
+    pair_ptr: np.ndarray, model: ExactModel, inside: np.ndarray, number: np.ndarray
+) -> tuple[np.ndarray, ExactModel]:
+    """The MDP of the states inside alone, numbered as found."""
+    size = np.diff(pair_ptr)[inside]
+    ptr = starts(size)
+    pairs = np.repeat(pair_ptr[inside] - ptr[:-1], size) + np.arange(ptr[-1])
+    part = model.restrict(pairs)
+    return ptr, part._replace(succ=number[part.succ].astype(np.int32), state=number[part.state])

@@ -1,0 +1,251 @@
+"""Known MDPs with a discount: optimal values and policy with a certified accuracy.
+
+With T v = max_a (r + gamma P v), c = gamma / (1 - gamma), and low, high the extremes of T v - v, MacQueen's bounds hold
+for every v:  T v + c low <= v* <= T v + c high.  All methods end with them; half their distance is the accuracy, and
+their middle is the value returned.
+
+- ``value``: value iteration, shifted to the middle of the bounds after each sweep, which costs nothing and converges
+  as fast as the chain mixes, not as slowly as gamma.
+- ``modified``: modified policy iteration: some sweeps that only evaluate the greedy policy, then one that improves it.
+- ``policy``: Howard's policy iteration, each policy solved by a sparse LU; exact up to rounding.
+- ``auto``: modified policy iteration; where it stalls, every now and then an exact evaluation if its LU is affordable.
+
+Which pairs are equivalent does not depend on the criterion: classes compare transition probabilities and rewards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.core.checking import choice, inside, whole_number
+from equirl.core.compiling import kernel
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.solving.bellman import Model, bellman, greedy, mean_value
+from equirl.solving.chains import Block, whole
+from equirl.solving.factorization import TooMuchFill
+from equirl.solving.policies import checked_discount, discounted_values
+from equirl.solving.value_iteration import LEAST_PER_CALL, ROUNDING, SUCCESSORS_PER_CALL, Limits
+
+DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
+EVALUATION_SWEEPS = 20  # of modified policy iteration, per improvement
+FIRST_SWEEPS = 1000  # before policies are evaluated exactly
+SWEEPS_BETWEEN = 200  # between two exact evaluations
+
+
+@dataclass(frozen=True, eq=False)
+class DiscountedSolution:
+    """What is optimal in a known MDP with a discount.
+
+    Attributes
+    ----------
+    value : ndarray of shape (S,)
+        Optimal discounted reward from each state.
+    policy : ndarray of shape (S,)
+        An action of each state that is greedy for ``value``.
+    policy_pair : ndarray of shape (S,)
+        The pair played in each state.
+    discount : float
+        The discount.
+    value_from_start : float
+        Optimal discounted reward from the initial distribution.
+    accuracy : float
+        Certified: every optimal value is within this of ``value``.
+    converged : bool
+        Whether the accuracy asked for was reached.
+    n_sweeps : int
+        Sweeps over all pairs; an evaluation sweep or a step of policy iteration is one.
+    method : str
+        "value", "modified" or "policy": the one that finished.
+    """
+
+    value: np.ndarray
+    policy: np.ndarray
+    policy_pair: np.ndarray
+    discount: float
+    value_from_start: float
+    accuracy: float
+    converged: bool
+    n_sweeps: int
+    method: str
+
+
+class _Values(NamedTuple):
+    """What a discounted solver found: ``bound`` certifies ``value``."""
+
+    value: np.ndarray  # (S,)
+    bound: float
+    n_sweeps: int
+    method: str
+
+
+class _Pace(NamedTuple):
+    """How a kernel sweeps, and when it stops."""
+
+    discount: float
+    accuracy: float
+    evaluations: int  # sweeps that only evaluate, per sweep that improves
+    max_sweeps: int
+
+
+def solve_discounted(
+    mdp: TabularMDP, discount: float, accuracy: float = 1e-8, method: str = "auto", max_sweeps: int = 100_000
+) -> DiscountedSolution:
+    """Optimal discounted values and policy; see :mod:`equirl.solving.discounted` for the methods.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    discount : float
+        In [0, 1): what a reward one step later counts.
+    accuracy : float
+        How close to the optimum every value must be. One below rounding is told by ``converged=False``.
+    method : {"auto", "modified", "policy", "value"}
+        How to solve it; "auto" chooses.
+    max_sweeps : int
+        Sweeps after which the best values so far are returned, with ``converged=False``.
+
+    Returns
+    -------
+    DiscountedSolution
+        Values, policy, and how certain they are.
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_arrays([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0.1, 0.0], [1.0, 0.0]])
+    >>> answer = solve_discounted(mdp, 0.5)
+    >>> answer.value.round(6), answer.policy
+    (array([1., 2.]), array([1, 0]))
+    """
+    check_mdp(mdp)
+    discount = checked_discount(discount)
+    method = choice("method", method, DISCOUNTED_METHODS)
+    limits = Limits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
+    part = whole(mdp)
+    found = _find_values(part, discount, method, limits)
+    pair = np.zeros(mdp.n_states, np.int64)
+    greedy(part.model, discount, found.value, pair)
+    return DiscountedSolution(
+        value=found.value,
+        policy=mdp.pairs.action[pair],
+        policy_pair=pair,
+        discount=discount,
+        value_from_start=float(mdp.initial @ found.value),
+        accuracy=found.bound,
+        converged=found.bound <= limits.accuracy,
+        n_sweeps=found.n_sweeps,
+        method=found.method,
+    )
+
+
+def _find_values(part: Block, discount: float, method: str, limits: Limits) -> _Values:
+    v = np.zeros(part.n_states)
+    if method == "value":
+        return _sweeps(part, discount, v, limits, 0)
+    if method == "modified":
+        return _sweeps(part, discount, v, limits, EVALUATION_SWEEPS)
+    if method == "policy":
+        return _policy_iteration(part, discount, v, limits, 0)
+    found = _sweeps(part, discount, v, Limits(limits.accuracy, min(FIRST_SWEEPS, limits.max_sweeps)), EVALUATION_SWEEPS)
+    seen: set[bytes] = set()
+    while found.bound > limits.accuracy and found.n_sweeps < limits.max_sweeps:
+        pair = np.zeros(part.n_states, np.int64)
+        greedy(part.model, discount, found.value, pair)
+        if pair.tobytes() in seen:
+            return found
+        seen.add(pair.tobytes())
+        try:
+            exact = _exact_step(part, discount, pair, found.n_sweeps)
+        except TooMuchFill:
+            return _sweeps(part, discount, found.value, limits, EVALUATION_SWEEPS, found.n_sweeps)
+        if exact.bound <= limits.accuracy:
+            return exact
+        some = Limits(limits.accuracy, min(limits.max_sweeps, exact.n_sweeps + SWEEPS_BETWEEN))
+        found = _sweeps(part, discount, exact.value, some, EVALUATION_SWEEPS, exact.n_sweeps)
+        found = found if found.bound <= exact.bound else exact._replace(n_sweeps=found.n_sweeps)
+    return found
+
+
+def _sweeps(part: Block, discount: float, v: np.ndarray, limits: Limits, evaluations: int, done: int = 0) -> _Values:
+    """Value iteration, or modified policy iteration with some ``evaluations``, from ``v``."""
+    v, out, pair = v.copy(), np.empty(part.n_states), np.zeros(part.n_states, np.int64)
+    at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))
+    while True:
+        cap = min(at_once, limits.max_sweeps - done)
+        n, low, high = _discounted_sweeps(part.model, _Pace(discount, limits.accuracy, evaluations, cap), v, out, pair)
+        done += n
+        value, bound = _macqueen(discount, out, low, high)
+        if bound <= limits.accuracy or done >= limits.max_sweeps or n < cap:
+            return _Values(value, bound, done, "modified" if evaluations else "value")
+
+
+def _policy_iteration(part: Block, discount: float, v: np.ndarray, limits: Limits, done: int) -> _Values:
+    """Policy iteration from the greedy policy of ``v`` until it repeats."""
+    pair, seen, best = np.zeros(part.n_states, np.int64), set[bytes](), None
+    greedy(part.model, discount, v, pair)
+    while done < limits.max_sweeps and pair.tobytes() not in seen:
+        seen.add(pair.tobytes())
+        new = _exact_step(part, discount, pair, done)
+        done = new.n_sweeps
+        best = new if best is None or new.bound < best.bound else best
+        greedy(part.model, discount, new.value, pair)
+    assert best is not None  # max_sweeps is at least 1
+    return best._replace(n_sweeps=done)
+
+
+def _exact_step(part: Block, discount: float, pair: np.ndarray, done: int) -> _Values:
+    """The values of the policy ``pair``, swept once for their bounds."""
+    v, out = discounted_values(part.matrix()[pair], part.reward[pair], discount), np.empty(part.n_states)
+    value, bound = _macqueen(discount, out, *bellman(part.model, discount, v, out))
+    return _Values(value, bound, done + 1, "policy")
+
+
+def _macqueen(discount: float, swept: np.ndarray, low: float, high: float) -> tuple[np.ndarray, float]:
+    """The middle of MacQueen's bounds and half their distance with what rounding may hide; ``swept`` is T v."""
+    ahead = discount / (1 - discount)
+    value = swept + ahead * (low + high) / 2
+    return value, float(ahead * (high - low) / 2 + ROUNDING * (1 + np.abs(value).max()) / (1 - discount))
+
+
+@kernel
+def _discounted_sweeps(
+    model: Model, pace: _Pace, v: np.ndarray, out: np.ndarray, pair: np.ndarray
+) -> tuple[int, float, float]:
+    """Sweeps of ``v`` until half MacQueen's bounds meet the accuracy; ``out`` = T v, with the extremes of T v - v."""
+    ahead, n = pace.discount / (1 - pace.discount), 0
+    most_noise = ROUNDING * (2 + ahead) / (1 - pace.discount)  # values are at most 1 / (1 - discount)
+    while True:
+        low, high = bellman(model, pace.discount, v, out)
+        n += 1
+        half = ahead * (high - low) / 2
+        if half <= max(pace.accuracy, most_noise) or n >= pace.max_sweeps:
+            top = 0.0
+            for s in range(len(v)):
+                top = max(top, abs(out[s] + ahead * (low + high) / 2))
+            noise = ROUNDING * (1 + top) / (1 - pace.discount)
+            if half + noise <= pace.accuracy or half <= noise or n >= pace.max_sweeps:
+                return n, low, high
+        for s in range(len(v)):
+            v[s] = out[s] + ahead * (low + high) / 2
+        if pace.evaluations > 0:
+            greedy(model, pace.discount, v, pair)
+            for _ in range(min(pace.evaluations, pace.max_sweeps - n - 1)):
+                _evaluate(model, pace.discount, pair, v, out)
+                n += 1
+
+
+@kernel
+def _evaluate(model: Model, discount: float, pair: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+    """One sweep of ``v`` under the policy ``pair``, with room in ``out``; shifted by the middle of its own bounds."""
+    low, high = np.inf, -np.inf
+    for s in range(len(v)):
+        k = np.uint64(pair[s])
+        out[s] = model.reward[k] + discount * mean_value(model, k, v)
+        low, high = min(low, out[s] - v[s]), max(high, out[s] - v[s])
+    shift = discount / (1 - discount) * (low + high) / 2
+    for s in range(len(v)):
+        v[s] = out[s] + shift
