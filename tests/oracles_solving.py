@@ -108,3 +108,33 @@ def two_ends(gain_1: float = 1.0, gain_2: float = 0.0, **extras) -> TabularMDP:
 def cycle(n: int) -> TabularMDP:
     """A deterministic cycle that pays once a round: periodic, gain 1 / n."""
     return TabularMDP.from_pairs([(s, 0, {(s + 1) % n: 1.0}, float(s == 0)) for s in range(n)], n)
+
+
+def sticky_pair(rare: float) -> TabularMDP:
+    """Two states left with probabilities ``rare`` and twice that, of which the second pays: gain 1 / 3."""
+    return TabularMDP.from_arrays([[[1 - rare, rare]], [[2 * rare, 1 - 2 * rare]]], [[0.0], [1.0]])
+
+
+def sticky_rooms(rng: np.random.Generator, size: int, rare: float) -> TabularMDP:
+    """Two rooms of states that mix at once, crossed with probabilities of order ``rare``; two actions."""
+    laws = np.zeros((2 * size, 2, 2 * size))
+    for a, first in itertools.product(range(2), (0, size)):
+        room, other = slice(first, first + size), slice(size - first, 2 * size - first)
+        laws[room, a, room] = rng.dirichlet(np.ones(size), size) * (1 - rare)
+        laws[room, a, other] = rare * rng.dirichlet(np.ones(size), size)
+        rare *= 1.5
+    return TabularMDP.from_arrays(laws / laws.sum(axis=2, keepdims=True), rng.random((2 * size, 2)))
+
+
+def restarting_chain(n: int, restart: float) -> TabularMDP:
+    """A chain walked forward, at each state with a rare restart or slowly without one; the last state pays."""
+    fast = [(s, 0, {(s + 1) % n: 1 - restart, 0: restart}, float(s == n - 1)) for s in range(n - 1)]
+    slow = [(s, 1, {s + 1: 0.5, s: 0.5}, 0.0) for s in range(n - 1)]
+    return TabularMDP.from_pairs([*fast, *slow, (n - 1, 0, {0: 1.0}, 1.0)], n)
+
+
+def best_discounted(mdp: TabularMDP, discount: float) -> np.ndarray:
+    """(S,) optimal discounted values, by brute force over policies."""
+    laws, eye = dense_laws(mdp), np.eye(mdp.n_states)
+    values = [np.linalg.solve(eye - discount * laws[pair], mdp.r_mean[pair]) for pair in policies(mdp)]
+    return np.max(values, axis=0)

@@ -15,7 +15,7 @@ from equirl.learners.baselines import FixedLearner
 from equirl.learners.contract import Learner
 from equirl.learners.estimates import EmpiricalPool, GivenProfilePool, OwnEstimate
 from equirl.learners.given import Given, checked
-from equirl.learners.model_sets import JakschBalls, LaplaceBalls
+from equirl.learners.model_sets import BernsteinIntervals, JakschBalls, KLBalls, LaplaceBalls, Ucrl3Intervals
 from equirl.learners.optimistic import OptimisticLearner
 from equirl.learners.planners import OptimisticPlanner
 from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
@@ -96,6 +96,42 @@ AGENTS = Registry({
         (EstimatedClasses(), EmpiricalPool(), LaplaceBalls(), OptimisticPlanner(), Doubling()),
     ),
     "c-ucrl-published": None,
+    "ucrl2-b": Recipe(
+        "UCRL2-B: element-wise Bernstein intervals; knows nothing of classes", OptimisticLearner,
+        (NoStructure(), OwnEstimate(), BernsteinIntervals(), OptimisticPlanner(), PairDoubling()),
+    ),
+    "kl-ucrl": Recipe(
+        "KL-UCRL: Kullback-Leibler balls; knows nothing of classes", OptimisticLearner,
+        (NoStructure(), OwnEstimate(), KLBalls(), OptimisticPlanner(), PairDoubling()),
+    ),
+    "ucrl3": Recipe(
+        "UCRL3: tighter intervals on growing supports; knows nothing of classes", OptimisticLearner,
+        (NoStructure(), OwnEstimate(), Ucrl3Intervals(), OptimisticPlanner(), PairDoubling()),
+    ),
+    "c-ucrl2-b-c-sigma": Recipe(
+        "UCRL2-B given the classes and the profiles", OptimisticLearner,
+        (GivenProfiles(), GivenProfilePool(), BernsteinIntervals(), OptimisticPlanner(), Doubling("class")),
+    ),
+    "c-kl-ucrl-c-sigma": Recipe(
+        "KL-UCRL given the classes and the profiles", OptimisticLearner,
+        (GivenProfiles(), GivenProfilePool(), KLBalls(), OptimisticPlanner(), Doubling("class")),
+    ),
+    "c-ucrl3-c-sigma": Recipe(
+        "UCRL3 given the classes and the profiles", OptimisticLearner,
+        (GivenProfiles(), GivenProfilePool(), Ucrl3Intervals(), OptimisticPlanner(), Doubling("class")),
+    ),
+    "t-c-ucrl2-b": Recipe(
+        "x", OptimisticLearner,
+        (EstimatedClasses(), EmpiricalPool(), BernsteinIntervals(), OptimisticPlanner(), Doubling()),
+    ),
+    "t-c-kl-ucrl": Recipe(
+        "x", OptimisticLearner,
+        (EstimatedClasses(), EmpiricalPool(), KLBalls(), OptimisticPlanner(), Doubling()),
+    ),
+    "t-c-ucrl3": Recipe(
+        "x", OptimisticLearner,
+        (EstimatedClasses(), EmpiricalPool(), Ucrl3Intervals(), OptimisticPlanner(), Doubling()),
+    ),
     "psrl": Recipe(
         "PSRL: draws an MDP from its posterior, each pair on its own", PosteriorLearner,
         (DirichletRows(), DrawnRewards("per_pair"), DrawnPlanner(), EpisodeLengths()),

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import inside
+from equirl.core.checking import choice, inside
+from equirl.estimation.bernstein import bernstein_intervals, bernstein_mean_radius
 from equirl.estimation.confidence import (
     hoeffding_radius,
     jaksch_law_radius,
@@ -17,8 +18,13 @@ from equirl.estimation.confidence import (
     weissman_radius,
 )
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.kl_radius import filippi_radius, mixture_radius
 from equirl.estimation.pooling import Estimates, Grouping
+from equirl.estimation.ucrl3_bounds import ucrl3_intervals, ucrl3_log_level, ucrl3_mean_upper
 from equirl.learners.structures import Problem, Shares
+from equirl.planning.growing_support import growing_support
+from equirl.planning.interval_models import IntervalModels, KLModels
+from equirl.planning.intervals import interval_set
 from equirl.planning.l1_ball import ConfidenceSet
 
 
@@ -89,3 +95,60 @@ def reward_interval(r_hat: np.ndarray, r_radius: np.ndarray, problem: Problem) -
     if means is not None:
         return means, means
     return np.maximum(r_hat - r_radius, 0.0), np.minimum(r_hat + r_radius, 1.0)
+
+
+@dataclass(frozen=True)
+class BernsteinIntervals(ModelSetPart):
+    """UCRL2-B's element-wise empirical Bernstein intervals (Fruit, Pirotta and Lazaric 2020)."""
+
+    def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
+        """The set around the estimates. The level pays for all states at once where there are fewer classes."""
+        estimates, shares = evidence.estimates, evidence.shares
+        level = self.log_level(max(shares.law, problem.pairs.n_states))
+        bounds = bernstein_intervals(estimates.ptr, estimates.prob, estimates.samples, level)
+        r_hat = estimates.r_hat
+        radius = bernstein_mean_radius(r_hat * (1 - r_hat), estimates.r_samples, self.log_level(shares.mean))
+        return IntervalModels(estimates.ptr, estimates.succ, *bounds, *reward_interval(r_hat, radius, problem))
+
+
+@dataclass(frozen=True)
+class Ucrl3Intervals(ModelSetPart):
+    """UCRL3's intervals and growing supports (Bourel, Maillard and Talebi 2020)."""
+
+    def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
+        """The set around the estimates."""
+        estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
+        level = ucrl3_log_level(self.delta, shares.law, S)
+        lower, upper, unseen = ucrl3_intervals(estimates.ptr, estimates.prob, estimates.samples, level)
+        r_hat, level = estimates.r_hat, ucrl3_log_level(self.delta, shares.mean, S)
+        radius = ucrl3_mean_upper(r_hat, r_hat * (1 - r_hat), estimates.r_samples, level) - r_hat
+        bounds = interval_set(estimates.ptr, estimates.succ, lower, upper, unseen)
+        slack = growing_support(bounds, float(estimates.samples.max())).slack
+        means = reward_interval(r_hat, radius, problem)
+        return IntervalModels(estimates.ptr, estimates.succ, lower, upper, unseen, *means, slack)
+
+
+@dataclass(frozen=True)
+class KLBalls(ModelSetPart):
+    """KL-UCRL's Kullback-Leibler balls.
+
+    ``kl_bound="mixture"`` is uniform over time and much smaller (Jonsson et al. 2020); ``"published"`` is that of
+    Filippi, Cappe and Garivier (2010).
+    """
+
+    kl_bound: str = "mixture"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("kl_bound", self.kl_bound, ("mixture", "published"))
+
+    def enclose(self, evidence: Evidence, problem: Problem) -> KLModels:
+        """The set around the estimates."""
+        estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
+        if self.kl_bound == "mixture":
+            radius = mixture_radius(estimates.samples, S, self.log_level(shares.law))
+        else:
+            radius = filippi_radius(estimates.samples, S, evidence.t, self.log_level(shares.law))
+        mean = hoeffding_radius(estimates.r_samples, self.log_level(shares.mean))
+        r_lower, r_upper = reward_interval(estimates.r_hat, mean, problem)
+        return KLModels(estimates.ptr, estimates.succ, estimates.prob, radius, r_lower, r_upper)

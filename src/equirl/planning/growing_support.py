@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.core.compiling import lean_kernel
 from equirl.planning.intervals import IntervalSet, is_stored, place_lower
 
 
@@ -46,7 +46,7 @@ def growing_support(bounds: IntervalSet, most_visits: float) -> GrowingSupport:
     return GrowingSupport(*bounds, 10.0 * np.diff(bounds.ptr) / max(1.0, most_visits) ** (2 / 3))
 
 
-@kernel
+@lean_kernel
 def _next_unseen(models: GrowingSupport, k: int, by_u: np.ndarray, rank: int) -> int:
     """The first rank from ``rank`` on whose state row k does not store; S where there is none."""
     while rank < len(by_u):
@@ -59,7 +59,7 @@ def _next_unseen(models: GrowingSupport, k: int, by_u: np.ndarray, rank: int) ->
     return rank
 
 
-@kernel
+@lean_kernel
 def _window(
     models: GrowingSupport, k: int, u: np.ndarray, by_u: np.ndarray, rank: int, n_full: int
 ) -> tuple[int, float]:
@@ -73,7 +73,7 @@ def _window(
     return rank, total
 
 
-@kernel
+@lean_kernel
 def _inside(models: GrowingSupport, k: int, i: int, left: float, u: np.ndarray, bottom: float) -> float:
     """What the mass ``left`` adds to F(B) on the stored states from entry i on."""
     total = 0.0
@@ -85,7 +85,7 @@ def _inside(models: GrowingSupport, k: int, i: int, left: float, u: np.ndarray, 
     return total
 
 
-@kernel
+@lean_kernel
 def value(models: GrowingSupport, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     """The near-optimistic ``max q.u`` of pair k; ``by_u`` (S,) lists the states in decreasing u.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.core.compiling import lean_kernel
 
 
 class IntervalSet(NamedTuple):
@@ -65,7 +65,7 @@ def interval_set(
     )  # fmt: skip
 
 
-@kernel
+@lean_kernel
 def order_row(models: Bounded, k: int, u: np.ndarray) -> None:
     """Put row k in decreasing u: insertion, one pass where the order hardly changed."""
     succ, lower, upper = models.succ, models.lower, models.upper
@@ -78,7 +78,7 @@ def order_row(models: Bounded, k: int, u: np.ndarray) -> None:
         succ[j], lower[j], upper[j] = x, low, high
 
 
-@kernel
+@lean_kernel
 def place_lower(models: Bounded, k: int, u: np.ndarray) -> tuple[float, float]:
     """Order row k, give its states their lower bounds: the mass that is left, and the value of what is placed."""
     order_row(models, k, u)
@@ -89,7 +89,7 @@ def place_lower(models: Bounded, k: int, u: np.ndarray) -> tuple[float, float]:
     return left, total
 
 
-@kernel
+@lean_kernel
 def is_stored(models: Bounded, k: int, i: int, x: int, u: np.ndarray) -> bool:
     """Whether the ordered row k holds x, all its states of at least u[x] standing before entry i."""
     j = i - 1
@@ -100,7 +100,7 @@ def is_stored(models: Bounded, k: int, i: int, x: int, u: np.ndarray) -> bool:
     return False
 
 
-@kernel
+@lean_kernel
 def value(models: IntervalSet, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     """``max q.u`` over the bounds of pair k; ``by_u`` (S,) lists the states in decreasing u.
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.core.compiling import lean_kernel
 
 FREE = 45.0  # exp(-45) is below rounding: the ball holds the best state to double precision
 STEPS = 100
@@ -38,7 +38,7 @@ class KLBall(NamedTuple):
     radius: np.ndarray  # (M,) >= 0, may be inf
 
 
-@kernel
+@lean_kernel
 def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
     """Least and largest u where row k has mass; (inf, -inf) where it has none."""
     low, high = math.inf, -math.inf
@@ -48,7 +48,7 @@ def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
     return low, high
 
 
-@kernel
+@lean_kernel
 def _divergence(models: KLBall, k: int, u: np.ndarray, high: float, a: float) -> tuple[float, float, float]:
     """f at a, its derivative by log a, and E log1p(e / a)."""
     log_mean, tilt, square = 0.0, 0.0, 0.0
@@ -64,7 +64,7 @@ def _divergence(models: KLBall, k: int, u: np.ndarray, high: float, a: float) ->
     return log_mean + math.log1p(-tilt), -(square - tilt * tilt) / (1.0 - tilt), log_mean
 
 
-@kernel
+@lean_kernel
 def _solve(models: KLBall, k: int, u: np.ndarray, high: float, low_a: float, high_a: float) -> float:
     """The a in [low_a, high_a] where f(a) = radius: Newton on log f by log a, halving where it leaves the bracket."""
     d, left, right = models.radius[k], math.log(low_a), math.log(high_a)
@@ -87,7 +87,7 @@ def _solve(models: KLBall, k: int, u: np.ndarray, high: float, low_a: float, hig
     return math.exp(at)
 
 
-@kernel
+@lean_kernel
 def value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     """``max q.u`` over the ball of pair k; of ``by_u`` (S,), the states in decreasing u, only the first is used.
 
@@ -117,7 +117,7 @@ def value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     return min(top, high - a * math.expm1(log_mean - d))
 
 
-@kernel
+@lean_kernel
 def _mean_gap(models: KLBall, k: int, u: np.ndarray, high: float) -> float:
     total = 0.0
     for i in range(models.ptr[k], models.ptr[k + 1]):

@@ -6,8 +6,8 @@ positions, is broken by sticks onto random states. A pair never visited draws a 
 visited twice borrows the masses of a class visited a million times, and yet what it has not seen is placed anew in
 each draw.
 
-Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; the mass of those never
-seen, a Dirichlet of small weights, is broken by sticks onto random ones.
+Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; of the mass of those never
+seen, a few random ones take their parts, and what is left goes to one of them or to all alike.
 """
 
 from __future__ import annotations
@@ -74,30 +74,71 @@ def draw_masses(rng: np.ndarray, state: ClassState, w: np.ndarray, w_new: np.nda
 
 
 @lean_kernel
+def _holds(x: int, low: int, end: int, rows: Rows) -> bool:
+    """Whether the row ``low:end`` leads to state x."""
+    for i in range(low, end):  # noqa: SIM110 - any() is not compiled
+        if rows.succ[i] == x:
+            return True
+    return False
+
+
+@lean_kernel
 def _place(rng: np.ndarray, mass: float, low: int, end: int, space: Space, rows: Rows) -> int:
-    """Put a mass on a random state that the row ``low:end`` does not hold yet; returns its new end."""
-    if end - low >= space.n_states:
+    """Put a mass on a random state that the row ``low:end`` does not hold yet, if there is one; returns its new end."""
+    free = space.n_states - (end - low)
+    if free <= 0:
         return end
+    x = below(rng, space.n_states)
     for _ in range(TRIES):
-        x, held = below(rng, space.n_states), False
-        for i in range(low, end):
-            held |= rows.succ[i] == x
-        if not held:
-            rows.succ[end], rows.prob[end] = x, mass
-            return end + 1
-    return end
+        if not _holds(x, low, end, rows):
+            break
+        x = below(rng, space.n_states)
+    if _holds(x, low, end, rows):  # nearly all states are held: count off the others
+        skip, x = below(rng, free), 0
+        while skip > 0 or _holds(x, low, end, rows):
+            skip -= not _holds(x, low, end, rows)
+            x += 1
+    rows.succ[end], rows.prob[end] = x, mass
+    return end + 1
 
 
 @lean_kernel
 def _break(rng: np.ndarray, mass: float, gamma: float, low: int, end: int, space: Space, rows: Rows) -> int:
-    """Break a mass by sticks Beta(1, gamma) onto random states; the last one takes what is left."""
+    """Break a mass by sticks Beta(1, gamma) onto random states; the last one, or the last state, takes what is left."""
     left = mass
     for stick in range(space.sticks):
-        if left < LEAST:
+        free = space.n_states - (end - low)
+        if left < LEAST or free == 0:
             break
-        piece = left if stick == space.sticks - 1 else left * (1.0 - uniform(rng) ** (1.0 / gamma))
+        last = stick == space.sticks - 1 or free == 1
+        piece = left if last else left * (1.0 - uniform(rng) ** (1.0 / gamma))
         end = _place(rng, piece, low, end, space, rows)
         left -= piece
+    return end
+
+
+@lean_kernel
+def _spread(rng: np.ndarray, mass: float, strength: float, k: int, end: int, space: Space, rows: Rows) -> int:
+    """Share a mass among the states that the row of pair k does not hold, as Dirichlet(strength, ..., strength) would.
+
+    A state met with chance proportional to its mass is any of the m states and has the part Beta(1 + strength,
+    strength (m - 1)); the others share the rest likewise. What is left after a few goes to one state where the prior
+    is sparse, else to all alike.
+    """
+    left, low = mass, rows.ptr[k]
+    for stick in range(space.sticks):
+        free = space.n_states - (end - low)
+        if left < LEAST or free == 0:
+            return end
+        if free == 1 or (stick == space.sticks - 1 and strength * free <= 1.0):
+            return _place(rng, left, low, end, space, rows)
+        piece = left * beta_draw(rng, 1.0 + strength, strength * (free - 1))
+        end = _place(rng, piece, low, end, space, rows)
+        left -= piece
+    each = left / (space.n_states - (end - low))
+    rows.rest[k] = each * space.n_states
+    for i in range(low, end):  # the rest goes to all states, these included
+        rows.prob[i] -= min(each, rows.prob[i])
     return end
 
 
@@ -200,7 +241,7 @@ def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space
         for i in range(rows.ptr[k], end):
             rows.prob[i] = math.exp(rows.prob[i] - top)
         if unseen > 0.0:
-            end = _break(rng, math.exp(left - top), unseen, rows.ptr[k], end, space, rows)
+            end = _spread(rng, math.exp(left - top), strength, k, end, space, rows)
         _normalise(k, end, rows)
 
 

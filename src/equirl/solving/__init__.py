@@ -5,8 +5,8 @@
 - :mod:`~equirl.solving.policies`: ``evaluate_policy``, ``policy_gain``, ``stationary_law``, ``policy_kind``.
 - :mod:`~equirl.solving.chains`: ``chain_kind``; :mod:`~equirl.solving.diameter`: ``diameter``.
 
-In reading order. Tools: ``bellman`` (one sweep), ``chains`` and ``end_components`` (graphs), ``approach`` (policies that
-head for some states), ``factorization`` (sparse LU and its cost), ``gth_elimination`` (without subtraction), ``policies``.
-Methods: ``value_iteration``, ``policy_iteration``, ``elimination_policy_iteration``, and ``gain_methods``, which chooses
-among them. Answers: ``multichain``, ``discounted``, ``optimal_gain``, and the ``diameter``.
+In reading order. Tools: ``bellman`` (one sweep), ``chains`` and ``end_components`` (graphs), ``approach`` (policies
+that head for some states), ``factorization`` (sparse LU and its cost), ``gth_elimination`` (without subtraction),
+``policies``. Methods: ``value_iteration``, ``policy_iteration``, ``elimination_policy_iteration``, and
+``gain_methods``, which chooses among them. Answers: ``multichain``, ``discounted``, ``optimal_gain``, ``diameter``.
 """

@@ -2,10 +2,10 @@
 
 With T v = max_a (r + gamma P v), c = gamma / (1 - gamma), and low, high the extremes of T v - v, MacQueen's bounds hold
 for every v:  T v + c low <= v* <= T v + c high.  All methods end with them; half their distance is the accuracy, and
-their middle is the value returned.
+their middle is the value returned. They hold for every v, so sweeps keep v near 0 by subtracting that of the first
+state, which saves the digits that values of 1 / (1 - gamma) would cost.
 
-- ``value``: value iteration, shifted to the middle of the bounds after each sweep, which costs nothing and converges
-  as fast as the chain mixes, not as slowly as gamma.
+- ``value``: value iteration; the bounds close as fast as the chain mixes, not as slowly as gamma.
 - ``modified``: modified policy iteration: some sweeps that only evaluate the greedy policy, then one that improves it.
 - ``policy``: Howard's policy iteration, each policy solved by a sparse LU; exact up to rounding.
 - ``auto``: modified policy iteration; where it stalls, every now and then an exact evaluation if its LU is affordable.
@@ -172,7 +172,7 @@ def _find_values(part: Block, discount: float, method: str, limits: Limits) -> _
 
 def _sweeps(part: Block, discount: float, v: np.ndarray, limits: Limits, evaluations: int, done: int = 0) -> _Values:
     """Value iteration, or modified policy iteration with some ``evaluations``, from ``v``."""
-    v, out, pair = v.copy(), np.empty(part.n_states), np.zeros(part.n_states, np.int64)
+    v, out, pair = v - v[0], np.empty(part.n_states), np.zeros(part.n_states, np.int64)
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))
     while True:
         cap = min(at_once, limits.max_sweeps - done)
@@ -200,15 +200,19 @@ def _policy_iteration(part: Block, discount: float, v: np.ndarray, limits: Limit
 def _exact_step(part: Block, discount: float, pair: np.ndarray, done: int) -> _Values:
     """The values of the policy ``pair``, swept once for their bounds."""
     v, out = discounted_values(part.matrix()[pair], part.reward[pair], discount), np.empty(part.n_states)
+    v -= v[0]
     value, bound = _macqueen(discount, out, *bellman(part.model, discount, v, out))
     return _Values(value, bound, done + 1, "policy")
 
 
 def _macqueen(discount: float, swept: np.ndarray, low: float, high: float) -> tuple[np.ndarray, float]:
-    """The middle of MacQueen's bounds and half their distance with what rounding may hide; ``swept`` is T v."""
+    """The middle of MacQueen's bounds and half their distance with what rounding may hide; ``swept`` is T v.
+
+    Rows that sum to 1 but for rounding make values uncertain by that times their size, 1 / (1 - discount) times over.
+    """
     ahead = discount / (1 - discount)
     value = swept + ahead * (low + high) / 2
-    return value, float(ahead * (high - low) / 2 + ROUNDING * (1 + np.abs(value).max()) / (1 - discount))
+    return value, float(ahead * (high - low) / 2 + ROUNDING * (1 + ahead) * (1 + np.abs(value).max()))
 
 
 @kernel
@@ -217,20 +221,20 @@ def _discounted_sweeps(
 ) -> tuple[int, float, float]:
     """Sweeps of ``v`` until half MacQueen's bounds meet the accuracy; ``out`` = T v, with the extremes of T v - v."""
     ahead, n = pace.discount / (1 - pace.discount), 0
-    most_noise = ROUNDING * (2 + ahead) / (1 - pace.discount)  # values are at most 1 / (1 - discount)
     while True:
         low, high = bellman(model, pace.discount, v, out)
         n += 1
         half = ahead * (high - low) / 2
-        if half <= max(pace.accuracy, most_noise) or n >= pace.max_sweeps:
-            top = 0.0
+        if half <= pace.accuracy or n >= pace.max_sweeps or half <= 2 * ROUNDING * (1 + ahead) ** 2:
+            size = 0.0
             for s in range(len(v)):
-                top = max(top, abs(out[s] + ahead * (low + high) / 2))
-            noise = ROUNDING * (1 + top) / (1 - pace.discount)
+                size = max(size, abs(out[s] + ahead * (low + high) / 2))
+            noise = ROUNDING * (1 + ahead) * (1 + size)
             if half + noise <= pace.accuracy or half <= noise or n >= pace.max_sweeps:
                 return n, low, high
+        first = out[0]
         for s in range(len(v)):
-            v[s] = out[s] + ahead * (low + high) / 2
+            v[s] = out[s] - first
         if pace.evaluations > 0:
             greedy(model, pace.discount, v, pair)
             for _ in range(min(pace.evaluations, pace.max_sweeps - n - 1)):
@@ -240,12 +244,10 @@ def _discounted_sweeps(
 
 @kernel
 def _evaluate(model: Model, discount: float, pair: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
-    """One sweep of ``v`` under the policy ``pair``, with room in ``out``; shifted by the middle of its own bounds."""
-    low, high = np.inf, -np.inf
+    """One sweep of ``v`` under the policy ``pair``, with room in ``out``; the first state is put at 0."""
     for s in range(len(v)):
         k = np.uint64(pair[s])
         out[s] = model.reward[k] + discount * mean_value(model, k, v)
-        low, high = min(low, out[s] - v[s]), max(high, out[s] - v[s])
-    shift = discount / (1 - discount) * (low + high) / 2
+    first = out[0]
     for s in range(len(v)):
-        v[s] = out[s] + shift
+        v[s] = out[s] - first

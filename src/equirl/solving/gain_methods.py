@@ -24,6 +24,7 @@ from equirl.solving.value_iteration import Answer, Limits, better, value_iterati
 
 METHODS = ("auto", "policy", "value")
 FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
+POLICY_SWEEPS = 5000  # of policy iteration and of escapes from policies, before what helps slow and sticky chains
 LARGE, LARGE_SWEEPS = 5 * 10**5, 50  # successors of a large block (or SMALL states), and its first sweeps
 FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
 
@@ -34,7 +35,11 @@ def solve_block(part: Block, method: str, limits: Limits) -> Answer:
     if method == "value":
         return value_iteration(part, u, limits)
     if method == "policy":
-        return _unless_stalled(part, u, limits, policy_iteration(part, u, limits))
+        some = Limits(limits.accuracy, min(limits.max_sweeps, POLICY_SWEEPS))
+        answer = _unless_stalled(part, u, limits, policy_iteration(part, u, some))
+        if answer.accuracy > limits.accuracy and POLICY_SWEEPS <= answer.n_sweeps < limits.max_sweeps:
+            answer = better(answer, policy_iteration(part, u, limits, answer.n_sweeps))
+        return answer
     if part.n_states > SMALL or len(part.succ) > LARGE:
         return _solve_large(part, u, limits)
     answer = value_iteration(part, u, Limits(limits.accuracy, min(FIRST_SWEEPS, limits.max_sweeps)))

@@ -14,7 +14,7 @@ from equirl.core.compiling import kernel
 
 
 def long_run_law(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
-    """(S,) the long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""
+    """(S,) long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""
     n_classes = int(label.max()) + 1
     share = _ending(chain, label, initial, n_classes)
     law = np.zeros(len(label))

@@ -1,4 +1,4 @@
-"""What a given policy earns: its chain, gain, bias and stationary distribution, also where it has several recurrent classes.
+"""What a given policy earns: its chain, gain, bias and stationary distribution, with any number of recurrent classes.
 
 In each recurrent class one *reference* state is chosen. With P the policy's chain and A = I - P, the rows of the
 references replaced by those of I, one sparse LU of A answers everything by renewal at the references:

@@ -97,6 +97,7 @@ def _expand_part(study: Study, part: Part, folder: Path) -> list[PlannedRun]:
     checkpoints = _checkpoints(_chosen(study, part, "checkpoints", 200), horizon, part.name)
     measures = tuple(sorted(set(_chosen(study, part, "measures", []))))
     common = _chosen(study, part, "common_random_numbers", False)
+    renumber = _chosen(study, part, "renumber", False)
     runs = range(_chosen(study, part, "runs", 1))
     return [
         PlannedRun(
@@ -117,6 +118,7 @@ def _expand_part(study: Study, part: Part, folder: Path) -> list[PlannedRun]:
                 world_seed=derive_seed("world", study.seed, world.world, world.params, k) if common else None,
                 measures=measures,
                 source=world.source,
+                renumber_seed=derive_seed("renumber", study.seed, world.world, world.params, k) if renumber else None,
             ),
         )
         for world, learner, k in product(worlds, learners, runs)

@@ -109,6 +109,9 @@ class RunSpec:
         What else is recorded: ``"clustering"``.
     source : str, optional
         Where a saved world lies; it has no part in the identity of the run.
+    renumber_seed : int, optional
+        The seed by which states and actions of the world are renumbered, the same for all learners; part of the
+        identity where it is given.
     """
 
     world: str
@@ -124,10 +127,12 @@ class RunSpec:
     world_seed: int | None = None
     measures: tuple[str, ...] = ()
     source: str | None = None
+    renumber_seed: int | None = None
 
     def identity(self) -> dict[str, Any]:
         """All that changes the numbers, ready for JSON."""
-        left_out = ("all_params", "all_settings", "source")
+        left_out = ["all_params", "all_settings", "source"]
+        left_out += ["renumber_seed"] if self.renumber_seed is None else []
         items = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         return items | {"measures": list(self.measures), "result_version": RESULT_VERSION}
 

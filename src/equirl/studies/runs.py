@@ -37,7 +37,7 @@ class RunResult:
     facts : dict
         ``gain``, ``n_episodes``, ``n_unconverged``.
     provenance : dict
-        Seconds and versions; never part of an exported table.
+        Seconds of play and planning (the world stands ready) and versions; never part of an exported table.
     """
 
     spec: RunSpec
@@ -66,7 +66,9 @@ class RunFailure:
 
 
 def build_world(spec: RunSpec) -> tuple[TabularMDP, float]:
-    """The world of a run; made once per process, since many runs share it.
+    """The world of a run, renumbered where the run asks for it.
+
+    The world and its gain, which no renumbering changes, are computed once per process: many runs share them.
 
     Parameters
     ----------
@@ -79,10 +81,11 @@ def build_world(spec: RunSpec) -> tuple[TabularMDP, float]:
     gain : float
         Its optimal gain.
     """
-    return _build(spec.world, canonical(dict(spec.params)), spec.source)
+    mdp, gain = _build(spec.world, canonical(dict(spec.params)), spec.source)
+    return (mdp if spec.renumber_seed is None else mdp.shuffled(spec.renumber_seed)), gain
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _build(world: str, params: str, source: str | None) -> tuple[TabularMDP, float]:
     values = json.loads(params)
     mdp = _load(Path(source or ""), values["sha256"]) if world == FILE_WORLD else make(world, **values)
@@ -114,8 +117,8 @@ def execute(spec: RunSpec) -> RunResult:
     ValueError
         Where the learner records a measure under a name that tables use for something else.
     """
-    started = time.perf_counter()
     mdp, gain = build_world(spec)
+    started = time.perf_counter()
     trace = simulate(
         mdp,
         spec.learner,

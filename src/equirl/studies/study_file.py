@@ -72,6 +72,9 @@ class _Block(_Model):
     common_random_numbers: bool | None = Field(
         None, description="whether learners meet the same randomness of the world in the same replicate"
     )
+    renumber: bool | None = Field(
+        None, description="whether each replicate plays the world with states and actions renumbered at random"
+    )
 
 
 class Part(_Block):

@@ -36,6 +36,8 @@ class Group:
         Whether replicates of other learners met the same randomness of the world.
     facts : mapping of str to (n_runs,) array
         ``n_episodes`` and ``n_unconverged``.
+    seconds : (n_runs,) array
+        How long each run took; NaN where its file does not say. Never part of a table that is exported.
     """
 
     part: str
@@ -47,6 +49,7 @@ class Group:
     gain: float = math.nan
     paired: bool = False
     facts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    seconds: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def n_runs(self) -> int:
@@ -91,6 +94,7 @@ def _group(bundle: Sequence[tuple[PlannedRun, RunResult]]) -> Group:
         gain=first.facts["gain"],
         paired=run.spec.world_seed is not None,
         facts={name: np.array([result.facts[name] for result in results]) for name in ("n_episodes", "n_unconverged")},
+        seconds=np.array([result.provenance.get("seconds", math.nan) for result in results]),
     )
 
 

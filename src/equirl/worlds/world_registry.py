@@ -19,9 +19,12 @@ from equirl.core.naming import unknown_name
 from equirl.core.text_values import parse_value
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
+from equirl.worlds.cycles import cycle
 from equirl.worlds.grids import four_room, grid, random_walls, two_room
+from equirl.worlds.queues import access_control
 from equirl.worlds.random_mdps import garnet, planted
 from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
+from equirl.worlds.toy_text import cliff_walking, frozen_lake, taxi
 
 DRAWING = {"forward": 0.35, "first_forward": 0.6, "small_reward": 0.05}
 COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
@@ -72,6 +75,11 @@ WORLDS: dict[str, World] = {
     "random-walls": World(random_walls, "RandomWalls", "a field with walls at random, the goal always in reach"),
     "random": World(garnet, "Random", "a random MDP without structure (Garnet), communicating"),
     "planted": World(planted, "Planted", "a random MDP with a given number of classes, a given distance apart"),
+    "cycle": World(cycle, "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
+    "access-control": World(access_control, "AccessControl", "a queue for a few servers: accept or reject customers"),
+    "frozen-lake": World(frozen_lake, "FrozenLake", "Gymnasium's FrozenLake without end: over the ice to the goal"),
+    "cliff-walking": World(cliff_walking, "CliffWalking", "Gymnasium's CliffWalking without end: keep off the cliff"),
+    "taxi": World(taxi, "Taxi", "Gymnasium's Taxi without end, in the rain: fetch passengers and drive them"),
 }  # fmt: skip
 
 

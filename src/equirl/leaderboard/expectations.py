@@ -1,0 +1,215 @@
+"""What equivalence should bring, world by world, whether it does, and which learner to take when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from equirl.core.formatting import counted, number
+from equirl.leaderboard.entrants import BASES, GIVEN, NOTHING
+from equirl.leaderboard.standings import Board, Ratio, Standing, ratio_of_means
+
+Verdict = Literal["holds", "fails", "undecided", "no data"]
+HALF = 0.5  # of the best oblivious learner's regret, in a structured world
+SLACK = 1.05  # times the regret of the own base, in a world without structure
+LEAST_RELATIVE = 1e-3  # relative regrets below this count as this in geometric means
+LARGE = 1000  # pairs
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Something that should hold in a world.
+
+    Parameters
+    ----------
+    world : str
+        The part of the study.
+    statement : str
+        What should hold.
+    measured : str
+        What was found.
+    verdict : str
+        Whether it does.
+    """
+
+    world: str
+    statement: str
+    measured: str
+    verdict: Verdict
+
+
+def check_expectations(boards: Sequence[Board]) -> list[Expectation]:
+    """Every expectation of every world.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        The standings.
+
+    Returns
+    -------
+    list of Expectation
+    """
+    return [expectation for board in boards for expectation in _of_world(board)]
+
+
+def _of_world(board: Board) -> Iterator[Expectation]:
+    if board.structured:
+        yield _halved(board)
+    elif board.structure_free:
+        for learner, base in BASES.items():
+            own, plain = board.find(learner), board.find(base)
+            if own is not None and plain is not None:
+                yield _harmless(board, own, plain)
+
+
+def _halved(board: Board) -> Expectation:
+    """Structured: the best learner told nothing knows of equivalence, with less than half the best other's regret."""
+    statement = "the best learner told nothing looks for classes, with less than half the regret of the best other"
+    aware, plain = board.told_nothing(oblivious=False), board.told_nothing(oblivious=True)
+    if not aware or not plain:
+        return Expectation(board.name, statement, "one of the two kinds did not play", "no data")
+    ratio = ratio_of_means(aware[0].regret, plain[0].regret)
+    return Expectation(board.name, statement, _words(aware[0], plain[0], ratio), _below(ratio, HALF))
+
+
+def _harmless(board: Board, own: Standing, plain: Standing) -> Expectation:
+    """Without structure: at most 1.05 times the regret of its base; it fails when the interval lies above."""
+    ratio = ratio_of_means(own.regret, plain.regret)
+    verdict: Verdict = "fails" if ratio.low > SLACK else "holds" if ratio.value <= SLACK else "undecided"
+    statement = f"without structure {own.learner} has at most {SLACK} times the regret of {plain.learner}"
+    return Expectation(board.name, statement, _words(own, plain, ratio), verdict)
+
+
+def _below(ratio: Ratio, limit: float) -> Verdict:
+    return "holds" if ratio.high < limit else "fails" if ratio.low > limit else "undecided"
+
+
+def _words(first: Standing, second: Standing, ratio: Ratio) -> str:
+    interval = f" ({ratio.low:.2f} to {ratio.high:.2f})" if math.isfinite(ratio.high) else ""
+    return (
+        f"{first.learner} {number(first.mean)}, {second.learner} {number(second.mean)}: {ratio.value:.2f} times{interval}"
+    )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which learner to take in one situation.
+
+    Parameters
+    ----------
+    when : str
+        The situation.
+    take : str
+        The learner.
+    relative : float
+        The geometric mean, over the worlds of the situation, of its regret relative to the best learner told nothing.
+    worst : float
+        The largest of these.
+    second : str
+        The learner to take otherwise, with its geometric mean; empty where there is none.
+    n_worlds : int
+        How many worlds this rests on.
+    beware : str
+        Where it locked in.
+    """
+
+    when: str
+    take: str
+    relative: float
+    worst: float
+    second: str
+    n_worlds: int
+    beware: str
+
+
+SITUATIONS: dict[str, tuple[str, Callable[[Board], bool]]] = {
+    "nothing known, any world": (NOTHING, lambda board: True),
+    "nothing known, pairs behave alike": (NOTHING, lambda board: board.structured),
+    "nothing known, a little structure or none": (NOTHING, lambda board: not board.structured),
+    "nothing known, every policy visits every state": (NOTHING, lambda board: board.kind == "ergodic"),
+    f"nothing known, {LARGE:,} pairs and more": (NOTHING, lambda board: board.mdp.n_pairs >= LARGE),
+    "classes known": (GIVEN[1], lambda board: True),
+    "classes and profiles known": (GIVEN[2], lambda board: True),
+}
+
+
+def advise(boards: Sequence[Board]) -> list[Advice]:
+    """Which learner to take when: the least relative regret among those that played everywhere in question.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        The standings.
+
+    Returns
+    -------
+    list of Advice
+        Situations without a world are left out.
+    """
+    found = []
+    for when, (given, fits) in SITUATIONS.items():
+        own = [board for board in boards if fits(board)]
+        scores = overall(own, given)
+        if not scores:
+            continue
+        take, score = next(iter(scores.items()))
+        others = [f"{name} ({number(value, 2)})" for name, value in list(scores.items())[1:2]]
+        rows = [row for board in own if (row := board.find(take)) is not None]
+        worst = max(row.relative for row in rows)
+        stuck = [f"{row.group.part} ({row.n_locked_in} of {row.group.n_runs})" for row in rows if row.n_locked_in]
+        found.append(Advice(when, take, score, worst, "".join(others), len(own), ", ".join(stuck)))
+    return found
+
+
+def overall(boards: Sequence[Board], given: str) -> dict[str, float]:
+    """Geometric means of relative regret of the learners told the same that played in all these worlds.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        The worlds; those in which relative regret means nothing are left out.
+    given : str
+        What the learners are told.
+
+    Returns
+    -------
+    dict of str to float
+        The best first.
+    """
+    logs: dict[str, list[float]] = {}
+    meant = [board for board in boards if all(math.isfinite(row.relative) for row in board.standings)]
+    for board in meant:
+        for row in board.standings:
+            if row.given == given:
+                logs.setdefault(row.learner, []).append(math.log(max(row.relative, LEAST_RELATIVE)))
+    means = {name: math.exp(float(np.mean(values))) for name, values in logs.items() if len(values) == len(meant)}
+    return dict(sorted(means.items(), key=lambda item: item[1]))
+
+
+def lock_ins(boards: Sequence[Board]) -> list[str]:
+    """In words, learner by learner: the worlds in which runs locked in.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        The standings.
+
+    Returns
+    -------
+    list of str
+    """
+    places: dict[str, list[str]] = {}
+    played: dict[str, list[int]] = {}
+    for board in boards:
+        for row in board.standings:
+            played.setdefault(row.learner, []).append(row.group.n_runs)
+            if row.n_locked_in:
+                places.setdefault(row.learner, []).append(f"{board.name} ({row.n_locked_in} of {row.group.n_runs})")
+    told = [f"{learner} locked in: {', '.join(where)}." for learner, where in places.items()]
+    never = [f"{name} ({counted(sum(runs), 'run')})" for name, runs in played.items() if name not in places]
+    return [*told, f"No run locked in of {', '.join(never)}."] if never else told

@@ -1,0 +1,68 @@
+"""The leaderboard's study, whole or restricted to some worlds and learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from equirl.core.naming import unknown_name
+from equirl.leaderboard.entrants import ERGODIC_ONLY
+from equirl.learners.learner_registry import AGENTS
+from equirl.solving.chains import chain_kind
+from equirl.studies.study_file import LearnerEntry, Part, Study, parse_study
+from equirl.worlds.world_registry import load_world
+
+
+def leaderboard_study(
+    runs: int | None = None, learners: Sequence[str] | None = None, worlds: Sequence[str] | None = None
+) -> Study:
+    """The shipped study; learners for ergodic worlds alone are left out of the others.
+
+    Parameters
+    ----------
+    runs : int, optional
+        Runs of each learner in each world; by default those of the file, 20.
+    learners : sequence of str, optional
+        Registered learners, in place of the file's.
+    worlds : sequence of str, optional
+        Names of parts of the study; by default all.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ValueError
+        If there is no such learner or world.
+
+    Examples
+    --------
+    >>> study = leaderboard_study(runs=2, learners=["psrl", "c-psrl"], worlds=["cycle-20"])
+    >>> len(study.parts), study.runs, [entry.learner for entry in study.parts[0].learners]
+    (1, 2, ['psrl', 'c-psrl'])
+    """
+    text = files("equirl.leaderboard").joinpath("leaderboard.toml").read_text(encoding="utf-8")
+    study = parse_study(text, "leaderboard.toml")
+    known = {part.name: part for part in study.parts}
+    for name in worlds or ():
+        if name not in known:
+            raise ValueError(unknown_name("world of the leaderboard", name, known))
+    for name in learners or ():
+        if name not in AGENTS:
+            raise ValueError(unknown_name("learner", name, AGENTS))
+    entries = [LearnerEntry(learner=name) for name in learners] if learners else study.learners or []
+    chosen = [part for part in study.parts if worlds is None or part.name in worlds]
+    parts = [part.model_copy(update={"learners": _admitted(entries, part)}) for part in chosen]
+    playing = [part for part in parts if part.learners]
+    if not playing:
+        raise ValueError("none of these learners plays in any of these worlds: they are for ergodic worlds alone")
+    return study.model_copy(update={"runs": runs or study.runs, "learners": entries, "parts": playing})
+
+
+def _admitted(entries: Sequence[LearnerEntry], part: Part) -> list[LearnerEntry]:
+    """The learners that play in a part."""
+    if not any(entry.learner in ERGODIC_ONLY for entry in entries):
+        return list(entries)
+    ergodic = all(chain_kind(load_world(str(entry.world))) == "ergodic" for entry in part.worlds or ())
+    return [entry for entry in entries if ergodic or entry.learner not in ERGODIC_ONLY]

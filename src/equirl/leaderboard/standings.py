@@ -1,0 +1,235 @@
+"""Standings: how every learner did in every world.
+
+Regret is that at the horizon T. A run is *locked in* when its regret in the last quarter exceeds half of what doing
+nothing right would cost, g* T / 4: it has settled for something far from the best. The regret of one learner relative
+to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is not distinguishable
+from 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.leaderboard.entrants import GIVEN, NOTHING, given_to, is_oblivious
+from equirl.model.mdp import TabularMDP
+from equirl.simulation.curves import half_width
+from equirl.solving.chains import chain_kind
+from equirl.structure.equivalence import equivalence_classes
+from equirl.studies.expansion import PlannedRun
+from equirl.studies.runs import build_world
+from equirl.studies.summary import Group
+
+STRUCTURED, FREE = 1 / 3, 0.9  # classes of laws per pair: below the one structured, from the other on without structure
+
+
+class Ratio(NamedTuple):
+    """A ratio of two mean regrets and its 95 % interval; the interval is unbounded where it cannot be told."""
+
+    value: float
+    low: float
+    high: float
+
+
+def ratio_of_means(first: np.ndarray, second: np.ndarray) -> Ratio:
+    """The ratio of two means with Fieller's 95 % interval.
+
+    Parameters
+    ----------
+    first, second : ndarray, shapes (n,) and (m,)
+        Independent samples.
+
+    Returns
+    -------
+    Ratio
+
+    Examples
+    --------
+    >>> few = ratio_of_means(np.array([1.0, 1.2, 0.8]), np.array([2.0, 2.2, 1.8]))
+    >>> round(few.value, 6), few.low < 0.5 < few.high
+    (0.5, True)
+    """
+    a, b = float(first.mean()), float(second.mean())
+    wide_a, wide_b = float(half_width(first)), float(half_width(second))
+    value = a / b if b else math.nan
+    lead = b * b - wide_b * wide_b
+    if not lead > 0:  # also where there is a single run
+        return Ratio(value, -math.inf, math.inf)
+    root = math.sqrt(max((a * b) ** 2 - lead * (a * a - wide_a * wide_a), 0.0))
+    return Ratio(value, (a * b - root) / lead, (a * b + root) / lead)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One learner in one world.
+
+    Parameters
+    ----------
+    group : Group
+        Its runs.
+    given : str
+        What it is told.
+    rank : int
+        Among the learners that are told the same, by mean regret; from 1.
+    relative : float
+        Its mean regret divided by that of the best learner told nothing.
+    """
+
+    group: Group
+    given: str
+    rank: int
+    relative: float
+
+    @property
+    def learner(self) -> str:
+        """Its name in the registry."""
+        return self.group.learner_name
+
+    @cached_property
+    def regret(self) -> np.ndarray:
+        """(n_runs,) at the horizon."""
+        return self.group.curves.final("regret")
+
+    @property
+    def mean(self) -> float:
+        """The mean regret."""
+        return float(self.regret.mean())
+
+    @property
+    def half_width(self) -> float:
+        """Half its 95 % interval."""
+        return float(half_width(self.regret))
+
+    @cached_property
+    def n_locked_in(self) -> int:
+        """Runs whose regret in the last quarter exceeds half of g* T / 4."""
+        return n_locked_in(self.group)
+
+    @property
+    def seconds_per_million(self) -> float:
+        """The median over runs; NaN where no run says."""
+        known = self.group.seconds[np.isfinite(self.group.seconds)]
+        return float(np.median(known)) * 1e6 / self.group.horizon if len(known) else math.nan
+
+
+def n_locked_in(group: Group) -> int:
+    """How many runs are locked in: regret in the last quarter above half of g* T / 4.
+
+    Parameters
+    ----------
+    group : Group
+        The runs of one learner in one world.
+
+    Returns
+    -------
+    int
+    """
+    quarter = group.horizon / 4
+    late = group.curves.final("regret") - group.curves.at("regret", 3 * quarter)
+    return int((late > 0.5 * group.gain * quarter).sum())
+
+
+@dataclass(frozen=True)
+class Board:
+    """One world: what it is, and how everyone did.
+
+    Parameters
+    ----------
+    name : str
+        The part of the study.
+    world : str
+        The world as text.
+    mdp : TabularMDP
+        The world itself, under some numbering.
+    kind : str
+        Its chain structure.
+    n_laws, n_classes : int
+        Classes of transition probabilities, without and with rewards.
+    standings : tuple of Standing
+        By what is given, then by rank.
+    """
+
+    name: str
+    world: str
+    mdp: TabularMDP
+    kind: str
+    n_laws: int
+    n_classes: int
+    standings: tuple[Standing, ...]
+
+    @property
+    def horizon(self) -> int:
+        """The number of steps of each run."""
+        return self.standings[0].group.horizon
+
+    @property
+    def gain(self) -> float:
+        """The optimal gain."""
+        return self.standings[0].group.gain
+
+    @property
+    def structured(self) -> bool:
+        """Whether classes of laws are fewer than a third of the pairs."""
+        return self.n_laws < STRUCTURED * self.mdp.n_pairs
+
+    @property
+    def structure_free(self) -> bool:
+        """Whether nearly every pair is a class of its own."""
+        return self.n_laws >= FREE * self.mdp.n_pairs
+
+    @property
+    def structure(self) -> str:
+        """The same in words."""
+        return "structured" if self.structured else "no structure" if self.structure_free else "a little structure"
+
+    def told_nothing(self, *, oblivious: bool | None = None) -> list[Standing]:
+        """Learners told nothing, the best first; all, or those that do or do not treat every pair on its own."""
+        own = [row for row in self.standings if row.given == NOTHING]
+        return [row for row in own if oblivious is None or is_oblivious(row.learner) == oblivious]
+
+    def find(self, learner: str) -> Standing | None:
+        """The standing of a learner, if it played."""
+        return next((row for row in self.standings if row.learner == learner), None)
+
+
+def boards(groups: Sequence[Group], planned: Sequence[PlannedRun]) -> list[Board]:
+    """The standings of every world, in the order of the study.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs.
+    planned : sequence of PlannedRun
+        The runs of the study, from which the worlds are made.
+
+    Returns
+    -------
+    list of Board
+        Worlds without a finished run are left out.
+    """
+    specs = {run.part: run.spec for run in planned}
+    found = []
+    for name in dict.fromkeys(group.part for group in groups):
+        own = [group for group in groups if group.part == name]
+        mdp = build_world(specs[name])[0]
+        laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
+        found.append(Board(name, own[0].world, mdp, chain_kind(mdp), laws, classes, _standings(own)))
+    return found
+
+
+def _standings(groups: Sequence[Group]) -> tuple[Standing, ...]:
+    regret = {group.learner: float(group.curves.final("regret").mean()) for group in groups}
+    told = {group.learner: given_to(group.learner_name) for group in groups}
+    best = min((regret[name] for name in regret if told[name] == NOTHING), default=math.nan)
+    rows = []
+    for given in GIVEN:
+        own = sorted((g for g in groups if told[g.learner] == given), key=lambda group: regret[group.learner])
+        for rank, group in enumerate(own, start=1):
+            relative = regret[group.learner] / best if best > 0 else math.nan
+            rows.append(Standing(group, given, rank, relative))
+    return tuple(rows)

@@ -1,0 +1,269 @@
+"""The class sampler against the enumerated posterior. Each test of a law is run without a factor too: it must fail."""
+
+import inspect
+import math
+import sys
+from collections import Counter
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from equirl.core.random_draws import draw_state
+from equirl.posterior import class_sampler
+from equirl.posterior.class_sampler import (
+    class_weights,
+    draw_hyper,
+    draw_injection,
+    own_weight,
+    rearrange,
+    resample,
+    resample_pairs,
+    resample_within,
+)
+from equirl.posterior.class_state import move_counts
+from oracles_posterior import (
+    chi_square,
+    class_weight,
+    injection_sum,
+    marginal,
+    partition_of,
+    posterior,
+    read_structure,
+    snapshot,
+    workspace,
+    write_structure,
+)
+
+CASES = [  # counts of successors by pair, alpha, gamma
+    ([[2, 1], [3, 1], [1]], 1.0, 0.7),
+    ([[2, 2], [1, 1], [4], [1]], 0.5, 0.4),
+    ([[3, 2, 1], [4, 3], [2, 1]], 2.0, 1.3),
+    ([[1, 1, 1], [2, 1], [5, 1]], 1.0, 3.0),
+]
+FACTORS = ("gamma", "members", "total")
+
+
+def rng(seed):
+    return draw_state(np.random.SeedSequence(seed))
+
+
+def one_class(counts, gamma):
+    """Pairs 1, 2, ... in one class, their i-th successors at position i; pair 0 outside."""
+    seen = snapshot(counts)
+    state, scratch = workspace(seen, 1.0, gamma)
+    positions = {}
+    for k, row in enumerate(counts[1:], start=1):
+        for i in range(len(row)):
+            positions.setdefault(i, []).append((k, i))
+    key = [(range(1, len(counts)), list(positions.values())), ((0,), [[(0, i)] for i in range(len(counts[0]))])]
+    state = write_structure(key, seen, state)
+    move_counts(0, state.label[0], -1, seen, state)
+    return seen, state, scratch
+
+
+WEIGHED = [
+    ([[3, 2, 1], [5, 3], [4, 4, 1]], 0.7),
+    ([[2, 2], [5], [4, 1, 1]], 0.3),
+    ([[1, 1, 1], [1, 1, 1]], 2.0),
+    ([[4, 1], [20, 3, 3]], 1.0),
+]
+
+
+@pytest.mark.parametrize(("counts", "gamma"), WEIGHED)
+def test_weight_over_chance_of_a_drawn_injection_has_the_sum_over_injections_as_its_mean(counts, gamma):
+    seen, state, scratch = one_class(counts, gamma)
+    c, random = state.label[1], rng(1)
+    mass = state.mass[state.start[c] : state.start[c] + state.width[c]].tolist()
+    draws = np.exp([draw_injection(random, 0, c, False, seen, state, scratch) for _ in range(20_000)])
+    exact = injection_sum(counts[0], mass, gamma)
+    assert abs(draws.mean() - exact) < 4 * draws.std() / math.sqrt(len(draws)) + 1e-9 * exact
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_with_one_successor_the_weight_is_exact(n):
+    seen, state, scratch = one_class([[n], [5, 3], [4, 4, 1]], 0.7)
+    c = state.label[1]
+    for keep in (False, True):
+        weight = draw_injection(rng(0), 0, c, keep, seen, state, scratch)
+        assert math.exp(weight) == pytest.approx(injection_sum([n], [9, 7, 1], 0.7), rel=1e-9)
+
+
+@pytest.mark.parametrize("row", [[1], [2, 1], [5, 3, 1]])
+def test_a_class_of_its_own_weighs_what_the_model_says(row):
+    alone = class_weight([[(0, i)] for i in range(len(row))], [row], 0.7)
+    assert own_weight(0, snapshot([row]), 0.7) == pytest.approx(alone)
+
+
+def test_classes_weigh_their_members_and_a_new_one_alpha():
+    counts = [[3], [5], [4], [2]]
+    seen = snapshot(counts)
+    state, scratch = workspace(seen, 0.6, 0.7)
+    key = [((1, 2), [[(1, 0), (2, 0)]]), ((3,), [[(3, 0)]]), ((0,), [[(0, 0)]])]
+    state = write_structure(key, seen, state)
+    old = state.label[0]
+    move_counts(0, old, -1, seen, state)
+    new = class_weights(rng(0), 0, seen, state, scratch, old, True)
+    assert new == old
+    expected = {state.label[1]: 2 * injection_sum([3], [9], 0.7), state.label[3]: injection_sum([3], [2], 0.7)}
+    expected[new] = 0.6 * math.exp(own_weight(0, seen, 0.7))
+    for c, weight in expected.items():
+        assert math.exp(scratch.log_weight[c]) == pytest.approx(weight)
+
+
+def one_pass_from_the_posterior(counts, alpha, gamma, draws, step=resample_pairs, seed=11):
+    """Structures after one pass over all pairs, started from independent draws of the exact posterior."""
+    law, seen, random = posterior(counts, alpha, gamma), snapshot(counts), rng(seed)
+    keys = list(law)
+    state, scratch = workspace(seen, alpha, gamma)
+    start = np.random.default_rng(seed).choice(len(keys), size=draws, p=np.array(list(law.values())))
+    found = Counter()
+    for i in start:
+        state = write_structure(keys[i], seen, state)
+        assert step(random, 0, False, False, seen, state, scratch)[0] == len(counts)
+        found[read_structure(seen, state)] += 1
+    return found
+
+
+@pytest.mark.parametrize(("counts", "alpha", "gamma"), CASES)
+def test_a_pass_leaves_the_posterior_of_partitions_and_correspondences_as_it_is(counts, alpha, gamma):
+    found = one_pass_from_the_posterior(counts, alpha, gamma, 15_000)
+    assert chi_square(found, posterior(counts, alpha, gamma)) > 1e-3
+    for factor in FACTORS:
+        assert chi_square(found, posterior(counts, alpha, gamma, without=factor)) < 1e-6
+
+
+def long_run(counts, alpha, gamma, draws, thin, seed=3):
+    seen, random = snapshot(counts), rng(seed)
+    state, scratch = workspace(seen, alpha, gamma)
+    found = Counter()
+    for i in range(draws * thin):
+        if resample_pairs(random, 0, False, False, seen, state, scratch)[0] < len(counts):
+            raise AssertionError("cells ran out")
+        if i % thin == 0 and i > 50:
+            found[read_structure(seen, state)] += 1
+    return found
+
+
+@pytest.mark.parametrize(("counts", "alpha", "gamma"), CASES)
+def test_frequencies_of_a_long_run_are_the_posterior(counts, alpha, gamma):
+    found = long_run(counts, alpha, gamma, 6_000, 10)
+    partitions = Counter()
+    for key, times in found.items():
+        partitions[partition_of(key)] += times
+    assert chi_square(found, posterior(counts, alpha, gamma)) > 1e-3
+    assert chi_square(partitions, marginal(posterior(counts, alpha, gamma))) > 1e-3
+    for factor in FACTORS:
+        assert chi_square(partitions, marginal(posterior(counts, alpha, gamma, without=factor))) < 1e-6
+
+
+MUTANTS = {  # what is written, and what a mistaken sampler would have written
+    "members": ("math.log(state.members[c]) + weight", "weight"),
+    "gamma of new positions": ("math.log(gamma) + math.lgamma(n)\n        for j", "math.lgamma(n)\n        for j"),
+    "ratio of totals": ("return log_weight - log_rising(gamma + state.total[c], visits)", "return log_weight"),
+    "alpha of a new class": ("math.log(state.hyper[0]) + own_weight", "own_weight"),
+    "acceptance of a rearrangement": ("if gain < 0.0 and math.log(uniform(rng)) >= gain:", "if gain < -99.0:"),
+    "chance of the injection": ("log_weight += top + math.log(total)", "log_weight += top"),
+}
+
+
+def sampler_with(change):
+    """``resample_pairs`` of the sampler's source as plain Python with one passage changed."""
+    source = inspect.getsource(class_sampler)
+    if change is not None:
+        written, mistaken = change
+        assert source.count(written) == 1
+        source = source.replace(written, mistaken)
+    module = ModuleType("mutant_sampler")
+    sys.modules[module.__name__] = module
+    exec(compile(source.replace("@lean_kernel\n", ""), module.__name__, "exec"), module.__dict__)
+    return module.resample_pairs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", MUTANTS.values(), ids=MUTANTS)
+def test_a_sampler_with_a_mistake_is_noticed(change):
+    counts, alpha, gamma = [[3, 2], [2, 1], [4]], 0.3, 0.2
+    found = one_pass_from_the_posterior(counts, alpha, gamma, 5_000, sampler_with(change))
+    assert chi_square(found, posterior(counts, alpha, gamma)) < 1e-6
+
+
+@pytest.mark.slow
+def test_the_sampler_as_written_passes_the_test_of_the_mistaken_ones():
+    counts, alpha, gamma = [[3, 2], [2, 1], [4]], 0.3, 0.2
+    found = one_pass_from_the_posterior(counts, alpha, gamma, 5_000, sampler_with(None))
+    assert chi_square(found, posterior(counts, alpha, gamma)) > 1e-3
+
+
+def test_given_classes_their_correspondences_have_the_posterior():
+    counts, gamma = [[3, 1], [2, 2], [1, 1]], 0.8
+    whole = frozenset([frozenset(range(3))])
+    law = {key: p for key, p in posterior(counts, 1.0, gamma).items() if partition_of(key) == whole}
+    law = {key: p / sum(law.values()) for key, p in law.items()}
+    seen, random = snapshot(counts), rng(5)
+    state, scratch = workspace(seen, 1.0, gamma)
+    state.label[:] = 0
+    state = write_structure([], seen, state)
+    found = Counter()
+    for i in range(60_000):
+        assert resample_pairs(random, 0, False, True, seen, state, scratch)[0] == 3
+        if i % 8 == 0:
+            found[read_structure(seen, state)] += 1
+    assert chi_square(found, law) > 1e-3
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_alpha_and_gamma_are_drawn_from_their_posterior_on_the_grid(which):
+    counts, grid = [[3, 1], [2, 2], [4]], np.array([0.2, 0.7, 2.0, 5.0])
+    seen, random = snapshot(counts), rng(9)
+    state, _ = workspace(seen, 1.0, 1.0)
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(1, 1)]]), ((2,), [[(2, 0)]])], seen, state)
+    found = Counter()
+    for _ in range(20_000):
+        draw_hyper(random, state, which, grid, np.empty(4))
+        found[float(state.hyper[which])] += 1
+
+    def weight(value):
+        if which == 0:
+            return value**2 / (value * (value + 1) * (value + 2))
+        one = class_weight([[(0, 0), (1, 0)], [(0, 1)], [(1, 1)]], counts, value)
+        return math.exp(one + class_weight([[(2, 0)]], counts, value))
+
+    weights = [weight(value) for value in grid]
+    assert chi_square(found, dict(zip(grid.tolist(), np.array(weights) / sum(weights), strict=True))) > 1e-3
+
+
+def test_compiled_steps_equal_the_plain_ones():
+    counts = [[3, 2, 1], [4, 3], [2, 1], [5]]
+    seen = snapshot(counts)
+    for one, other in ((resample, resample.py_func), (resample_within, resample_within.py_func)):
+        ends = []
+        for step in (one, other):
+            state, scratch = workspace(seen, 1.0, 0.7)
+            random = rng(4)
+            if one is resample_within:
+                state.label[:] = [0, 0, 1, 0]
+                state = write_structure([], seen, state)
+            for _ in range(20):
+                for k in range(4):
+                    assert step(random, k, seen, state, scratch)
+            ends.append((random.tolist(), *(array.tolist() for array in state)))
+        assert ends[0] == ends[1]
+
+
+def test_compiled_parts_of_a_step_equal_the_plain_ones():
+    seen, state, scratch = one_class([[3, 2, 1], [5, 3], [4, 4, 1]], 0.7)
+    c = state.label[1]
+    for kernel in (draw_injection, draw_injection.py_func):
+        random = rng(2)
+        assert kernel(random, 0, c, False, seen, state, scratch) == pytest.approx(
+            draw_injection(rng(2), 0, c, False, seen, state, scratch), rel=1e-12
+        )
+    ends = []
+    for kernel in (rearrange, rearrange.py_func):
+        state.position[: len(seen.succ)] = [0, 1, 2, 0, 1, 0, 1, 2]
+        random = rng(3)
+        for _ in range(5):
+            kernel(random, 0, c, seen, state, scratch)
+        ends.append((random.tolist(), state.position.tolist()))
+    assert ends[0] == ends[1]

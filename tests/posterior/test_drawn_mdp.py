@@ -1,0 +1,196 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from equirl.core.random_draws import draw_state
+from equirl.estimation.counts import Snapshot
+from equirl.posterior.drawn_mdp import (
+    UNSEEN_POSITIONS,
+    Space,
+    draw_class_rows,
+    draw_masses,
+    draw_odd,
+    draw_own_rows,
+    make_rows,
+)
+from oracles_posterior import snapshot, workspace, write_structure
+
+
+def rng(seed):
+    return draw_state(np.random.SeedSequence(seed))
+
+
+def dense(rows, S):
+    """(M, S) the rows drawn, whole."""
+    M = len(rows.rest)
+    out = np.repeat(rows.rest[:, None] / S, S, axis=1)
+    for k in range(M):
+        held = rows.succ[rows.ptr[k] : rows.ptr[k + 1]]
+        assert len(set(held.tolist())) == len(held)
+        np.add.at(out[k], held, rows.prob[rows.ptr[k] : rows.ptr[k + 1]])
+    np.testing.assert_allclose(out.sum(axis=1), 1)
+    assert (out >= 0).all()
+    return out
+
+
+def own_rows(counts, S, strength, draws, sticks=4, seed=1):
+    seen, random = snapshot(counts), rng(seed)
+    rows, none, odd = make_rows(len(counts), len(seen.succ), sticks), np.zeros(0), np.full(0, -1)
+    out = []
+    for _ in range(draws):
+        draw_own_rows(random, strength, seen, Space(S, sticks, none, none, odd, odd), rows)
+        out.append(dense(rows, S))
+    return np.array(out)
+
+
+def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1):
+    seen, random = snapshot(counts), rng(seed)
+    state, _ = workspace(seen, alpha, gamma)
+    state = write_structure(key, seen, state)
+    M = len(counts)
+    rows = make_rows(M, len(seen.succ), sticks)
+    space = Space(
+        S, sticks, np.empty(len(state.mass)), np.empty(M + 1), np.empty(int(state.width.max()) + 1, np.int64),
+        np.full(M, -1),
+    )  # fmt: skip
+    out = []
+    for _ in range(draws):
+        draw_masses(random, state, space.w, space.w_new)
+        draw_class_rows(random, seen, state, space, rows)
+        out.append(dense(rows, S))
+    return np.array(out)
+
+
+def assert_mean(draws, expected, sigmas=4.5):
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - expected) <= sigmas * error + 1e-7).all()
+
+
+@pytest.mark.parametrize("S", [2, 3, 4, 8, 30])
+@pytest.mark.parametrize("strength", [0.05, 0.5, 1.0, 3.0])
+def test_rows_of_single_pairs_have_the_means_of_their_dirichlet(S, strength):
+    counts = [[], [3], [5, 1]]
+    draws = own_rows(counts, S, strength, 6000)
+    full = np.array([[*row, *[0] * (S - len(row))] for row in counts]) + strength
+    assert_mean(draws, full / full.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(("S", "strength"), [(3, 0.3), (5, 1.0), (4, 2.0), (40, 1 / 40)])
+def test_rows_of_single_pairs_have_the_variances_of_their_dirichlet(S, strength):
+    counts = [[], [3], [5, 1]]
+    draws = own_rows(counts, S, strength, 12_000)
+    for k, row in enumerate(counts):
+        a = np.array([*row, *[0] * (S - len(row))]) + strength
+        p = a / a.sum()
+        exact = p * (1 - p) / (1 + a.sum())
+        np.testing.assert_allclose(draws[:, k].var(axis=0)[: len(row)], exact[: len(row)], rtol=0.06)
+        assert draws[:, k].var(axis=0)[len(row) :].mean() == pytest.approx(exact[-1], rel=0.08)
+
+
+def test_where_states_are_few_single_rows_are_dirichlet_in_law():
+    draws = own_rows([[2]], 3, 0.7, 6000)[:, 0]
+    assert stats.kstest(draws[:, 0], stats.beta(2.7, 1.4).cdf).pvalue > 1e-3
+    assert stats.kstest(draws[:, 1], stats.beta(0.7, 3.4).cdf).pvalue > 1e-3
+    assert stats.kstest(draws[:, 1] / (draws[:, 1] + draws[:, 2]), stats.beta(0.7, 0.7).cdf).pvalue > 1e-3
+
+
+def test_a_dense_prior_over_many_states_does_not_put_its_mass_on_a_single_one():
+    draws = own_rows([[]], 200, 1.0, 300)[:, 0]
+    assert draws.max() < 0.2
+
+
+@pytest.mark.parametrize("draw", ["own", "class"])
+def test_a_pair_with_endless_data_gives_its_law(draw):
+    counts = [[700_000_000, 200_000_000, 100_000_000]]
+    if draw == "own":
+        draws = own_rows(counts, 6, 1.0, 20)
+    else:
+        draws = class_rows([((0,), [[(0, 0)], [(0, 1)], [(0, 2)]])], counts, 6, 0.5, 20)
+    assert np.abs(draws - [0.7, 0.2, 0.1, 0, 0, 0]).max() < 1e-3
+
+
+def test_a_pair_seen_twice_borrows_the_masses_of_a_class_seen_a_million_times():
+    counts = [[600_000, 300_000, 100_000], [2]]
+    key = [((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])]
+    draws = class_rows(key, counts, 10, 0.5, 200)
+    assert np.abs(draws[:, 1, 0] - 0.6).max() < 5e-3
+    others = np.sort(draws[:, 1, 1:], axis=1)
+    assert np.abs(others[:, -2:] - [0.1, 0.3]).max() < 5e-3
+    where = draws[:, 1, 1:].argmax(axis=1)
+    assert len(set(where.tolist())) == 9  # the position it has not seen goes anywhere
+
+
+@pytest.mark.parametrize("S", [3, 4, 20])
+@pytest.mark.parametrize("gamma", [0.2, 1.0, 4.0])
+def test_a_class_of_one_has_the_means_of_its_stick_breaking(S, gamma):
+    draws = class_rows([((0,), [[(0, 0)], [(0, 1)]])], [[5, 2]], S, gamma, 6000)[:, 0]
+    unseen = gamma / (S - 2) / (7 + gamma)
+    assert_mean(draws, np.array([5 / (7 + gamma), 2 / (7 + gamma), *[unseen] * (S - 2)]))
+
+
+def test_where_every_state_is_seen_no_mass_is_left_for_new_ones():
+    draws = class_rows([((0,), [[(0, 0)], [(0, 1)]])], [[5, 2]], 2, 1.0, 4000)[:, 0]
+    assert stats.kstest(draws[:, 0], stats.beta(5, 2).cdf).pvalue > 1e-3
+
+
+def test_masses_of_a_class_are_dirichlet():
+    seen, random = snapshot([[5, 2], [1, 1]]), rng(2)
+    state, _ = workspace(seen, 1.0, 0.3)
+    state = write_structure([((0, 1), [[(0, 0), (1, 1)], [(0, 1)], [(1, 0)]])], seen, state)
+    w, w_new, found = np.zeros(len(state.mass)), np.empty(3), []
+    for _ in range(5000):
+        draw_masses(random, state, w, w_new)
+        found.append([*w[state.start[0] : state.start[0] + 3], w_new[0]])
+    found = np.array(found)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    for column, mass in enumerate([*state.mass[state.start[0] : state.start[0] + 3].tolist(), 0.3]):
+        assert stats.kstest(found[:, column], stats.beta(mass, 9.3 - mass).cdf).pvalue > 1e-3
+
+
+def test_a_pair_never_visited_joins_a_class_in_proportion_to_its_members():
+    counts = [[10**8], [10**8], [5 * 10**7, 5 * 10**7], []]
+    key = [((0, 1), [[(0, 0), (1, 0)]]), ((2,), [[(2, 0)], [(2, 1)]])]
+    seen = snapshot(counts)
+    state, _ = workspace(seen, 1.0, 1.0)
+    state.label[:], state.position[:] = [0, 0, 1, -1], [0, 0, 0, 1]
+    draws = class_rows(key, counts, 50, 1.0, 4000, alpha=1.0)[:, 3]
+    top = np.sort(draws, axis=1)[:, -2:]
+    certain, even = (top[:, 1] > 0.99999), np.abs(top - 0.5).max(axis=1) < 1e-3
+    assert certain.mean() == pytest.approx(2 / 4, abs=0.03)
+    assert even.mean() == pytest.approx(1 / 4, abs=0.03)
+
+
+def test_positions_beyond_what_a_row_holds_are_spread_over_all_states():
+    n = UNSEEN_POSITIONS + 6
+    counts = [[100] * n, [100]]
+    key = [((0, 1), [[(0, 0), (1, 0)], *[[(0, i)] for i in range(1, n)]])]
+    draws = class_rows(key, counts, 60, 0.5, 300)
+    assert (draws[:, 1] > 0).all()
+
+
+def test_odd_pairs_are_as_many_as_asked_on_average():
+    ptr, visits = np.arange(0, 41, 2), np.zeros(40, np.int64)
+    visits[:20] = 5
+    odd, unknown, random, lonely, bridges = np.empty(40, np.int64), np.empty(20, np.int64), rng(3), 0, 0
+    for _ in range(3000):
+        draw_odd(random, 1.0, 0.5, visits, ptr, odd, unknown)
+        bridges += (odd[:20] >= 0).sum()
+        assert (odd[:20][odd[:20] >= 0] >= 10).all()
+    assert bridges / 3000 == pytest.approx(0.5, abs=0.05)
+    for _ in range(3000):
+        draw_odd(random, 1.0, 0.0, visits, ptr, odd, unknown)
+        lonely += (odd[20:] >= 0).sum()
+        assert (odd[:20] < 0).all()
+    assert lonely / 3000 == pytest.approx(1.0, abs=0.07)
+
+
+def test_compiled_rows_equal_the_plain_ones():
+    seen, none, odd = snapshot([[3, 1], []]), np.zeros(0), np.full(0, -1)
+    assert isinstance(seen, Snapshot)
+    ends = []
+    for draw in (draw_own_rows, draw_own_rows.py_func):
+        random, rows = rng(4), make_rows(2, 2, 4)
+        draw(random, 0.5, seen, Space(6, 4, none, none, odd, odd), rows)
+        ends.append((random.tolist(), dense(rows, 6)))
+    assert ends[0][0] == ends[1][0]
+    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)

@@ -1,0 +1,114 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from equirl.core.random_draws import below, beta_draw, draw_state, log_gamma_draw, log_rising, normal, pick, uniform
+
+N = 20_000
+
+
+def rng(seed=0):
+    return draw_state(np.random.SeedSequence(seed))
+
+
+def test_uniform_numbers_are_uniform_and_not_correlated():
+    random = rng()
+    draws = np.array([uniform(random) for _ in range(N)])
+    assert stats.kstest(draws, "uniform").pvalue > 1e-3
+    assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 4 / math.sqrt(N)
+    assert 0 < draws.min()
+    assert draws.max() < 1
+
+
+def test_generators_of_neighbouring_seeds_are_not_correlated():
+    draws = np.array([[uniform(random) for _ in range(5000)] for random in (rng(1), rng(2))])
+    assert abs(np.corrcoef(draws)[0, 1]) < 4 / math.sqrt(5000)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_whole_numbers_are_equally_likely(n):
+    random = rng(3)
+    found = np.bincount([below(random, n) for _ in range(N)], minlength=n)
+    assert len(found) == n
+    assert n == 1 or stats.chisquare(found).pvalue > 1e-3
+
+
+def test_normal_variables_are_normal():
+    random = rng(4)
+    assert stats.kstest([normal(random) for _ in range(N)], "norm").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.2, 1.0, 1.5, 30.0, 1e6])
+def test_logarithms_of_gamma_variables_have_their_law(shape):
+    random = rng(5)
+    draws = [log_gamma_draw(random, shape) for _ in range(N)]
+    assert np.isfinite(draws).all()
+    assert stats.kstest(draws, stats.loggamma(shape).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("shape", [1e-6, 1e-4])
+def test_gamma_variables_of_tiny_shapes_are_far_below_what_a_float_holds(shape):
+    random = rng(6)
+    draws = np.array([log_gamma_draw(random, shape) for _ in range(N)])
+    assert np.isfinite(draws).all()
+    assert stats.kstest(-draws * shape, "expon").pvalue > 1e-3  # log X = log(U) / shape + O(1)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (0.5, 2), (0.01, 0.3), (3, 0.05), (400, 7), (1, 1e6)])
+def test_beta_variables_have_their_law(a, b):
+    random = rng(7)
+    draws = np.array([beta_draw(random, a, b) for _ in range(N)])
+    assert ((draws >= 0) & (draws <= 1)).all()
+    inside = (draws > 1e-300) & (draws < 1 - 1e-12)  # what rounds to 0 or 1 counts as such
+    assert stats.kstest(draws[inside], lambda x: _between(stats.beta(a, b).cdf, x)).pvalue > 1e-3
+    assert (draws >= 1 - 1e-12).mean() == pytest.approx(stats.beta(a, b).sf(1 - 1e-12), abs=0.02)
+
+
+def _between(cdf, x):
+    low, high = cdf(1e-300), cdf(1 - 1e-12)
+    return (cdf(x) - low) / (high - low)
+
+
+def test_picks_are_in_proportion_to_their_weights_whatever_their_scale():
+    weights = np.array([1.0, 0.0, 3.0, 0.5])
+    for shift in (0.0, -2000.0, 5000.0):
+        random = rng(8)
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(weights) + shift
+        found = np.bincount([pick(random, log_weight, 4) for _ in range(N)], minlength=4)
+        assert found[1] == 0
+        assert stats.chisquare(found[weights > 0], N * weights[weights > 0] / weights.sum()).pvalue > 1e-3
+
+
+def test_picks_look_no_further_than_they_are_told():
+    assert pick(rng(), np.array([0.0, 1e9]), 1) == 0
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 12, 13, 400, 2.5])
+@pytest.mark.parametrize("a", [1e-3, 0.5, 7.0, 1e5])
+def test_rising_factorials_are_ratios_of_gamma_functions(a, n):
+    exact = math.lgamma(a + n) - math.lgamma(a)
+    assert log_rising(a, float(n)) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+
+
+def test_the_state_is_all_there_is():
+    random = rng(9)
+    uniform(random)
+    twin = random.copy()
+    assert [uniform(random) for _ in range(5)] == [uniform(twin) for _ in range(5)]
+
+
+def test_compiled_draws_equal_the_plain_ones():
+    for draw, arguments in ((log_gamma_draw, (0.3,)), (beta_draw, (0.3, 2.0)), (pick, (np.log([1.0, 2.0, 3.0]), 3))):
+        one, other = rng(10), rng(10)
+        for _ in range(20):
+            assert draw(one, *arguments) == pytest.approx(draw.py_func(other, *arguments), rel=1e-14)
+        assert one[0] == other[0]
+
+
+def test_the_compiled_uniform_number_equals_the_plain_one():
+    one, other = rng(11), rng(11)
+    with np.errstate(over="ignore"):  # unsigned numbers wrap around
+        assert [uniform(one) for _ in range(9)] == [uniform.py_func(other) for _ in range(9)]

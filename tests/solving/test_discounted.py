@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.model.mdp import TabularMDP
+from equirl.solving import bellman, discounted, factorization
+from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution
+from equirl.solving.optimal_gain import evaluate_policy, solve
+from equirl.worlds.world_registry import make
+from oracles_solving import best_discounted, cycle, dense_mdp, random_mdp, two_ends
+
+seeds = st.integers(0, 10**6)
+
+
+@given(seeds, st.sampled_from(DISCOUNTED_METHODS), st.sampled_from([0.0, 0.3, 0.95, 0.999]))
+def test_values_agree_with_brute_force_over_policies(seed: int, method: str, discount: float) -> None:
+    rng = np.random.default_rng(seed)
+    mdp = random_mdp(rng, int(rng.integers(1, 6)))
+    answer = solve(mdp, method=method, discount=discount)
+    assert np.abs(answer.value - best_discounted(mdp, discount)).max() <= answer.accuracy <= 1e-8
+    np.testing.assert_allclose(evaluate_policy(mdp, answer.policy, discount=discount), answer.value, atol=2e-8)
+    assert answer.value_from_start == pytest.approx(mdp.initial @ answer.value)
+
+
+@pytest.mark.parametrize("method", DISCOUNTED_METHODS)
+def test_values_agree_with_independent_solvers_on_100_random_mdps(method: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        toolbox = pytest.importorskip("mdptoolbox.mdp")
+        quantecon = pytest.importorskip("quantecon.markov")
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        mdp = dense_mdp(rng, int(rng.integers(2, 20)), int(rng.integers(1, 5)))
+        laws, rewards = mdp.to_arrays()
+        discount = float(rng.uniform(0.1, 0.99))
+        value = solve(mdp, accuracy=1e-9, method=method, discount=discount).value
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one = quantecon.DiscreteDP(rewards, laws, discount).solve(method="policy_iteration").v
+            two = toolbox.PolicyIteration(laws.transpose(1, 0, 2), rewards, discount)
+            two.run()
+        np.testing.assert_allclose(value, one, atol=1e-8)
+        np.testing.assert_allclose(value, two.V, atol=1e-8)
+
+
+@pytest.mark.parametrize("accuracy", [1e-1, 1e-4, 1e-8])
+@pytest.mark.parametrize("method", DISCOUNTED_METHODS)
+def test_the_certified_accuracy_holds(accuracy: float, method: str) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        mdp = dense_mdp(rng, 4, 2)
+        answer = solve(mdp, accuracy=accuracy, method=method, discount=0.97)
+        assert np.abs(answer.value - best_discounted(mdp, 0.97)).max() <= answer.accuracy <= accuracy
+
+
+def test_values_shrunk_by_one_minus_the_discount_tend_to_the_gain() -> None:
+    mdp = make("riverswim", n_states=8)
+    average = solve(mdp)
+    far = [np.abs((1 - d) * solve(mdp, discount=d).value - average.gain).max() for d in (0.99, 0.999, 0.9999, 0.99999)]
+    assert all(b < a / 5 for a, b in itertools.pairwise(far))
+    assert solve(mdp, discount=0.99999).policy.tolist() == average.policy.tolist()
+
+
+def test_a_slow_grid_is_solved_by_a_few_exact_evaluations() -> None:
+    answer = solve(make("four-room", height=60, width=60), discount=0.9999)
+    assert (answer.method, answer.converged) == ("policy", True)
+    assert answer.n_sweeps < 3000
+
+
+def test_where_factors_fill_too_much_sweeps_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    mdp = make("four-room", height=20, width=20)
+    monkeypatch.setattr(factorization, "SMALL", 10)
+    monkeypatch.setattr(factorization, "MOST_WORK", 10.0)
+    answer = solve(mdp, discount=0.999)
+    assert (answer.method, answer.converged) == ("modified", True)
+
+
+def test_every_state_has_a_value_whatever_the_chain() -> None:
+    answer = solve(two_ends(1.0, 0.2), discount=0.5)
+    np.testing.assert_allclose(answer.value, [1.0, 2.0, 0.4], atol=1e-8)
+    assert answer.policy[0] == 0
+
+
+@pytest.mark.parametrize("method", DISCOUNTED_METHODS)
+def test_too_few_sweeps_are_an_outcome(method: str) -> None:
+    mdp = make("four-room", height=9, width=9)
+    answer = solve(mdp, method=method, max_sweeps=2, discount=0.99)
+    assert isinstance(answer, DiscountedSolution)
+    assert not answer.converged
+    assert np.abs(answer.value - solve(mdp, discount=0.99).value).max() <= answer.accuracy + 1e-8
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"discount": 1.0}, "discount must be at least 0 and less than 1, not 1.0"),
+        ({"discount": -0.1}, "discount must be at least 0"),
+        ({"discount": 0.9, "method": "modifid"}, "did you mean 'modified'"),
+        ({"discount": 0.9, "accuracy": 0.0}, "accuracy must lie strictly between 0 and inf"),
+        ({"discount": 0.9, "multichain": True}, "multichain=True is for average reward"),
+    ],
+)
+def test_wrong_keywords_are_named(keywords: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        solve(cycle(3), **keywords)
+
+
+def test_a_randomised_policy_has_discounted_values() -> None:
+    mdp = TabularMDP.from_arrays([[[1.0], [1.0]]], [[0.0, 1.0]])
+    assert evaluate_policy(mdp, [0.5, 0.5], discount=0.9).tolist() == pytest.approx([5.0])
+
+
+def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    mdp = make("riverswim", n_states=5)
+    compiled = [solve(mdp, accuracy=1e-3, method=method, discount=0.8).value for method in DISCOUNTED_METHODS]
+    for name in ("_discounted_sweeps", "_evaluate"):
+        monkeypatch.setattr(discounted, name, getattr(discounted, name).py_func)
+    for name in ("mean_value", "bellman", "greedy"):
+        monkeypatch.setattr(discounted, name, getattr(bellman, name).py_func)
+    plain = [solve(mdp, accuracy=1e-3, method=method, discount=0.8).value for method in DISCOUNTED_METHODS]
+    np.testing.assert_allclose(plain, compiled, atol=1e-12)
