@@ -16,7 +16,7 @@ from oracles_posterior import chi_square, snapshot, table_posterior
 
 CASES = [  # rewards and visits by pair, alpha
     ([3.0, 0.0, 2.0, 1.0], [4, 5, 2, 6], 1.0),
-    ([0.0, 0.0, 5.0], [2, 9, 5], 0.3),
+    ([0.0, 1.0, 2.0], [3, 4, 5], 0.3),
     ([0.5, 1.25, 0.0, 3.0], [1, 2, 1, 3], 2.0),
 ]
 FACTORS = ("members", "total")

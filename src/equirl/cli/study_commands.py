@@ -1,4 +1,4 @@
-"""Commands for studies: ``study``, ``status``, ``export``, ``paper``."""
+"""Commands for studies: ``study``, ``status``, ``export``, ``paper``, ``leaderboard``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class EngineName(StrEnum):
 
 
 StudyFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The study, a TOML file; or paper, the shipped one.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="The study, a TOML file; or paper or leaderboard, those shipped.", show_default=False
+    ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the results. [default: results/NAME]")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Processes. [default: the cores there are]")]
@@ -47,6 +50,7 @@ def register(app: typer.Typer) -> None:
     app.command()(status)
     app.command()(export)
     app.command()(paper)
+    app.command()(leaderboard)
 
 
 def study(
@@ -139,14 +143,58 @@ def paper(
     raise typer.Exit(0 if complete else FAILED)
 
 
+def leaderboard(
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each learner in each world.")] = 20,
+    learners: Annotated[str | None, typer.Option(help="Some learners only, by commas. [default: all]")] = None,
+    worlds: Annotated[str | None, typer.Option(help="Some worlds only, by commas. [default: all]")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the results and the page.")] = Path(
+        "results/leaderboard"
+    ),
+    bounds: Annotated[bool, typer.Option("--bounds", help="Draw the lower bound c log T, where there is one.")] = False,
+    jobs: Jobs = None,
+    engine: EngineOption = EngineName.local,
+    address: Address = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare every learner in many worlds, renumbered at random: one page of standings."""
+    from equirl.leaderboard.board_figures import draw_boards
+    from equirl.leaderboard.board_page import write_page
+    from equirl.leaderboard.leaderboard_study import leaderboard_study, raised
+    from equirl.leaderboard.standings import boards
+    from equirl.studies.expansion import expand
+    from equirl.studies.export import finished_runs
+    from equirl.studies.store import Store
+    from equirl.studies.summary import summarise
+
+    planned = expand(leaderboard_study(runs, _names(learners), _names(worlds)))
+    store = Store(out)
+    chosen = _engine(engine, jobs, address, len(planned), None)
+    complete = _compute(planned, store, chosen, None, quiet)
+    standings = boards(summarise(finished_runs(planned, store)), planned)
+    typer.echo("drawing figures and writing the page", err=True)
+    figures = draw_boards(standings, out / "figures", with_bounds=bounds)
+    given = {"--learners": learners, "--worlds": worlds, "--bounds": "" if bounds else None}
+    options = "".join(f" {name} {value}".rstrip() for name, value in given.items() if value is not None)
+    command = f"equirl leaderboard --runs {runs}{options} --out {out}"
+    path = write_page(standings, figures, out, command, raised(planned, store))
+    typer.echo(f"page: {path}")
+    raise typer.Exit(0 if complete else FAILED)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
+    from equirl.leaderboard.leaderboard_study import leaderboard_study
     from equirl.paper.paper_study import paper_study
     from equirl.studies.expansion import expand
     from equirl.studies.store import Store
     from equirl.studies.study_file import StudyError, load_study
 
+    shipped = {"paper": paper_study, "leaderboard": leaderboard_study}
     try:
-        loaded = paper_study() if str(file) == "paper" and not file.exists() else load_study(file)
+        loaded = shipped[str(file)]() if str(file) in shipped and not file.exists() else load_study(file)
         planned = expand(loaded, file.parent)
     except StudyError as error:
         typer.echo(f"equirl: {error}", err=True)

@@ -91,9 +91,8 @@ def _below(ratio: Ratio, limit: float) -> Verdict:
 
 def _words(first: Standing, second: Standing, ratio: Ratio) -> str:
     interval = f" ({ratio.low:.2f} to {ratio.high:.2f})" if math.isfinite(ratio.high) else ""
-    return (
-        f"{first.learner} {number(first.mean)}, {second.learner} {number(second.mean)}: {ratio.value:.2f} times{interval}"
-    )
+    regrets = f"{first.learner} {number(first.mean)}, {second.learner} {number(second.mean)}"
+    return f"{regrets}: {ratio.value:.2f} times{interval}"
 
 
 @dataclass(frozen=True)

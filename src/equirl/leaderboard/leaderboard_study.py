@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -9,6 +10,8 @@ from equirl.core.naming import unknown_name
 from equirl.leaderboard.entrants import ERGODIC_ONLY
 from equirl.learners.learner_registry import AGENTS
 from equirl.solving.chains import chain_kind
+from equirl.studies.expansion import PlannedRun
+from equirl.studies.store import Store
 from equirl.studies.study_file import LearnerEntry, Part, Study, parse_study
 from equirl.worlds.world_registry import load_world
 
@@ -51,7 +54,9 @@ def leaderboard_study(
     for name in learners or ():
         if name not in AGENTS:
             raise ValueError(unknown_name("learner", name, AGENTS))
-    entries = [LearnerEntry(learner=name) for name in learners] if learners else study.learners or []
+    entries = (
+        [LearnerEntry.model_validate({"learner": name}) for name in learners] if learners else study.learners or []
+    )
     chosen = [part for part in study.parts if worlds is None or part.name in worlds]
     parts = [part.model_copy(update={"learners": _admitted(entries, part)}) for part in chosen]
     playing = [part for part in parts if part.learners]
@@ -66,3 +71,21 @@ def _admitted(entries: Sequence[LearnerEntry], part: Part) -> list[LearnerEntry]
         return list(entries)
     ergodic = all(chain_kind(load_world(str(entry.world))) == "ergodic" for entry in part.worlds or ())
     return [entry for entry in entries if ergodic or entry.learner not in ERGODIC_ONLY]
+
+
+def raised(planned: Sequence[PlannedRun], store: Store) -> dict[str, int]:
+    """How many runs raised, by learner, world and error.
+
+    Parameters
+    ----------
+    planned : sequence of PlannedRun
+        The runs of the study.
+    store : Store
+        Their results.
+
+    Returns
+    -------
+    dict of str to int
+    """
+    records = ((run, store.failure(run.spec)) for run in planned)
+    return dict(Counter(f"{run.learner} in {run.part}: {record['error']}" for run, record in records if record))

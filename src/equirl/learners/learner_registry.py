@@ -11,19 +11,10 @@ import numpy as np
 
 from equirl.core.naming import unknown_name
 from equirl.core.seeding import Seed, seed_sequence
-from equirl.learners.baselines import FixedLearner
+from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
-from equirl.learners.estimates import EmpiricalPool, GivenProfilePool, OwnEstimate
 from equirl.learners.given import Given, checked
-from equirl.learners.model_sets import BernsteinIntervals, JakschBalls, KLBalls, LaplaceBalls, Ucrl3Intervals
-from equirl.learners.optimistic import OptimisticLearner
-from equirl.learners.planners import OptimisticPlanner
-from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
-from equirl.learners.reward_priors import ClassRewards, DrawnRewards
-from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
-from equirl.learners.stopping import Doubling, PairDoubling
-from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
@@ -74,90 +65,15 @@ class Registry(Mapping[str, Recipe]):
                 importlib.import_module(module.strip())
 
 
-AGENTS = Registry({
-    "ucrl2": Recipe(
-        "UCRL2 (Jaksch et al. 2010)", OptimisticLearner,
-        (NoStructure(), OwnEstimate(), JakschBalls(), OptimisticPlanner(), PairDoubling()),
-    ),
-    "ucrl2-l": Recipe(
-        "UCRL2 with Laplace bounds; knows nothing of classes", OptimisticLearner,
-        (NoStructure(), OwnEstimate(), LaplaceBalls(), OptimisticPlanner(), PairDoubling()),
-    ),
-    "c-ucrl-c-sigma": Recipe(
-        "C-UCRL(C,sigma): given the classes and the profiles", OptimisticLearner,
-        (GivenProfiles(), GivenProfilePool(), LaplaceBalls(), OptimisticPlanner(), Doubling("class")),
-    ),
-    "c-ucrl-c": Recipe(
-        "C-UCRL(C): given the classes, estimates the profiles", OptimisticLearner,
-        (GivenClasses(), EmpiricalPool("per_class"), LaplaceBalls(), OptimisticPlanner(), Doubling()),
-    ),
-    "c-ucrl": Recipe(
-        "C-UCRL: given nothing, estimates classes and profiles", OptimisticLearner,
-        (EstimatedClasses(), EmpiricalPool(), LaplaceBalls(), OptimisticPlanner(), Doubling()),
-    ),
-    "c-ucrl-published": None,
-    "ucrl2-b": Recipe(
-        "UCRL2-B: element-wise Bernstein intervals; knows nothing of classes", OptimisticLearner,
-        (NoStructure(), OwnEstimate(), BernsteinIntervals(), OptimisticPlanner(), PairDoubling()),
-    ),
-    "kl-ucrl": Recipe(
-        "KL-UCRL: Kullback-Leibler balls; knows nothing of classes", OptimisticLearner,
-        (NoStructure(), OwnEstimate(), KLBalls(), OptimisticPlanner(), PairDoubling()),
-    ),
-    "ucrl3": Recipe(
-        "UCRL3: tighter intervals on growing supports; knows nothing of classes", OptimisticLearner,
-        (NoStructure(), OwnEstimate(), Ucrl3Intervals(), OptimisticPlanner(), PairDoubling()),
-    ),
-    "c-ucrl2-b-c-sigma": Recipe(
-        "UCRL2-B given the classes and the profiles", OptimisticLearner,
-        (GivenProfiles(), GivenProfilePool(), BernsteinIntervals(), OptimisticPlanner(), Doubling("class")),
-    ),
-    "c-kl-ucrl-c-sigma": Recipe(
-        "KL-UCRL given the classes and the profiles", OptimisticLearner,
-        (GivenProfiles(), GivenProfilePool(), KLBalls(), OptimisticPlanner(), Doubling("class")),
-    ),
-    "c-ucrl3-c-sigma": Recipe(
-        "UCRL3 given the classes and the profiles", OptimisticLearner,
-        (GivenProfiles(), GivenProfilePool(), Ucrl3Intervals(), OptimisticPlanner(), Doubling("class")),
-    ),
-    "t-c-ucrl2-b": Recipe(
-        "x", OptimisticLearner,
-        (EstimatedClasses(), EmpiricalPool(), BernsteinIntervals(), OptimisticPlanner(), Doubling()),
-    ),
-    "t-c-kl-ucrl": Recipe(
-        "x", OptimisticLearner,
-        (EstimatedClasses(), EmpiricalPool(), KLBalls(), OptimisticPlanner(), Doubling()),
-    ),
-    "t-c-ucrl3": Recipe(
-        "x", OptimisticLearner,
-        (EstimatedClasses(), EmpiricalPool(), Ucrl3Intervals(), OptimisticPlanner(), Doubling()),
-    ),
-    "psrl": Recipe(
-        "PSRL: draws an MDP from its posterior, each pair on its own", PosteriorLearner,
-        (DirichletRows(), DrawnRewards("per_pair"), DrawnPlanner(), EpisodeLengths()),
-    ),
-    "c-psrl": Recipe(
-        "C-PSRL: given nothing, draws classes, corresponding successors and an MDP", PosteriorLearner,
-        (ClassRows(), DrawnRewards(), DrawnPlanner(), EpisodeLengths()),
-    ),
-    "c-psrl-c": Recipe(
-        "C-PSRL(C): given the classes, draws corresponding successors and an MDP", PosteriorLearner,
-        (GivenClassRows(), ClassRewards(), DrawnPlanner(), EpisodeLengths()),
-    ),
-    "c-psrl-c-sigma": Recipe(
-        "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP", PosteriorLearner,
-        (GivenProfileRows(), ClassRewards(), DrawnPlanner(), EpisodeLengths()),
-    ),
-    "random": Recipe("plays uniformly at random", FixedLearner),
-    "optimal": Recipe("plays an optimal policy of the true MDP", FixedLearner, knows_mdp=True),
-})  # fmt: skip
+AGENTS = Registry({**ROWS, **dict.fromkeys(LATER)})
 
 
 def register_learner(name: str, recipe: Recipe) -> None:
     """Add a learner, from anywhere: from then on its name works wherever a learner's name does.
 
-    Processes started for studies import the module of ``recipe.build``, so it should stand in a module, not in a
-    script; for the command line, name that module in the environment variable ``EQUIRL_LEARNERS``.
+    Processes started for studies import the modules of ``recipe.build`` and of the parts, so a learner should stand
+    in a module, not in a script; for the command line, name that module in the environment variable
+    ``EQUIRL_LEARNERS``. A name registered again is replaced, but for those of the package.
 
     Parameters
     ----------
@@ -170,12 +86,10 @@ def register_learner(name: str, recipe: Recipe) -> None:
         raise TypeError(f"a learner's name must be a string, not {name!r}")
     if not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, not {recipe!r}")
-    module = recipe.build.__module__
-    if name in AGENTS and AGENTS[name].build.__module__ != module:
-        raise ValueError(f"there is a learner {name!r} already; choose another name")
+    if name in ROWS or name in LATER:
+        raise ValueError(f"there is a learner {name!r} in the package already; choose another name")
     AGENTS.add(name, recipe)
-    if not module.startswith("equirl."):
-        AGENTS.outside.add(module)
+    AGENTS.outside |= {module for module in recipe.modules if not module.startswith("equirl.")}
 
 
 def find_learner(name: str) -> Recipe:

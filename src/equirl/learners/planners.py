@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from equirl.core.checking import choice, flag, whole_number
 from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
+from equirl.planning.interval_models import IntervalModels
 from equirl.planning.sweeps import ModelSet
 
 ACTION_TIES = ("random", "first")
@@ -46,3 +47,37 @@ class OptimisticPlanner:
             policy_sweeps=POLICY_SWEEPS if self.warm_start else 0,
             max_sweeps=self.max_sweeps, threads=self.threads, discount=discount,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SupportPlanner(OptimisticPlanner):
+    """Extended value iteration on growing supports, which choose anew in every sweep and may so run in circles.
+
+    After ``support_sweeps`` sweeps without an end the supports are given up: the whole intervals are planned in, which
+    is at least as optimistic and always ends.
+    """
+
+    support_sweeps: int = 300
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("support_sweeps", self.support_sweeps)
+
+    def plan(
+        self,
+        pair_ptr: np.ndarray,
+        models: ModelSet,
+        accuracy: float,
+        discount: float,
+        rng: np.random.Generator,
+        last: Plan | None,
+    ) -> Plan:
+        """Plan with growing supports, then, should that not end, without."""
+        first = replace(self, max_sweeps=min(self.support_sweeps, self.max_sweeps))
+        found = OptimisticPlanner.plan(first, pair_ptr, models, accuracy, discount, rng, last)
+        if found.converged or not isinstance(models, IntervalModels):
+            return found
+        rest = replace(self, warm_start=True)
+        whole = models._replace(slack=None)
+        after = OptimisticPlanner.plan(rest, pair_ptr, whole, accuracy, discount, rng, found)
+        return after._replace(n_sweeps=found.n_sweeps + after.n_sweeps)

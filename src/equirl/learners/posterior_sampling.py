@@ -183,7 +183,7 @@ class PosteriorLearner(CountingLearner):
         if self.seen is not None and self._plan is not None and self.model is not None:
             plan = self._plan
             arrays |= prefixed("then", self.seen) | {"policy": plan.policy, "bias": plan.bias}
-            arrays |= prefixed("drawn", self.model._replace(stay=np.array(self.model.stay)))
+            arrays |= {name: np.asarray(array) for name, array in prefixed("drawn", self.model).items()}
             values["plan"] = [plan.gain, plan.n_sweeps, plan.span, plan.converged]
         return State(arrays, values)
 

@@ -104,6 +104,11 @@ class Recipe:
         """Keywords a user may set."""
         return tuple(self.defaults())
 
+    @property
+    def modules(self) -> set[str]:
+        """The modules that hold it."""
+        return {self.build.__module__, *(type(part).__module__ for part in self.parts)}
+
     def defaults(self) -> dict[str, Any]:
         """Every setting with its default."""
         return Settings(self.parts).as_dict()

@@ -120,7 +120,8 @@ class _ByClass(RewardSampler):
 
 class _Shared(RewardSampler):
     def __init__(self, part: DrawnRewards, problem: Problem) -> None:
-        self.part, self.state = part, empty_tables(problem.pairs.n_pairs)
+        self.part = part
+        self.state: TableState = empty_tables(problem.pairs.n_pairs)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         M, state = len(seen.visits), self.state
@@ -137,4 +138,4 @@ class _Shared(RewardSampler):
         table = arrays["reward_table"].copy()
         if table.shape != self.state.table.shape or (len(table) and (table.max() >= len(table) or table.min() < -1)):
             raise ValueError("the tables of rewards do not fit the learner")
-        self.state: TableState = self.state._replace(table=table)
+        self.state = self.state._replace(table=table)

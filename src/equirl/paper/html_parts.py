@@ -1,14 +1,54 @@
-"""Parts of the report's page: figures, tables and verdicts as HTML."""
+"""Reports as HTML: the page that needs nothing else, and its figures, tables and verdicts."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
-GOOD, OPEN = ("reproduced", "turned round"), ("undecided",)
-BAD = ("not reproduced", "not turned round", "no data")
+GOOD, OPEN = ("reproduced", "turned round", "holds"), ("undecided",)
+BAD = ("not reproduced", "not turned round", "fails", "no data")
+
+
+def page(title: str, lead: str, facts: str, banner: str, sections: Sequence[tuple[str, str, str]]) -> bytes:
+    """A whole page.
+
+    Parameters
+    ----------
+    title, lead, facts : str
+        The heading and the two paragraphs below it.
+    banner : str
+        What a reader must know first; may be empty.
+    sections : sequence of (str, str, str)
+        Name, title and HTML of each section; the contents link to them.
+
+    Returns
+    -------
+    bytes
+        HTML that needs no other file.
+    """
+    contents = "".join(f'<li><a href="#{name}">{escape(heading)}</a></li>' for name, heading, _ in sections)
+    body = "\n".join(
+        f'<section id="{name}"><h2>{escape(heading)}</h2>{html}</section>' for name, heading, html in sections
+    )
+    shown = f'<p class="banner" role="note">{escape(banner)}</p>' if banner else ""
+    text = Template(_resource("report.html")).substitute(
+        title=escape(title),
+        css=_resource("report.css"),
+        lead=escape(lead),
+        facts=escape(facts),
+        banner=shown,
+        contents=contents,
+        body=body,
+    )
+    return text.encode()
+
+
+def _resource(name: str) -> str:
+    return files("equirl.paper").joinpath(name).read_text(encoding="utf-8")
 
 
 def image(figures: Mapping[str, Path], name: str, caption: str) -> str:
@@ -36,7 +76,7 @@ def image(figures: Mapping[str, Path], name: str, caption: str) -> str:
     return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, verdicts: bool = False) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str] | str], *, verdicts: bool = False) -> str:
     """A table whose first column is text and the others numbers.
 
     Parameters
@@ -44,7 +84,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, verdicts: boo
     header : sequence of str
         The headings.
     rows : iterable of sequences of str
-        The cells, row by row.
+        The cells, row by row; a single text is a heading inside the table.
     verdicts : bool
         Whether the last column holds verdicts.
 
@@ -56,6 +96,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, verdicts: boo
     head = "".join(f"<th{_align(k)}>{escape(name)}</th>" for k, name in enumerate(header))
     body = ""
     for row in rows:
+        if isinstance(row, str):
+            body += f'<tr class="head"><td colspan="{len(header)}">{escape(row)}</td></tr>'
+            continue
         cells = "".join(f"<td{_align(k)}>{escape(cell)}</td>" for k, cell in enumerate(row[:n_plain]))
         body += f"<tr>{cells}{f'<td{_align(1)}>{tag(row[-1])}</td>' if verdicts else ''}</tr>"
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -71,7 +114,7 @@ def tag(verdict: str) -> str:
     Parameters
     ----------
     verdict : str
-        As in :class:`~equirl.paper.claims.Claim`.
+        One of ``GOOD``, ``OPEN``, ``BAD`` or another, which has no colour.
 
     Returns
     -------

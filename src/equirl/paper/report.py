@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 
 from equirl.core.csv_files import write_csv
 from equirl.core.files import write_aside
 from equirl.core.formatting import counted, number
 from equirl.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
-from equirl.paper.html_parts import BAD, GOOD, OPEN, image, table, tag
+from equirl.paper.html_parts import BAD, GOOD, OPEN, image, page, table, tag
 from equirl.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows
 from equirl.paper.published import MAPS, REGRET
 from equirl.simulation.curves import CLUSTERING_CURVES
@@ -56,24 +54,9 @@ def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path
         ("reading", "What the published C-UCRL depends on", _reading_section(claims)),
         ("again", "How to reproduce this", _again_section(command)),
     ]
-    template = Template(_resource("report.html"))
-    page = template.substitute(
-        title=escape(TITLE),
-        css=_resource("report.css"),
-        lead=escape(LEAD),
-        facts=escape(_facts(groups, claims)),
-        banner=_banner(groups),
-        contents="".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title, _ in sections),
-        body="\n".join(
-            f'<section id="{name}"><h2>{escape(title)}</h2>{html}</section>' for name, title, html in sections
-        ),
-    )
     _write_tables(groups, claims, maps, rooms, out / "tables")
-    return write_aside(out / "report.html", page.encode())
-
-
-def _resource(name: str) -> str:
-    return files("equirl.paper").joinpath(name).read_text(encoding="utf-8")
+    html = page(TITLE, LEAD, _facts(groups, claims), _banner(groups), sections)
+    return write_aside(out / "report.html", html)
 
 
 def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
@@ -93,11 +76,10 @@ def _banner(groups: Sequence[Group]) -> str:
     fewest = min((group.n_runs for group in groups), default=0)
     if fewest >= ENOUGH_RUNS:
         return ""
-    text = (
+    return (
         f"Provisional: some results rest on {counted(fewest, 'run')}. The margins below were stated "
         f"for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
     )
-    return f'<p class="banner" role="note">{escape(text)}</p>'
 
 
 def _claims_section(claims: Sequence[Claim]) -> str:

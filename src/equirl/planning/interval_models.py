@@ -15,7 +15,9 @@ from equirl.planning import growing_support, intervals, kl_ball
 from equirl.planning.l1_ball import taken_rows
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
 
-interval_value, support_value, kl_value = intervals.value, growing_support.value, kl_ball.value  # kernels call globals
+interval_value: Any = intervals.value  # kernels call globals
+support_value: Any = growing_support.value
+kl_value: Any = kl_ball.value
 
 
 class IntervalModels(NamedTuple):

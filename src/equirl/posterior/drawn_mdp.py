@@ -123,10 +123,10 @@ def _spread(rng: np.ndarray, mass: float, strength: float, k: int, end: int, spa
 
     A state met with chance proportional to its mass is any of the m states and has the part Beta(1 + strength,
     strength (m - 1)); the others share the rest likewise. What is left after a few goes to one state where the prior
-    is sparse, else to all alike.
+    is sparse; where it is not, there are more of them, and then all states alike take what is left.
     """
     left, low = mass, rows.ptr[k]
-    for stick in range(space.sticks):
+    for stick in range(space.sticks + UNSEEN_POSITIONS):
         free = space.n_states - (end - low)
         if left < LEAST or free == 0:
             return end

@@ -14,9 +14,7 @@ from equirl.model.reward_laws import unit_map
 from equirl.model.transition_rows import rows_from_triplets
 
 
-def access_control(
-    n_servers: int = 10, payments: str | Sequence[float] = "1/2/4/8", free: float = 0.06
-) -> TabularMDP:
+def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4/8", free: float = 0.06) -> TabularMDP:
     """Access control (Sutton and Barto, example 10.2): accept or reject the customer at the head of a queue.
 
     The queue never empties; the next customer's payment is any of ``payments`` with equal probability. One who is

@@ -1,0 +1,291 @@
+"""The leaderboard's page: one HTML file that needs nothing else; its tables as CSV, and one as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, fields
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+
+from equirl.core.csv_files import write_csv
+from equirl.core.files import write_aside
+from equirl.core.formatting import counted, mean_with_interval, number
+from equirl.leaderboard.entrants import GIVEN
+from equirl.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
+from equirl.leaderboard.standings import Board, Standing
+from equirl.paper.html_parts import image, page, table
+
+ENOUGH_RUNS = 20
+TITLE = "Leaderboard: which learner, in which world"
+LEAD = (
+    "Every learner in every world, each run with states and actions renumbered at random. Regret is T g* less the "
+    "rewards received, at the horizon T: the lower, the better."
+)
+COLUMNS = (
+    "name", "world", "n_states", "n_pairs", "n_laws", "n_classes", "chain", "gain", "horizon",
+    "given", "rank", "learner", "runs", "mean", "ci95_low", "ci95_high", "relative", "locked_in",
+)  # fmt: skip
+
+
+def write_page(
+    boards: Sequence[Board], figures: Mapping[str, Path], out: Path, command: str, failed: Mapping[str, int]
+) -> Path:
+    """Write the page, ``leaderboard.html``, its tables as CSV and the standings as Markdown.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        The standings.
+    figures : mapping of str to Path
+        Files by name, as :func:`equirl.leaderboard.board_figures.draw_boards` returns them.
+    out : Path
+        The folder of the page.
+    command : str
+        What a reader types to make it again.
+    failed : mapping of str to int
+        Runs that raised, by learner, world and error in words.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    expectations, advice = check_expectations(boards), advise(boards)
+    sections = [
+        ("when", "Which learner to take when", _advice_section(advice)),
+        ("matrix", "Regret relative to the best learner given nothing", _matrix_section(boards)),
+        ("expected", "What equivalence should bring, world by world", _expectations_section(expectations)),
+        ("failures", "Failures", _failures_section(boards, expectations, failed)),
+        ("worlds", "World by world", "".join(_world_section(board, figures) for board in boards)),
+        ("again", "How to reproduce this", _again_section(command)),
+    ]
+    _write_tables(boards, expectations, advice, out)
+    facts = _facts(boards, expectations)
+    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, _banner(boards), sections))
+
+
+def _rows(boards: Sequence[Board]) -> Iterator[tuple[Board, Standing]]:
+    return ((board, row) for board in boards for row in board.standings)
+
+
+def _facts(boards: Sequence[Board], expectations: Sequence[Expectation]) -> str:
+    groups = [row.group for _, row in _rows(boards)]
+    runs, steps = sum(g.n_runs for g in groups), sum(g.n_runs * g.horizon for g in groups)
+    stuck = sum(int(g.facts["n_unconverged"].sum()) for g in groups)
+    planning = "all plans converged" if stuck == 0 else f"{counted(stuck, 'plan')} stopped at the cap on sweeps"
+    kinds = ("holds", "undecided", "fails")
+    good, open_, bad = (sum(item.verdict == kind for item in expectations) for kind in kinds)
+    learners = len({group.learner for group in groups})
+    versions = ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
+    return (
+        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {counted(runs, 'run')}, {steps / 1e6:,.0f} "
+        f"million steps, {planning}. Expectations that hold: {good} of {len(expectations)}; undecided: {open_}; "
+        f"failed: {bad}. Computed with {versions}."
+    )
+
+
+def _banner(boards: Sequence[Board]) -> str:
+    fewest = min((row.group.n_runs for _, row in _rows(boards)), default=0)
+    if fewest >= ENOUGH_RUNS:
+        return ""
+    return (
+        f"Provisional: some results rest on {counted(fewest, 'run')}. With fewer than {ENOUGH_RUNS}, ranks and "
+        "verdicts may change by chance alone."
+    )
+
+
+def _advice_section(advice: Sequence[Advice]) -> str:
+    text = (
+        "<p>For each situation the learner with the least regret relative to the best learner given nothing "
+        "(geometric mean over the worlds in question), its worst world, and the runner-up. A value of 1 is as good as "
+        "the best learner given nothing in every world. The figures come from the runs below, so they describe these "
+        "worlds; where intervals overlap, so do the choices.</p>"
+    )
+    header = ["when", "take", "geometric mean", "worst world", "runner-up", "worlds", "locked in"]
+    return text + table(header, map(_advice_cells, advice))
+
+
+def _advice_cells(item: Advice) -> list[str]:
+    scores = [number(item.relative, 2), number(item.worst, 2)]
+    return [item.when, item.take, *scores, item.second, str(item.n_worlds), item.beware or "never"]
+
+
+def _learners(boards: Sequence[Board]) -> list[tuple[str, str]]:
+    """(given, learner) by what is given, the best overall first; those that missed a world last."""
+    found = []
+    for given in GIVEN:
+        own = dict.fromkeys(row.learner for _, row in _rows(boards) if row.given == given)
+        found += [(given, name) for name in dict.fromkeys([*overall(boards, given), *own])]
+    return found
+
+
+def _matrix_section(boards: Sequence[Board]) -> str:
+    learners = _learners(boards)
+    firsts = {next(k for k, (given, _) in enumerate(learners) if given == kind) for kind, _ in learners}
+    groups = "".join(
+        f'<th class="given edge" colspan="{sum(kind == given for kind, _ in learners)}">{escape(given)}</th>'
+        for given in GIVEN
+        if any(kind == given for kind, _ in learners)
+    )
+    names = "".join(
+        f'<th class="tall{" edge" if k in firsts else ""}">{escape(name)}</th>' for k, (_, name) in enumerate(learners)
+    )
+    body = ""
+    for board in boards:
+        cells = "".join(_matrix_cell(board.find(name), k in firsts) for k, (_, name) in enumerate(learners))
+        body += f'<tr><td><a href="#{board.name}">{escape(board.name)}</a></td>{cells}</tr>'
+    head = f"<tr><th></th>{groups}</tr><tr><th></th>{names}</tr>"
+    text = (
+        "<p>Mean regret at T divided by that of the best learner given nothing, which is 1 and bold. Green is less "
+        "regret, red more; a dagger marks runs that locked in (regret in the last quarter above half of g* T / 4). "
+        "Learners stand by their geometric mean over all worlds; a dash is a world in which a learner does not play."
+        "</p>"
+    )
+    return f'{text}<div class="scroll"><table class="matrix"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _matrix_cell(row: Standing | None, edge: bool) -> str:
+    look = "num edge" if edge else "num"
+    if row is None or not math.isfinite(row.relative):
+        return f'<td class="{look}">–</td>'
+    best = row.relative == 1.0 and row.rank == 1
+    mark = "†" if row.n_locked_in else ""
+    style = f"background:{_shade(row.relative)}"
+    return f'<td class="{look}{" best" if best else ""}" style="{style}">{number(row.relative, 2)}{mark}</td>'
+
+
+def _shade(relative: float) -> str:
+    """Green below 1, red above, deepest at a factor of 30.
+
+    >>> _shade(1.0), _shade(30.0)
+    ('rgba(27,110,60,0.00)', 'rgba(163,50,26,0.45)')
+    """
+    depth = math.log(max(relative, 1e-3)) / math.log(30)
+    red, green, blue = (163, 50, 26) if depth > 0 else (27, 110, 60)
+    return f"rgba({red},{green},{blue},{0.45 * min(abs(depth), 1.0):.2f})"
+
+
+def _expectations_section(expectations: Sequence[Expectation]) -> str:
+    text = (
+        "<p>In a structured world (classes of transition probabilities fewer than a third of the pairs) the best "
+        "learner given nothing should look for classes and have less than half the regret of the best one that treats "
+        "every pair on its own. In a world without structure, looking for classes should cost nothing: at most 1.05 "
+        "times the regret of the same learner without it; that fails when the whole 95 % interval of the ratio lies "
+        "above. In brackets: Fieller&rsquo;s 95 % interval of the ratio of means. Worlds with a little structure are "
+        "under neither rule.</p>"
+    )
+    rows = [[item.world, item.statement, item.measured, item.verdict] for item in expectations]
+    return text + _wide_table(["world", "expected", "measured", "verdict"], rows)
+
+
+def _wide_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of text whose last column holds verdicts."""
+    html = table(header, rows, verdicts=True)
+    return html.replace(' class="num"', "")
+
+
+def _failures_section(boards: Sequence[Board], expectations: Sequence[Expectation], failed: Mapping[str, int]) -> str:
+    items = [
+        f"{item.world}: {item.statement}: fails. {item.measured}." for item in expectations if item.verdict == "fails"
+    ]
+    items += lock_ins(boards)
+    items += [f"{counted(n, 'run')} raised an error: {what}." for what, n in failed.items()]
+    items += [
+        f"{row.learner} in {board.name}: {counted(n, 'plan')} stopped at the cap on sweeps."
+        for board, row in _rows(boards)
+        if (n := int(row.group.facts["n_unconverged"].sum()))
+    ]
+    listed = "".join(f"<li>{escape(item)}</li>" for item in items)
+    return f"<ul>{listed}</ul>" if items else "<p>None: every expectation stands or is open, and no run locked in.</p>"
+
+
+def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
+    mdp = board.mdp
+    text = (
+        f"{board.world}: {counted(mdp.n_states, 'state')}, {counted(mdp.n_pairs, 'pair')}, "
+        f"{counted(board.n_laws, 'class', 'classes')} of transition probabilities ({board.n_classes:,} with rewards): "
+        f"{board.structure}; {board.kind}. T = {board.horizon:,}, g* = {number(board.gain)}"
+    )
+    scale, shift = mdp.reward_map
+    text += "." if (scale, shift) == (1.0, 0.0) else f" ({number(scale * board.gain + shift)} in its own units)."
+    rows: list[Sequence[str] | str] = []
+    for given in GIVEN:
+        own = [row for row in board.standings if row.given == given]
+        rows += [given, *map(_cells, own)] if own else []
+    header = ["learner", "rank", "regret at T", "95 % interval", "relative", "locked in", "s per million steps", "runs"]
+    left, right = (image(figures, f"{board.name}-{which}", "Regret against time.") for which in ("nothing", "given"))
+    return (
+        f'<h3 id="{board.name}">{escape(board.name)}</h3><p>{escape(text)}</p>{table(header, rows)}'
+        f'<div class="pair">{left}{right}</div>'
+    )
+
+
+def _cells(row: Standing) -> list[str]:
+    mean, half, runs = row.mean, row.half_width, row.group.n_runs
+    interval = f"{number(mean - half)} to {number(mean + half)}" if math.isfinite(half) else ""
+    relative = number(row.relative, 2) if math.isfinite(row.relative) else "–"
+    seconds = number(row.seconds_per_million, 2) if math.isfinite(row.seconds_per_million) else ""
+    share = f"{100 * row.n_locked_in / runs:.0f} %"
+    return [row.learner, str(row.rank), number(mean), interval, relative, share, seconds, str(runs)]
+
+
+def _again_section(command: str) -> str:
+    return (
+        f"<pre>{escape(command)}</pre><p>Runs that are done are not computed again. A run depends on its world, "
+        "learner, horizon and seed alone: the number of processes, the order and interruptions change nothing, except "
+        "the seconds, which are those of the machine that computed the run. Figures are in <code>figures/</code> (PDF, "
+        "SVG, PNG), tables in <code>tables/</code> (CSV) and <code>leaderboard.md</code>, one file per run in "
+        "<code>runs/</code>.</p>"
+    )
+
+
+def _write_tables(
+    boards: Sequence[Board], expectations: Sequence[Expectation], advice: Sequence[Advice], out: Path
+) -> None:
+    folder = out / "tables"
+    write_csv(folder / "standings.csv", COLUMNS, (_standing_row(board, row) for board, row in _rows(boards)))
+    for name, kind, items in (("expectations", Expectation, expectations), ("advice", Advice, advice)):
+        write_csv(folder / f"{name}.csv", [field.name for field in fields(kind)], map(astuple, items))  # type: ignore[arg-type]
+    write_aside(out / "leaderboard.md", markdown(boards).encode())
+
+
+def _standing_row(board: Board, row: Standing) -> tuple[object, ...]:
+    mdp, mean, half = board.mdp, row.mean, row.half_width
+    world = (board.name, board.world, mdp.n_states, mdp.n_pairs, board.n_laws, board.n_classes, board.kind)
+    place = (board.gain, board.horizon, row.given, row.rank, row.learner, row.group.n_runs)
+    return (*world, *place, mean, mean - half, mean + half, row.relative, row.n_locked_in / row.group.n_runs)
+
+
+def markdown(boards: Sequence[Board]) -> str:
+    """The regret of every learner in every world as a table in Markdown; the best given nothing in bold.
+
+    Parameters
+    ----------
+    boards : sequence of Board
+        The standings.
+
+    Returns
+    -------
+    str
+    """
+    learners = _learners(boards)
+    lines = [
+        "Mean regret at T, ± half its 95 % interval. Bold: the best learner given nothing; †: some runs locked in.",
+        "",
+        f"| world | T | {' | '.join(f'`{name}`' for _, name in learners)} |",
+        f"|---|---:|{'---:|' * len(learners)}",
+        f"| | | {' | '.join(given for given, _ in learners)} |",
+    ]
+    for board in boards:
+        cells = [_markdown_cell(board.find(name)) for _, name in learners]
+        lines.append(f"| {board.name} | {board.horizon:,} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_cell(row: Standing | None) -> str:
+    if row is None:
+        return "–"
+    text = mean_with_interval(row.mean, row.half_width) + ("†" if row.n_locked_in else "")
+    return f"**{text}**" if row.rank == 1 and row.given == GIVEN[0] else text

@@ -1,0 +1,78 @@
+"""The learners of the package, each a row: what it is called, what it is, and the parts it is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equirl.learners.baselines import FixedLearner
+from equirl.learners.estimates import EmpiricalPool, GivenProfilePool, OwnEstimate
+from equirl.learners.imed import ClassIndices, ImedLearner, OwnIndices
+from equirl.learners.model_sets import BernsteinIntervals, JakschBalls, KLBalls, LaplaceBalls, Ucrl3Intervals
+from equirl.learners.optimistic import OptimisticLearner
+from equirl.learners.planners import OptimisticPlanner, SupportPlanner
+from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
+from equirl.learners.recipes import Recipe
+from equirl.learners.reward_priors import ClassRewards, DrawnRewards
+from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
+from equirl.learners.stopping import Doubling, PairDoubling
+from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
+
+
+def oblivious(description: str, models: Any, planner: Any = None) -> Recipe:
+    """An optimistic learner that knows nothing of classes."""
+    parts = NoStructure(), OwnEstimate(), models, planner or OptimisticPlanner(), PairDoubling()
+    return Recipe(description, OptimisticLearner, parts)
+
+
+def given_both(description: str, models: Any, planner: Any = None) -> Recipe:
+    """An optimistic learner that is given the classes and the profiles."""
+    parts = GivenProfiles(), GivenProfilePool(), models, planner or OptimisticPlanner(), Doubling("class")
+    return Recipe(description, OptimisticLearner, parts)
+
+
+def given_classes(description: str, models: Any, planner: Any = None) -> Recipe:
+    """An optimistic learner that is given the classes."""
+    parts = GivenClasses(), EmpiricalPool("per_class"), models, planner or OptimisticPlanner(), Doubling()
+    return Recipe(description, OptimisticLearner, parts)
+
+
+def estimated(description: str, models: Any, planner: Any = None) -> Recipe:
+    """An optimistic learner that estimates the classes."""
+    parts = EstimatedClasses(), EmpiricalPool(), models, planner or OptimisticPlanner(), Doubling()
+    return Recipe(description, OptimisticLearner, parts)
+
+
+def posterior(description: str, rows: Any, rewards: Any) -> Recipe:
+    """A learner that draws its MDP."""
+    return Recipe(description, PosteriorLearner, (rows, rewards, DrawnPlanner(), EpisodeLengths()))
+
+
+ROWS: dict[str, Recipe | None] = {
+    "c-psrl": posterior("C-PSRL: given nothing, draws classes and an MDP; take this", ClassRows(), DrawnRewards()),
+    "c-psrl-c": posterior("C-PSRL(C): given the classes, draws an MDP", GivenClassRows(), ClassRewards()),
+    "c-psrl-c-sigma": posterior(
+        "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP", GivenProfileRows(), ClassRewards()
+    ),
+    "psrl": posterior("PSRL: draws an MDP, each pair on its own", DirichletRows(), DrawnRewards("per_pair")),
+    "ucrl2": oblivious("UCRL2 (Jaksch et al. 2010)", JakschBalls()),
+    "ucrl2-l": oblivious("UCRL2 with Laplace bounds; knows nothing of classes", LaplaceBalls()),
+    "c-ucrl-c-sigma": given_both("C-UCRL(C,sigma): given the classes and the profiles", LaplaceBalls()),
+    "c-ucrl-c": given_classes("C-UCRL(C): given the classes, estimates the profiles", LaplaceBalls()),
+    "c-ucrl": estimated("C-UCRL: given nothing, estimates classes and profiles", LaplaceBalls()),
+    "ucrl2-b": oblivious("UCRL2-B: element-wise Bernstein intervals", BernsteinIntervals()),
+    "c-ucrl2-b-c-sigma": given_both("UCRL2-B, given the classes and the profiles", BernsteinIntervals()),
+    "c-ucrl2-b-c": given_classes("UCRL2-B, given the classes", BernsteinIntervals()),
+    "c-ucrl2-b": estimated("UCRL2-B over estimated classes", BernsteinIntervals()),
+    "kl-ucrl": oblivious("KL-UCRL: Kullback-Leibler balls", KLBalls()),
+    "c-kl-ucrl-c-sigma": given_both("KL-UCRL, given the classes and the profiles", KLBalls()),
+    "c-kl-ucrl-c": given_classes("KL-UCRL, given the classes", KLBalls()),
+    "c-kl-ucrl": estimated("KL-UCRL over estimated classes", KLBalls()),
+    "ucrl3": oblivious("UCRL3: tighter intervals on growing supports", Ucrl3Intervals(), SupportPlanner()),
+    "c-ucrl3-c-sigma": given_both("UCRL3, given the classes and the profiles", Ucrl3Intervals(), SupportPlanner()),
+    "c-ucrl3-c": given_classes("UCRL3, given the classes", Ucrl3Intervals(), SupportPlanner()),
+    "c-ucrl3": estimated("UCRL3 over estimated classes", Ucrl3Intervals(), SupportPlanner()),
+    "imed-rl": Recipe("IMED-RL: an index decides every step; for ergodic worlds", ImedLearner, (OwnIndices(),)),
+    "c-imed-rl-c-sigma": Recipe("IMED-RL, given the classes and the profiles", ImedLearner, (ClassIndices(),)),
+    "random": Recipe("plays uniformly at random", FixedLearner),
+    "optimal": Recipe("plays an optimal policy of the true MDP", FixedLearner, knows_mdp=True),
+}

@@ -1,0 +1,184 @@
+"""The posterior open to look at: which pairs a learner takes to be alike, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equirl.core.arrays import Frozen, frozen
+from equirl.core.checking import whole_number
+from equirl.core.random_draws import draw_state
+from equirl.core.seeding import Seed, seed_sequence
+from equirl.model.pairs import Pairs
+from equirl.structure.partition import Partition
+
+if TYPE_CHECKING:
+    from equirl.learners.posterior_sampling import PosteriorLearner
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassPosterior(Frozen):
+    """Draws of classes from a learner's posterior. Make one with :func:`class_posterior`.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs of the problem.
+    labels : ndarray of int64, shape (draws, M)
+        The class of each pair in each draw, numbered 0, 1, ... as classes first appear; -1 for a pair without one, such
+        as a pair never visited.
+    reward_tables : ndarray of int64, shape (draws, M), optional
+        Likewise, which pairs share their mean reward, where the learner draws that.
+    """
+
+    pairs: Pairs
+    labels: np.ndarray  # (draws, M) int64
+    reward_tables: np.ndarray | None = None  # (draws, M) int64
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "reward_tables"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(name, getattr(self, name), np.int64))
+
+    def alike(self, pair: Any, other: Any) -> float:
+        """The probability that two pairs are in one class; NaN where one of them has no class.
+
+        Parameters
+        ----------
+        pair, other : int or (state, action)
+            Two pairs, by number or by state and action.
+
+        Returns
+        -------
+        float
+        """
+        k, j = self._number(pair), self._number(other)
+        return float(self._together(np.array([k, j]))[0, 1])
+
+    def matrix(self, pairs: Any = None) -> np.ndarray:
+        """The probability that pairs are in one class, for all pairs or for some of them.
+
+        Parameters
+        ----------
+        pairs : sequence of int or (state, action), optional
+            Which; all by default, at the cost of M * M numbers.
+
+        Returns
+        -------
+        ndarray of float, shape (n, n)
+            NaN in the rows and columns of pairs without a class.
+        """
+        chosen = np.arange(self.pairs.n_pairs) if pairs is None else np.array([self._number(k) for k in pairs], int)
+        return self._together(chosen)
+
+    @cached_property
+    def n_classes(self) -> np.ndarray:
+        """(draws,) the number of classes in each draw."""
+        return self.labels.max(axis=1, initial=-1) + 1
+
+    @property
+    def expected_classes(self) -> float:
+        """The mean number of classes."""
+        return float(self.n_classes.mean())
+
+    def partition(self) -> Partition:
+        """The draw that agrees best with all of them: least expected number of pairs judged wrongly (Binder's loss).
+
+        Time and memory: O(draws * M^2) and O(M^2), M counting the pairs that have a class.
+
+        Returns
+        -------
+        Partition
+            Pairs without a class stand alone.
+        """
+        has = np.flatnonzero((self.labels >= 0).all(axis=0))
+        together = self._together(has)
+        loss = [np.abs(_same(row) - together).sum() for row in self.labels[:, has]]
+        best = self.labels[int(np.argmin(loss))]
+        return Partition.from_labels(np.where(best < 0, len(best) + np.arange(len(best)), best))
+
+    def _together(self, chosen: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(chosen), len(chosen)))
+        for row in self.labels[:, chosen]:
+            total += _same(row)
+        total /= len(self.labels)
+        lacks = (self.labels[:, chosen] < 0).any(axis=0)
+        total[lacks] = total[:, lacks] = np.nan
+        return total
+
+    def _number(self, pair: Any) -> int:
+        if isinstance(pair, tuple):
+            if len(pair) != 2:
+                raise ValueError(f"a pair is a number or (state, action), not {pair!r}")
+            return self.pairs.index(*pair)
+        return whole_number("pair", pair, least=0, most=self.pairs.n_pairs - 1)
+
+    def __repr__(self) -> str:
+        draws, M = self.labels.shape
+        return f"<ClassPosterior: {draws} draws, M={M}, {self.expected_classes:.3g} classes expected>"
+
+
+def class_posterior(agent: PosteriorLearner, draws: int = 100, passes: int = 2, seed: Seed = 0) -> ClassPosterior:
+    """Draw classes from the posterior of a learner, given all it has seen so far. The learner is not changed.
+
+    The sampler goes on, in a copy, from the classes that the learner drew last, so neighbouring draws resemble each
+    other; with more ``passes`` less so.
+
+    Parameters
+    ----------
+    agent : learner
+        One that draws an MDP through classes: ``"c-psrl"`` and its relatives.
+    draws : int
+        How many to keep.
+    passes : int
+        How often the sampler draws before each that is kept.
+    seed : int or SeedSequence
+        From which the draws follow.
+
+    Returns
+    -------
+    ClassPosterior
+
+    Examples
+    --------
+    >>> from equirl.simulation.simulate import simulate
+    >>> from equirl.worlds.world_registry import make
+    >>> agent = simulate(make("ergodic-riverswim", n_states=6), "c-psrl", 5000, seed=0).agent
+    >>> found = class_posterior(agent, draws=50)
+    >>> found.labels.shape
+    (50, 12)
+    >>> found.alike((2, 0), (3, 0)) > found.alike((2, 0), (2, 1))
+    True
+    >>> 2 < found.expected_classes < 12
+    True
+    """
+    draws, passes = whole_number("draws", draws), whole_number("passes", passes)
+    rows = getattr(agent, "rows", None)
+    if rows is None or not hasattr(rows, "labels") or rows.labels() is None:
+        raise ValueError(f"{getattr(agent, 'name', agent)!r} has no posterior of classes; 'c-psrl' has one")
+    twin = agent.copy()
+    seen, rng = twin.counts.snapshot(), draw_state(seed_sequence(seed))
+    labels, tables = [], []
+    for _ in range(draws):
+        for _ in range(passes):
+            twin.rows.draw(seen, rng)
+            twin.rewards.draw(seen, rng)
+        labels.append(_canonical(twin.rows.labels()))
+        tables += [_canonical(table) for table in [twin.rewards.arrays().get("reward_table")] if table is not None]
+    return ClassPosterior(agent.pairs, np.array(labels), np.array(tables) if tables else None)
+
+
+def _same(label: np.ndarray) -> np.ndarray:
+    """(n, n) which have equal labels; a pair is always alike to itself."""
+    return label[:, None] == label[None, :]
+
+
+def _canonical(label: np.ndarray | None) -> np.ndarray:
+    """The same classes numbered as they first appear, -1 kept."""
+    assert label is not None
+    out = np.full(len(label), -1, np.int64)
+    out[label >= 0] = Partition.from_labels(label[label >= 0]).label
+    return out

@@ -1,0 +1,177 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.core.random_draws import draw_state
+from equirl.estimation.counts import Counts
+from equirl.learners.row_priors import ClassRows
+from equirl.learners.structures import Problem
+from equirl.learners.given import NOTHING
+from equirl.model.pairs import Pairs
+from equirl.posterior.class_sampler import make_scratch, resample_pairs
+from equirl.posterior.class_state import carry_over, empty_state, is_placed, reserve
+from oracles_posterior import read_structure, snapshot, workspace, write_structure
+
+STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=60)
+
+
+def rng(seed):
+    return draw_state(np.random.SeedSequence(seed))
+
+
+def assert_books_balance(seen, state):
+    """Pooled counts, members and totals equal a recount from labels and positions."""
+    members, total = np.zeros_like(state.members), np.zeros_like(state.total)
+    mass = [{} for _ in members]
+    for k, c in enumerate(state.label.tolist()):
+        if c < 0:
+            continue
+        members[c] += 1
+        held = [(j, n) for j, n in zip(state.position[seen.ptr[k] : seen.ptr[k + 1]].tolist(),
+                                       seen.count[seen.ptr[k] : seen.ptr[k + 1]].tolist(), strict=True) if j >= 0]  # fmt: skip
+        assert len({j for j, _ in held}) == len(held)
+        for j, n in held:
+            mass[c][j] = mass[c].get(j, 0) + n
+            total[c] += n
+    np.testing.assert_array_equal(state.members, members)
+    used = []
+    for c in range(int(state.used[0])):
+        if members[c]:
+            first, width = int(state.start[c]), int(state.width[c])
+            kept = {j: n for j, n in enumerate(state.mass[first : first + width].tolist()) if n}
+            assert kept == mass[c]
+            assert state.total[c] == total[c]
+            assert width <= state.room[c]
+            used.append((first, first + int(state.room[c])))
+    used.sort()
+    assert all(end <= start for (_, end), (start, _) in zip(used, used[1:], strict=False))
+    assert not used or used[-1][1] <= state.used[1] <= len(state.mass)
+
+
+def correspondence(counts_of, seen, state):
+    """{pair: (pairs of its class, {successor: the successors that stand where it does})}, by the states' own numbers."""
+    out = {}
+    for pairs, positions in read_structure(seen, state):
+        for position in positions:
+            named = frozenset((k, int(seen.succ[seen.ptr[k] + i])) for k, i in position)
+            for item in named:
+                out[item] = pairs, named
+    return out
+
+
+def record(counts, steps):
+    for k, x in steps:
+        counts.record(k, 0.0, x)
+    return counts.snapshot()
+
+
+@given(STEPS, STEPS, st.integers(0, 1000))
+def test_classes_and_positions_follow_their_successors_when_counts_change_their_order(first, second, seed):
+    counts = Counts(5)
+    before = record(counts, first)
+    state, scratch = workspace(before, 1.0, 0.5)
+    assert resample_pairs(rng(seed), 0, False, False, before, state, scratch)[0] == 5
+    assert_books_balance(before, state)
+    held = correspondence(counts, before, state)
+    seen = record(counts, second)
+    after = carry_over(state, before, seen)
+    assert_books_balance(seen, after)
+    new = correspondence(counts, seen, after)
+    for item, (pairs, named) in held.items():
+        assert new[item][0] & set(np.flatnonzero(before.visits > 0).tolist()) == pairs
+        assert named <= new[item][1] or new[item][1] <= named
+    for k in range(5):
+        fresh = set(seen.succ[seen.ptr[k] : seen.ptr[k + 1]].tolist()) - set(
+            before.succ[before.ptr[k] : before.ptr[k + 1]].tolist()
+        )
+        assert is_placed(k, seen, after) == (before.visits[k] > 0 and not fresh)
+
+
+@given(st.lists(STEPS, min_size=1, max_size=4), st.integers(0, 1000))
+def test_books_balance_over_passes_and_newer_counts(stages, seed):
+    counts, random, before = Counts(5), rng(seed), None
+    state = empty_state(5, 1.0, 0.5)
+    for steps in stages:
+        seen = record(counts, steps)
+        state = carry_over(state, before, seen)
+        scratch = make_scratch(5, int(np.diff(seen.ptr).max()), 200)
+        for only_new in (True, False, False):
+            first = 0
+            while (first := resample_pairs(random, first, only_new, False, seen, state, scratch)[0]) < 5:
+                state = carry_over(state, seen, seen)
+        assert_books_balance(seen, state)
+        assert ((state.label >= 0) == (seen.visits > 0)).all()
+        before = seen
+
+
+def test_where_cells_run_out_a_pass_stops_before_the_pair_and_changes_nothing():
+    seen = snapshot([[3, 2, 1], [4, 3], [2, 1]])
+    state, scratch = workspace(seen)
+    state = state._replace(mass=np.zeros(15, np.int64))
+    stopped, _ = resample_pairs(rng(0), 0, False, False, seen, state, scratch)
+    assert 0 < stopped < 3
+    assert (state.label[stopped:] == -1).all()
+    again = carry_over(state, seen, seen)
+    assert_books_balance(seen, again)
+    assert resample_pairs(rng(0), stopped, False, False, seen, again, scratch)[0] == 3
+    assert_books_balance(seen, again)
+
+
+def test_where_scratch_is_too_small_a_pass_stops():
+    seen = snapshot([[3, 2, 1], [4, 3], [2, 1]])
+    state, _ = workspace(seen)
+    assert resample_pairs(rng(0), 0, False, False, seen, state, make_scratch(3, 3, -2))[0] == 0
+
+
+def test_reserve_says_where_cells_run_out():
+    seen = snapshot([[1]])
+    state, _ = workspace(seen)
+    state = state._replace(mass=np.zeros(3, np.int64))
+    assert not reserve(0, 2, state)
+    assert reserve(0, 1, state)
+
+
+def test_a_sampler_goes_on_where_cells_run_out_again_and_again(monkeypatch):
+    from equirl.learners import row_priors
+
+    def tight(state, before, seen):
+        """As little room as a step may ask for."""
+        state = carry_over(state, before, seen)
+        need = int(state.used[1]) + 2 * int(state.width.max() + np.diff(seen.ptr).max() + 8) + 4
+        calls.append(need)
+        return state._replace(mass=state.mass[:need].copy())
+
+    calls = []
+    monkeypatch.setattr(row_priors, "carry_over", tight)
+    counts, random = Counts(40), np.random.default_rng(0)
+    sampler = ClassRows(alpha=5.0).sampler(Problem(Pairs.uniform(20, 2), NOTHING, float("nan"), False))
+    for _ in range(3):
+        for k in range(40):
+            for x in random.choice(20, size=6):
+                counts.record(k, 0.0, int(x))
+        seen = counts.snapshot()
+        sampler.draw(seen, rng(1))
+        assert_books_balance(seen, sampler.state)
+    assert len(calls) > 10
+
+
+def test_classes_are_numbered_without_holes():
+    seen = snapshot([[3], [4], [2]])
+    state, _ = workspace(seen)
+    state.label[:], state.position[:] = [3, 0, 3], [5, 1, 5]
+    state = carry_over(state, seen, seen)
+    assert state.label.tolist() == [0, 1, 0]
+    assert state.position.tolist() == [0, 0, 0]
+    assert state.used[0] == 2
+    assert_books_balance(seen, state)
+
+
+def test_a_structure_is_read_as_it_was_written():
+    seen = snapshot([[3, 1], [4], [2]])
+    key = frozenset(
+        [
+            (frozenset([0, 2]), frozenset([frozenset([(0, 0)]), frozenset([(0, 1), (2, 0)])])),
+            (frozenset([1]), frozenset([frozenset([(1, 0)])])),
+        ]
+    )
+    assert read_structure(seen, write_structure(key, seen, workspace(seen)[0])) == key

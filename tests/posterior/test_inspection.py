@@ -1,0 +1,152 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from equirl.learners.learner_registry import agent_for, make_agent
+from equirl.model.pairs import Pairs
+from equirl.posterior.inspection import ClassPosterior, class_posterior
+from equirl.simulation.simulate import simulate
+from equirl.structure.equivalence import equivalence_classes
+from equirl.structure.partition import Partition
+from equirl.worlds.world_registry import make
+from oracles_posterior import marginal, posterior, snapshot
+
+WORLD = make("ergodic-riverswim", n_states=5)
+
+
+@pytest.fixture(scope="module")
+def agent():
+    return simulate(WORLD, "c-psrl", 4000, seed=1).agent
+
+
+@pytest.fixture(scope="module")
+def found(agent):
+    return class_posterior(agent, draws=60, seed=3)
+
+
+def saved(agent, path):
+    agent.save(path)
+    with np.load(path, allow_pickle=False) as held:
+        return {name: held[name].tobytes() for name in held.files}
+
+
+def test_looking_changes_nothing(agent, tmp_path):
+    before = saved(agent, tmp_path / "before.npz")
+    class_posterior(agent, draws=5)
+    assert saved(agent, tmp_path / "after.npz") == before
+
+
+def test_the_same_seed_draws_the_same(agent, found):
+    np.testing.assert_array_equal(class_posterior(agent, draws=60, seed=3).labels, found.labels)
+    assert (class_posterior(agent, draws=60, seed=4).labels != found.labels).any()
+
+
+def test_co_membership_is_what_the_draws_say(found):
+    labels, matrix = found.labels, found.matrix()
+    for k, j in itertools.product(range(10), repeat=2):
+        if (labels[:, [k, j]] >= 0).all():
+            assert matrix[k, j] == pytest.approx((labels[:, k] == labels[:, j]).mean())
+            assert found.alike(k, j) == matrix[k, j]
+    np.testing.assert_array_equal(found.matrix([(2, 0), 3]), matrix[np.ix_([4, 3], [4, 3])])
+    assert found.alike((2, 0), (3, 1)) == found.alike(4, 7)
+
+
+def test_labels_are_numbered_as_they_appear_and_counted(found):
+    for row, n in zip(found.labels, found.n_classes, strict=True):
+        assert n == len(set(row[row >= 0].tolist()))
+        Partition(row[row >= 0])
+    assert found.expected_classes == pytest.approx(found.n_classes.mean())
+    with pytest.raises(ValueError, match="read-only"):
+        found.labels[0, 0] = 1
+
+
+def test_tables_of_rewards_are_told_where_they_are_shared(agent, found):
+    assert found.reward_tables.shape == found.labels.shape
+    assert ((found.reward_tables >= 0) == (agent.counts.visits > 0)).all()
+    alone = simulate(WORLD, "c-psrl", 500, seed=1, rewards="per_pair").agent
+    assert class_posterior(alone, draws=2).reward_tables is None
+
+
+def test_the_point_estimate_is_a_draw_and_the_draw_of_least_loss(found):
+    point, matrix = found.partition(), found.matrix()
+    assert any(point == Partition.from_labels(row) for row in found.labels)
+    losses = [np.abs((row[:, None] == row) - matrix).sum() for row in found.labels]
+    assert np.abs((point.label[:, None] == point.label) - matrix).sum() == pytest.approx(min(losses))
+
+
+def test_with_much_data_pairs_alike_are_found_alike():
+    agent = make_agent("c-psrl", 5, 2, seed=0, rewards="per_pair")
+    rng, truth = np.random.default_rng(0), equivalence_classes(WORLD).label
+    for state, action in itertools.product(range(5), range(2)):
+        law = WORLD.law(state, action)
+        for successor in rng.choice(list(law), p=list(law.values()), size=3000):
+            agent.observe(state, action, 0.0, int(successor))
+    matrix = class_posterior(agent, draws=60, passes=3).matrix()
+    profiles = [tuple(sorted(np.round(list(WORLD.law(k // 2, k % 2).values()), 9))) for k in range(10)]
+    same = np.array([[p == q for q in profiles] for p in profiles])
+    assert matrix[same].mean() > 0.9
+    assert matrix[~same].mean() < 0.1
+    assert (same | (truth[:, None] != truth)).all()
+
+
+def test_the_draws_have_the_exact_posterior_of_partitions():
+    agent = make_agent("c-psrl", 3, 1, seed=0, alpha=1.0, gamma=0.7, rewards="per_pair")
+    counts = [[2, 1], [3, 1], [1]]
+    for state, row in enumerate(counts):
+        for successor, n in enumerate(row):
+            for _ in range(n):
+                agent.observe(state, 0, 0.0, successor)
+    found, law = class_posterior(agent, draws=6000, passes=4), marginal(posterior(counts, 1.0, 0.7))
+    for k, j in ((0, 1), (0, 2), (1, 2)):
+        exact = sum(p for classes, p in law.items() if any({k, j} <= members for members in classes))
+        assert found.alike(k, j) == pytest.approx(exact, abs=4.5 * np.sqrt(exact * (1 - exact) / 3000))
+    exact = sum(p * len(classes) for classes, p in law.items())
+    assert found.expected_classes == pytest.approx(exact, abs=0.05)
+    assert snapshot(counts).visits.tolist() == agent.counts.visits.tolist()
+
+
+def test_a_pair_never_visited_has_no_class():
+    agent = make_agent("c-psrl", 3, 2, seed=0)
+    agent.observe(0, 0, 0.0, 1)
+    agent.observe(1, 0, 0.0, 1)
+    found = class_posterior(agent, draws=3)
+    assert (found.labels[:, [0, 2]] >= 0).all()
+    assert (found.labels[:, [1, 3, 4, 5]] == -1).all()
+    assert np.isnan(found.alike(0, 1))
+    assert 0 <= found.alike(0, 2) <= 1
+    assert np.isnan(found.matrix()).sum() == 36 - 4
+    assert found.partition().n_classes in (5, 6)
+
+
+def test_a_learner_that_has_seen_nothing_can_be_looked_at():
+    found = class_posterior(make_agent("c-psrl", 3, 2), draws=2)
+    assert found.expected_classes == 0
+    assert found.partition() == Partition.singletons(6)
+
+
+@pytest.mark.parametrize("name", ["c-psrl-c", "c-psrl-c-sigma"])
+def test_given_classes_are_certain(name):
+    agent = agent_for(WORLD, name)
+    for state in range(5):
+        agent.observe(state, 0, 0.0, min(4, state + 1))
+    found = class_posterior(agent, draws=3)
+    assert found.partition() == equivalence_classes(WORLD)
+    assert set(np.unique(found.matrix())) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("name", ["psrl", "ucrl2-l", "random"])
+def test_learners_without_a_posterior_of_classes_say_so(name):
+    with pytest.raises(ValueError, match="no posterior of classes"):
+        class_posterior(make_agent(name, 3, 2))
+
+
+def test_wrong_pairs_are_named():
+    found = ClassPosterior(Pairs.uniform(2, 2), [[0, 0, 1, -1]])
+    with pytest.raises(ValueError, match="pair must be at most 3"):
+        found.alike(0, 4)
+    with pytest.raises(ValueError, match="state"):
+        found.alike((5, 0), 1)
+    with pytest.raises(ValueError, match=r"\(state, action\)"):
+        found.alike((0, 0, 0), 1)
+    assert repr(found) == "<ClassPosterior: 1 draws, M=4, 2 classes expected>"
