@@ -3,7 +3,8 @@
 A structure is a set of classes, each its pairs and its positions; a position is the set of successors (pair, number)
 that stand there, at most one of each pair. Its weight, with N_j the counts at position j of a class and N their sum, is
 
-    alpha^classes prod over classes (members - 1)!  *  gamma^positions prod Gamma(N_j)  *  Gamma(gamma) / Gamma(gamma + N).
+    alpha^classes prod over classes (members - 1)!
+        *  prod over classes [ gamma^positions prod Gamma(N_j)  *  Gamma(gamma) / Gamma(gamma + N) ].
 
 ``without`` leaves a factor out, to see whether a test would notice.
 """
@@ -81,16 +82,36 @@ def crp_weight(classes, alpha, without=""):
     return weight if without == "members" else weight + sum(math.lgamma(len(members)) for members in classes)
 
 
-def posterior(counts, alpha, gamma, without=""):
-    """{structure: probability}, a structure being a frozenset of (pairs, positions)."""
+def weights(counts, alpha, gamma, without=""):
+    """{structure: weight}, a structure being a frozenset of (pairs, positions)."""
     law = {}
     for classes in partitions(list(range(len(counts)))):
         prior = crp_weight(classes, alpha, without)
         for chosen in itertools.product(*(correspondences(members, counts) for members in classes)):
             weight = prior + sum(class_weight(positions, counts, gamma, without) for positions in chosen)
             law[structure(zip(classes, chosen, strict=True))] = math.exp(weight)
-    total = sum(law.values())
-    return {key: weight / total for key, weight in law.items()}
+    return law
+
+
+def normalised(weights):
+    """Probabilities in proportion to weights."""
+    total = sum(weights.values())
+    return {key: weight / total for key, weight in weights.items()}
+
+
+def posterior(counts, alpha, gamma, without=""):
+    """{structure: probability}."""
+    return normalised(weights(counts, alpha, gamma, without))
+
+
+def mixed_posterior(counts, alphas, gammas):
+    """{structure: probability} where alpha and gamma are drawn too, all pairs of values equally likely before."""
+    law, M = {}, len(counts)
+    for alpha, gamma in itertools.product(alphas, gammas):
+        scale = math.exp(math.lgamma(alpha) - math.lgamma(alpha + M))
+        for key, weight in weights(counts, alpha, gamma).items():
+            law[key] = law.get(key, 0.0) + weight * scale
+    return normalised(law)
 
 
 def structure(classes):
@@ -134,7 +155,7 @@ def write_structure(key, seen, state):
 
 
 def injection_sum(counts, mass, gamma):
-    """Sum over all injections of successors with these counts into positions of this mass, or new ones, of its weight."""
+    """Sum of the weights of all injections of successors with these counts into positions of this mass, or new ones."""
     total = 0.0
     for places in itertools.product(range(-1, len(mass)), repeat=len(counts)):
         used = [j for j in places if j >= 0]
@@ -157,8 +178,7 @@ def table_posterior(good, bad, alpha, without=""):
             a, b = 1 + sum(good[k] for k in members), 1 + sum(bad[k] for k in members)
             weight += math.lgamma(a) + math.lgamma(b) - (0.0 if without == "total" else math.lgamma(a + b))
         law[frozenset(map(frozenset, classes))] = math.exp(weight)
-    total = sum(law.values())
-    return {key: weight / total for key, weight in law.items()}
+    return normalised(law)
 
 
 def chi_square(seen, law, least=8.0):

@@ -13,7 +13,8 @@ import pytest
 
 import equirl
 from equirl.core.compiling import kernel
-from equirl.learners.learner_registry import AGENTS
+from equirl.learners.catalogue import ROWS
+from equirl.learners.learner_registry import AGENTS, LATER
 from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(equirl.__file__).parent
@@ -105,7 +106,7 @@ def test_the_version_is_that_of_the_installed_package():
     assert equirl.__version__ == version("equirl")
 
 
-@pytest.mark.parametrize("name", [*AGENTS, *WORLDS])
+@pytest.mark.parametrize("name", [*ROWS, *LATER, *WORLDS])
 def test_every_learner_and_world_is_described_in_one_line(name):
     row = AGENTS[name] if name in AGENTS else WORLDS[name]
     assert row.description

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from equirl.core.files import DamagedFile
-from equirl.learners.learner_registry import AGENTS, agent_for, make_agent, make_settings
+from equirl.learners.catalogue import ROWS
+from equirl.learners.learner_registry import LATER, agent_for, make_agent, make_settings
 from equirl.learners.recipes import needs_of_parts
 from equirl.learners.saving import load_agent
 from equirl.model.mdp import TabularMDP
@@ -18,7 +19,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.profiles import profiles
 from equirl.worlds.world_registry import make
 
-LEARNERS = [name for name in AGENTS if name not in ("random", "optimal")]
+LEARNERS = [name for name in (*ROWS, *LATER) if name not in ("random", "optimal")]
 WORLD = make("ergodic-riverswim", n_states=6)
 
 

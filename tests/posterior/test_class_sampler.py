@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 from equirl.core.random_draws import draw_state
+from equirl.learners.given import NOTHING
+from equirl.learners.row_priors import GRIDS, USUAL, ClassRows
+from equirl.learners.structures import Problem
+from equirl.model.pairs import Pairs
 from equirl.posterior import class_sampler
 from equirl.posterior.class_sampler import (
     class_weights,
@@ -27,6 +31,7 @@ from oracles_posterior import (
     class_weight,
     injection_sum,
     marginal,
+    mixed_posterior,
     partition_of,
     posterior,
     read_structure,
@@ -231,6 +236,18 @@ def test_alpha_and_gamma_are_drawn_from_their_posterior_on_the_grid(which):
 
     weights = [weight(value) for value in grid]
     assert chi_square(found, dict(zip(grid.tolist(), np.array(weights) / sum(weights), strict=True))) > 1e-3
+
+
+def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior():
+    counts = [[4, 1], [3, 1], [2]]
+    seen, random = snapshot(counts), rng(6)
+    sampler = ClassRows().sampler(Problem(Pairs.uniform(3, 1), NOTHING, math.nan, False))
+    found = Counter()
+    for _ in range(5_000):
+        sampler.refresh(seen, random, 12)
+        found[read_structure(seen, sampler.state)] += 1
+    assert chi_square(found, mixed_posterior(counts, *GRIDS)) > 1e-3
+    assert chi_square(found, posterior(counts, *USUAL)) < 1e-6
 
 
 def test_compiled_steps_equal_the_plain_ones():

@@ -3,7 +3,6 @@ import pytest
 from scipy import stats
 
 from equirl.core.random_draws import draw_state
-from equirl.estimation.counts import Snapshot
 from equirl.posterior.drawn_mdp import (
     UNSEEN_POSITIONS,
     Space,
@@ -33,12 +32,20 @@ def dense(rows, S):
     return out
 
 
+def space_of(S, sticks, M, cells=0, width=0, odd=None):
+    """What rows are drawn with where unseen states are all alike; pairs belong to state 0."""
+    odd = np.full(M, -1) if odd is None else np.array(odd)
+    return Space(
+        np.arange(S + 1), sticks, 0.0, np.empty(cells), np.empty(M + 1), np.empty(width + 1, np.int64),
+        np.zeros(M, np.int64), odd,
+    )  # fmt: skip
+
+
 def own_rows(counts, S, strength, draws, sticks=4, seed=1):
     seen, random = snapshot(counts), rng(seed)
-    rows, none, odd = make_rows(len(counts), len(seen.succ), sticks), np.zeros(0), np.full(0, -1)
-    out = []
+    rows, space, out = make_rows(len(counts), len(seen.succ), sticks), space_of(S, sticks, len(counts)), []
     for _ in range(draws):
-        draw_own_rows(random, strength, seen, Space(S, sticks, none, none, odd, odd), rows)
+        draw_own_rows(random, strength, seen, space, rows)
         out.append(dense(rows, S))
     return np.array(out)
 
@@ -49,11 +56,7 @@ def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1):
     state = write_structure(key, seen, state)
     M = len(counts)
     rows = make_rows(M, len(seen.succ), sticks)
-    space = Space(
-        S, sticks, np.empty(len(state.mass)), np.empty(M + 1), np.empty(int(state.width.max()) + 1, np.int64),
-        np.full(M, -1),
-    )  # fmt: skip
-    out = []
+    space, out = space_of(S, sticks, M, len(state.mass), int(state.width.max())), []
     for _ in range(draws):
         draw_masses(random, state, space.w, space.w_new)
         draw_class_rows(random, seen, state, space, rows)
@@ -159,9 +162,6 @@ def test_masses_of_a_class_are_dirichlet():
 def test_a_pair_never_visited_joins_a_class_in_proportion_to_its_members():
     counts = [[10**8], [10**8], [5 * 10**7, 5 * 10**7], []]
     key = [((0, 1), [[(0, 0), (1, 0)]]), ((2,), [[(2, 0)], [(2, 1)]])]
-    seen = snapshot(counts)
-    state, _ = workspace(seen, 1.0, 1.0)
-    state.label[:], state.position[:] = [0, 0, 1, -1], [0, 0, 0, 1]
     draws = class_rows(key, counts, 50, 1.0, 4000, alpha=1.0)[:, 3]
     top = np.sort(draws, axis=1)[:, -2:]
     certain, even = (top[:, 1] > 0.99999), np.abs(top - 0.5).max(axis=1) < 1e-3
@@ -177,29 +177,57 @@ def test_positions_beyond_what_a_row_holds_are_spread_over_all_states():
     assert (draws[:, 1] > 0).all()
 
 
+def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
+    counts, S = [[10**6, 10**6, 10**6], [5], []], 40  # all of state 0, which so far leads to 0, 1 and 2
+    seen, random, found = snapshot(counts), rng(6), np.zeros(S)
+    state, _ = workspace(seen, 1e-9, 0.5)
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
+    space, rows = space_of(S, 2, 3, len(state.mass), 3)._replace(local=0.5), make_rows(3, 4, 2)
+    space = space._replace(pair_ptr=np.array([0, *[3] * S]))
+    for _ in range(2000):
+        draw_masses(random, state, space.w, space.w_new)
+        draw_class_rows(random, seen, state, space, rows)
+        found += dense(rows, S)[1] > 0.1
+    assert found[0] == 2000
+    assert (found[[1, 2]] > 200).all()
+    assert (found[3:] > 20).all()
+    assert found[3:].sum() > 2000  # half of them anywhere, and more where what is near is taken
+
+
 def test_odd_pairs_are_as_many_as_asked_on_average():
-    ptr, visits = np.arange(0, 41, 2), np.zeros(40, np.int64)
-    visits[:20] = 5
+    ptr, seen = np.arange(0, 41, 2), snapshot([*[[5]] * 20, *[[]] * 20])
     odd, unknown, random, lonely, bridges = np.empty(40, np.int64), np.empty(20, np.int64), rng(3), 0, 0
-    for _ in range(3000):
-        draw_odd(random, 1.0, 0.5, visits, ptr, odd, unknown)
+    for _ in range(4000):
+        draw_odd(random, 0.0, 0.5, seen, ptr, odd, unknown)
         bridges += (odd[:20] >= 0).sum()
-        assert (odd[:20][odd[:20] >= 0] >= 10).all()
-    assert bridges / 3000 == pytest.approx(0.5, abs=0.05)
-    for _ in range(3000):
-        draw_odd(random, 1.0, 0.0, visits, ptr, odd, unknown)
+    assert 0.3 < bridges / 4000 < 0.55  # near a pair there may be nothing known
+    for _ in range(4000):
+        draw_odd(random, 1.0, 0.0, seen, ptr, odd, unknown)
         lonely += (odd[20:] >= 0).sum()
         assert (odd[:20] < 0).all()
-    assert lonely / 3000 == pytest.approx(1.0, abs=0.07)
+    assert lonely / 4000 == pytest.approx(1.0, abs=0.07)
 
 
 def test_compiled_rows_equal_the_plain_ones():
-    seen, none, odd = snapshot([[3, 1], []]), np.zeros(0), np.full(0, -1)
-    assert isinstance(seen, Snapshot)
-    ends = []
+    seen, ends = snapshot([[3, 1], []]), []
     for draw in (draw_own_rows, draw_own_rows.py_func):
         random, rows = rng(4), make_rows(2, 2, 4)
-        draw(random, 0.5, seen, Space(6, 4, none, none, odd, odd), rows)
+        draw(random, 0.5, seen, space_of(6, 4, 2), rows)
+        ends.append((random.tolist(), dense(rows, 6)))
+    assert ends[0][0] == ends[1][0]
+    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)
+
+
+def test_compiled_rows_of_classes_equal_the_plain_ones():
+    seen = snapshot([[3, 1], [2], []])
+    state, _ = workspace(seen, 1.0, 0.5)
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
+    ends = []
+    for masses, draw in ((draw_masses, draw_class_rows), (draw_masses.py_func, draw_class_rows.py_func)):
+        random, rows = rng(5), make_rows(3, 3, 2)
+        space = space_of(6, 2, 3, len(state.mass), 2, odd=[-1, 5, -1])
+        masses(random, state, space.w, space.w_new)
+        draw(random, seen, state, space, rows)
         ends.append((random.tolist(), dense(rows, 6)))
     assert ends[0][0] == ends[1][0]
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)

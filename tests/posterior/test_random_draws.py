@@ -18,7 +18,7 @@ def test_uniform_numbers_are_uniform_and_not_correlated():
     draws = np.array([uniform(random) for _ in range(N)])
     assert stats.kstest(draws, "uniform").pvalue > 1e-3
     assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 4 / math.sqrt(N)
-    assert 0 < draws.min()
+    assert draws.min() > 0
     assert draws.max() < 1
 
 

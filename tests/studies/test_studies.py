@@ -5,7 +5,7 @@ import pytest
 
 from equirl.studies.expansion import expand, unique_specs
 from equirl.studies.run_specs import derive_seed
-from equirl.studies.runs import execute
+from equirl.studies.runs import build_world, execute
 from equirl.studies.study_file import StudyError, load_study, parse_study
 from equirl.worlds.world_registry import make
 from studies_kit import SMALL, planned, specs, with_lines
@@ -79,6 +79,23 @@ def test_common_random_numbers_share_the_worlds_seed_across_learners():
         by_replicate.setdefault(run.spec.replicate, set()).add(run.spec.world_seed)
     assert [len(found) for found in by_replicate.values()] == [1, 1]
     assert by_replicate[0] != by_replicate[1]
+
+
+def test_renumbered_replicates_differ_from_each_other_and_not_between_learners():
+    found = planned(with_lines(renumber="true"))
+    numbers = {(run.learner, run.spec.replicate): run.spec.renumber_seed for run in found}
+    assert numbers["ucrl2-l", 0] == numbers["random", 0] != numbers["ucrl2-l", 1]
+    worlds = [build_world(run.spec)[0] for run in found[:2]]
+    assert worlds[0] != worlds[1]
+    assert [execute(run.spec).facts["gain"] for run in found[:2]] == [execute(specs()[0]).facts["gain"]] * 2
+
+
+def test_renumbering_keeps_seeds_and_changes_keys_only_where_asked():
+    plain, off, on = (planned(text) for text in (SMALL, with_lines(renumber="false"), with_lines(renumber="true")))
+    assert [run.spec.key for run in plain] == [run.spec.key for run in off]
+    assert "renumber_seed" not in plain[0].spec.identity()
+    assert [run.spec.seed for run in plain] == [run.spec.seed for run in on]
+    assert not {run.spec.key for run in plain} & {run.spec.key for run in on}
 
 
 def test_parts_override_the_top_and_share_runs():

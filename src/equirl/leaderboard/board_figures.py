@@ -53,7 +53,7 @@ def _bound(board: Board, classes: Partition | None = None) -> dict[str, Bound]:
     """The lower bound as a named curve; none where it is 0."""
     c = regret_lower_bound(board.mdp, classes)
     told = ", classes and profiles told" if classes is not None else ""
-    return {f"lower bound {c:.3g} log T{told}": lambda t: c * np.log(np.maximum(t, 2))} if c > 0 else {}
+    return {f"{c:.3g} log T, asymptotic lower bound{told}": lambda t: c * np.log(np.maximum(t, 2))} if c > 0 else {}
 
 
 def _saved(figure: object, stem: Path) -> Path:

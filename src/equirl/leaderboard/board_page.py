@@ -109,7 +109,7 @@ def _advice_section(advice: Sequence[Advice]) -> str:
 
 def _advice_cells(item: Advice) -> list[str]:
     scores = [number(item.relative, 2), number(item.worst, 2)]
-    return [item.when, item.take, *scores, item.second, str(item.n_worlds), item.beware or "never"]
+    return [item.when, item.take, *scores, item.runner_up, str(item.n_worlds), item.beware or "never"]
 
 
 def _learners(boards: Sequence[Board]) -> list[tuple[str, str]]:
@@ -140,6 +140,7 @@ def _matrix_section(boards: Sequence[Board]) -> str:
     text = (
         "<p>Mean regret at T divided by that of the best learner given nothing, which is 1 and bold. Green is less "
         "regret, red more; a dagger marks runs that locked in (regret in the last quarter above half of g* T / 4). "
+        "Received rewards are noisy, so a mean counts as at least 1 and at least half the interval of the best one. "
         "Learners stand by their geometric mean over all worlds; a dash is a world in which a learner does not play."
         "</p>"
     )
@@ -215,7 +216,11 @@ def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
         own = [row for row in board.standings if row.given == given]
         rows += [given, *map(_cells, own)] if own else []
     header = ["learner", "rank", "regret at T", "95 % interval", "relative", "locked in", "s per million steps", "runs"]
-    left, right = (image(figures, f"{board.name}-{which}", "Regret against time.") for which in ("nothing", "given"))
+    captions = {
+        "nothing": "Learners given nothing.",
+        "given": "Learners given classes, and the best one given nothing.",
+    }
+    left, right = (image(figures, f"{board.name}-{which}", words) for which, words in captions.items())
     return (
         f'<h3 id="{board.name}">{escape(board.name)}</h3><p>{escape(text)}</p>{table(header, rows)}'
         f'<div class="pair">{left}{right}</div>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Settings, needs_of_parts
 
-ERGODIC_ONLY = ("imed-rl", "c-imed-rl")  # sound only where every policy visits every state
+ERGODIC_ONLY = ("imed-rl", "c-imed-rl", "c-imed-rl-c", "c-imed-rl-c-sigma")  # every policy visits every state
 OBLIVIOUS = ("ucrl2", "ucrl2-l", "ucrl2-b", "kl-ucrl", "ucrl3", "psrl", "imed-rl", "random")
 BASES = {  # a learner told nothing that looks for classes -> the learner it is without them
     "c-ucrl": "ucrl2-l",

@@ -11,7 +11,7 @@ import numpy as np
 
 from equirl.core.formatting import counted, number
 from equirl.leaderboard.entrants import BASES, GIVEN, NOTHING
-from equirl.leaderboard.standings import Board, Ratio, Standing, ratio_of_means
+from equirl.leaderboard.standings import Board, Standing, excess, ratio_of_means
 
 Verdict = Literal["holds", "fails", "undecided", "no data"]
 HALF = 0.5  # of the best oblivious learner's regret, in a structured world
@@ -73,26 +73,24 @@ def _halved(board: Board) -> Expectation:
     aware, plain = board.told_nothing(oblivious=False), board.told_nothing(oblivious=True)
     if not aware or not plain:
         return Expectation(board.name, statement, "one of the two kinds did not play", "no data")
-    ratio = ratio_of_means(aware[0].regret, plain[0].regret)
-    return Expectation(board.name, statement, _words(aware[0], plain[0], ratio), _below(ratio, HALF))
+    more, half = excess(aware[0].regret, plain[0].regret, HALF)
+    verdict: Verdict = "holds" if more < -half else "fails" if more > half else "undecided"
+    return Expectation(board.name, statement, _words(aware[0], plain[0]), verdict)
 
 
 def _harmless(board: Board, own: Standing, plain: Standing) -> Expectation:
     """Without structure: at most 1.05 times the regret of its base; it fails when the interval lies above."""
-    ratio = ratio_of_means(own.regret, plain.regret)
-    verdict: Verdict = "fails" if ratio.low > SLACK else "holds" if ratio.value <= SLACK else "undecided"
+    more, half = excess(own.regret, plain.regret, SLACK)
+    verdict: Verdict = "fails" if more > half else "holds" if more <= 0 else "undecided"
     statement = f"without structure {own.learner} has at most {SLACK} times the regret of {plain.learner}"
-    return Expectation(board.name, statement, _words(own, plain, ratio), verdict)
+    return Expectation(board.name, statement, _words(own, plain), verdict)
 
 
-def _below(ratio: Ratio, limit: float) -> Verdict:
-    return "holds" if ratio.high < limit else "fails" if ratio.low > limit else "undecided"
-
-
-def _words(first: Standing, second: Standing, ratio: Ratio) -> str:
+def _words(first: Standing, second: Standing) -> str:
+    ratio = ratio_of_means(first.regret, second.regret)
     interval = f" ({ratio.low:.2f} to {ratio.high:.2f})" if math.isfinite(ratio.high) else ""
     regrets = f"{first.learner} {number(first.mean)}, {second.learner} {number(second.mean)}"
-    return f"{regrets}: {ratio.value:.2f} times{interval}"
+    return f"{regrets}: {ratio.value:.2f} times{interval}" if second.mean > 0 else regrets
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Advice:
         The geometric mean, over the worlds of the situation, of its regret relative to the best learner told nothing.
     worst : float
         The largest of these.
-    second : str
+    runner_up : str
         The learner to take otherwise, with its geometric mean; empty where there is none.
     n_worlds : int
         How many worlds this rests on.
@@ -121,7 +119,7 @@ class Advice:
     take: str
     relative: float
     worst: float
-    second: str
+    runner_up: str
     n_worlds: int
     beware: str
 

@@ -3,7 +3,8 @@
 Regret is that at the horizon T. A run is *locked in* when its regret in the last quarter exceeds half of what doing
 nothing right would cost, g* T / 4: it has settled for something far from the best. The regret of one learner relative
 to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is not distinguishable
-from 0.
+from 0. Received rewards are noisy, so a mean regret may be 0 or below; in relative regrets a mean counts as at least 1
+and at least half the interval of the best learner told nothing.
 """
 
 from __future__ import annotations
@@ -64,6 +65,34 @@ def ratio_of_means(first: np.ndarray, second: np.ndarray) -> Ratio:
     return Ratio(value, (a * b - root) / lead, (a * b + root) / lead)
 
 
+def excess(first: np.ndarray, second: np.ndarray, factor: float) -> tuple[float, float]:
+    """By how much the mean of the first exceeds ``factor`` times that of the second.
+
+    Its interval leaves out 0 exactly where Fieller's interval leaves out ``factor``; unlike a ratio, it also means
+    something where the second mean is 0.
+
+    Parameters
+    ----------
+    first, second : ndarray, shapes (n,) and (m,)
+        Independent samples.
+    factor : float
+        What the second is multiplied by.
+
+    Returns
+    -------
+    value : float
+    half_width : float
+        Half its 95 % interval; NaN where there is a single run.
+
+    Examples
+    --------
+    >>> excess(np.array([5.0, 7.0]), np.array([0.0, 0.0]), 0.5)[0]
+    6.0
+    """
+    half = math.hypot(float(half_width(first)), factor * float(half_width(second)))
+    return float(first.mean() - factor * second.mean()), half
+
+
 @dataclass(frozen=True)
 class Standing:
     """One learner in one world.
@@ -77,7 +106,8 @@ class Standing:
     rank : int
         Among the learners that are told the same, by mean regret; from 1.
     relative : float
-        Its mean regret divided by that of the best learner told nothing.
+        Its mean regret divided by that of the best learner told nothing, small ones raised as the module says; NaN
+        where nobody is told nothing.
     """
 
     group: Group
@@ -225,11 +255,19 @@ def boards(groups: Sequence[Group], planned: Sequence[PlannedRun]) -> list[Board
 def _standings(groups: Sequence[Group]) -> tuple[Standing, ...]:
     regret = {group.learner: float(group.curves.final("regret").mean()) for group in groups}
     told = {group.learner: given_to(group.learner_name) for group in groups}
-    best = min((regret[name] for name in regret if told[name] == NOTHING), default=math.nan)
+    plain = [group for group in groups if told[group.learner] == NOTHING]
+    best = min(plain, key=lambda group: regret[group.learner], default=None)
+    floor = _floor(best.curves.final("regret")) if best else math.nan
     rows = []
     for given in GIVEN:
         own = sorted((g for g in groups if told[g.learner] == given), key=lambda group: regret[group.learner])
         for rank, group in enumerate(own, start=1):
-            relative = regret[group.learner] / best if best > 0 else math.nan
+            relative = max(regret[group.learner], floor) / max(regret[best.learner], floor) if best else math.nan
             rows.append(Standing(group, given, rank, relative))
     return tuple(rows)
+
+
+def _floor(regret: np.ndarray) -> float:
+    """The least regret that counts: 1, or half the interval of the mean."""
+    half = float(half_width(regret))
+    return max(1.0, half) if math.isfinite(half) else 1.0

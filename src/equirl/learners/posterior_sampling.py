@@ -45,7 +45,7 @@ class DrawnPlanner:
     """Value iteration in the drawn MDP, in which every pair stays put with probability ``stay`` (aperiodic)."""
 
     accuracy: float = 0.1  # of the gain: accuracy / sqrt(t)
-    max_sweeps: int = 1000
+    max_sweeps: int = 100
     stay: float = 0.1
 
     def __post_init__(self) -> None:
@@ -58,15 +58,16 @@ class DrawnPlanner:
 class EpisodeLengths:
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(``floor``, its visits before), or max(``shortest``,
-    ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's
+    "steady": until a pair's visits in it reach max(its visits before, ``floor``, or less where pairs were visited less
+    often on average), or max(``shortest``, ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough
+    for ever. "doubling": until a pair's
     visits double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite
     ``effort`` an episode goes on for as many steps more as its drawing and planning took look-ups, over ``effort``.
     """
 
     episodes: str = "steady"
     floor: int = 10
-    shortest: int = 100
+    shortest: int = 50
     growth: float = 1.4
     effort: float = math.inf
 
@@ -81,7 +82,8 @@ class EpisodeLengths:
         """The limits of an episode that starts at t with these visits."""
         floor, steps = 1, UNLIMITED
         if self.episodes == "steady":
-            floor, steps = self.floor, int(min(max(self.shortest, self.growth * math.sqrt(t)), UNLIMITED))
+            floor = min(self.floor, max(1, t // len(visits)))
+            steps = int(min(max(self.shortest, self.growth * math.sqrt(t)), UNLIMITED))
         elif self.episodes == "tsde":
             steps = last_length + 1
         grace = np.array([int(min(work / self.effort, UNLIMITED)), 0], np.int64)

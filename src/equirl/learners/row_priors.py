@@ -29,8 +29,8 @@ from equirl.posterior.drawn_mdp import (
 from equirl.posterior.profile_draws import draw_profile_rows
 
 DRAWN = "drawn"
-GRID = np.geomspace(0.1, 10.0, 12)  # values among which a parameter is drawn, times its usual value
-USUAL = (1.0, 0.5)  # of alpha and gamma
+GRIDS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.05, 1.0, 12)  # values among which alpha and gamma are drawn
+USUAL = (1.0, 0.5)  # where they start
 
 
 class RowSampler(ABC):
@@ -64,6 +64,7 @@ class DirichletRows:
     """
 
     prior: float = 1.0
+    local: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -72,20 +73,21 @@ class DirichletRows:
 
     def sampler(self, problem: Problem) -> RowSampler:
         """Nothing is kept from draw to draw."""
-        return _OwnRows(self.prior / problem.pairs.n_states, problem)
+        return _OwnRows(self.prior / problem.pairs.n_states, self.local, problem)
 
 
 class _OwnRows(RowSampler):
     STICKS = 4
 
-    def __init__(self, strength: float, problem: Problem) -> None:
-        self.strength, self.problem = strength, problem
+    def __init__(self, strength: float, local: float, problem: Problem) -> None:
+        self.strength, self.local = strength, local
+        self.pair_ptr, self.owner = np.array(problem.pairs.ptr), np.array(problem.pairs.state)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
-        S, M = self.problem.pairs.n_states, self.problem.pairs.n_pairs
-        rows, none = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0)
-        odd = np.full(0, -1)
-        draw_own_rows(rng, self.strength, seen, Space(S, self.STICKS, none, none, odd, odd), rows)
+        M = len(seen.visits)
+        rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
+        space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, no_state)
+        draw_own_rows(rng, self.strength, seen, space, rows)
         return rows, len(seen.succ)
 
 
@@ -95,14 +97,16 @@ class ClassRows:
 
     ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``passes``: over
     all visited pairs before each draw. ``lonely``, ``bridge``: how many pairs, on average, do something odd in a draw,
-    so that nothing is given up for ever (see ``draw_odd``).
+    so that nothing is given up for ever (see ``draw_odd``). ``local``: chance that what a pair has not seen is placed
+    near its own state.
     """
 
     alpha: float | str = DRAWN
     gamma: float | str = DRAWN
     passes: int = 1
     lonely: float = 1.0
-    bridge: float = 0.5
+    bridge: float = 1.0
+    local: float = 0.5
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -112,6 +116,7 @@ class ClassRows:
         whole_number("passes", self.passes)
         for name in ("lonely", "bridge"):
             between(name, getattr(self, name), most=1e9)
+        between("local", self.local)
 
     def sampler(self, problem: Problem) -> RowSampler:
         """No pair has a class yet."""
@@ -124,7 +129,8 @@ class GivenClassRows:
 
     gamma: float | str = DRAWN
     passes: int = 1
-    bridge: float = 0.5
+    bridge: float = 1.0
+    local: float = 0.5
     alpha: ClassVar[float] = 1.0
     lonely: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("classes",)
@@ -145,7 +151,8 @@ class _ClassSampler(RowSampler):
     STICKS = 2
 
     def __init__(self, part: Any, problem: Problem, given: np.ndarray | None) -> None:
-        self.part, self.problem, self.fixed = part, problem, given is not None
+        self.part, self.fixed = part, given is not None
+        self.pair_ptr, self.owner = np.array(problem.pairs.ptr), np.array(problem.pairs.state)
         drawn = [
             usual if value == DRAWN else value for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
         ]
@@ -156,15 +163,15 @@ class _ClassSampler(RowSampler):
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
         work = self.refresh(seen, rng, self.part.passes)
-        state, pairs, M = self.state, self.problem.pairs, len(seen.visits)
+        state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
-            pairs.n_states, self.STICKS, np.empty(len(state.mass)), np.empty(M + 1),
-            np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
+            self.pair_ptr, self.STICKS, self.part.local, np.empty(len(state.mass)), np.empty(M + 1),
+            np.empty(int(state.width.max()) + 1, np.int64), self.owner, np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, space.w, space.w_new)
-        unknown = np.empty(pairs.n_states, np.int64)
-        draw_odd(rng, self.part.lonely, self.part.bridge, seen.visits, pairs.ptr, space.odd, unknown)
+        unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
+        draw_odd(rng, self.part.lonely, self.part.bridge, seen, self.pair_ptr, space.odd, unknown)
         draw_class_rows(rng, seen, state, space, rows)
         return rows, work
 
@@ -177,7 +184,7 @@ class _ClassSampler(RowSampler):
             work += self._pass(seen, rng, only_new=False)
             for which, value in enumerate((self.part.alpha, self.part.gamma)):
                 if value == DRAWN:
-                    draw_hyper(rng, self.state, which, GRID * USUAL[which], np.empty(len(GRID)))
+                    draw_hyper(rng, self.state, which, GRIDS[which], np.empty(len(GRIDS[which])))
         return work
 
     def _pass(self, seen: Snapshot, rng: np.ndarray, only_new: bool) -> int:

@@ -30,11 +30,32 @@ class ClassState(NamedTuple):
 
 def empty_state(n_pairs: int, alpha: float, gamma: float) -> ClassState:
     """No pair has a class yet."""
-    books = (np.zeros(n_pairs + 1, np.int64) for _ in range(5))
+    members, total, start, room, width = np.zeros((5, n_pairs + 1), np.int64)
     return ClassState(
-        np.full(n_pairs, -1), np.zeros(0, np.int64), np.array([alpha, gamma]), *books, np.zeros(0, np.int64),
+        np.full(n_pairs, -1), np.zeros(0, np.int64), np.array([alpha, gamma]), members, total, start, room,
+        width, np.zeros(0, np.int64),
         np.zeros(2, np.int64),
     )  # fmt: skip
+
+
+def check_structure(label: np.ndarray, position: np.ndarray, hyper: np.ndarray, seen: Snapshot) -> None:
+    """An error where classes and positions from outside do not fit the counts: compiled loops trust them."""
+    M, nnz = len(seen.visits), len(seen.succ)
+    for name, array, length, dtype in (
+        ("classes", label, M, np.int64), ("positions", position, nnz, np.int64), ("parameters", hyper, 2, np.float64),
+    ):  # fmt: skip
+        if array.shape != (length,) or array.dtype != dtype:
+            raise ValueError(f"the {name} drawn do not fit the counts")
+    if ((label < -1) | (label >= M)).any():
+        raise ValueError("a class is out of range")
+    if ((position < -1) | (position >= nnz)).any():
+        raise ValueError("a position is out of range")
+    if not (np.isfinite(hyper) & (hyper > 0)).all():
+        raise ValueError("alpha and gamma must be positive")
+    owner = np.repeat(np.arange(M), np.diff(seen.ptr))
+    held = (owner * nnz + position)[position >= 0]
+    if len(np.unique(held)) < len(held):
+        raise ValueError("two successors of a pair stand at one position")
 
 
 def carry_over(state: ClassState, before: Snapshot | None, seen: Snapshot) -> ClassState:

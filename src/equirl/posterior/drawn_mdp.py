@@ -39,11 +39,13 @@ class Rows(NamedTuple):
 class Space(NamedTuple):
     """What rows are drawn with."""
 
-    n_states: int
+    pair_ptr: np.ndarray  # (S + 1,)
     sticks: int  # pieces into which the mass of new positions is broken
+    local: float  # chance that what a pair has not seen is placed near its state
     w: np.ndarray  # (cells of the class state,) drawn masses by position
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     taken: np.ndarray  # scratch: positions that a pair has seen
+    state: np.ndarray  # (M,) int64: the state of each pair
     odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
 
 
@@ -83,16 +85,29 @@ def _holds(x: int, low: int, end: int, rows: Rows) -> bool:
 
 
 @lean_kernel
-def _place(rng: np.ndarray, mass: float, low: int, end: int, space: Space, rows: Rows) -> int:
-    """Put a mass on a random state that the row ``low:end`` does not hold yet, if there is one; returns its new end."""
-    free = space.n_states - (end - low)
+def _near(rng: np.ndarray, state: int, pair_ptr: np.ndarray, seen: Snapshot) -> int:
+    """The state itself, or a successor that one of its pairs was seen to reach; -1 where the pair drawn has none."""
+    k = pair_ptr[state] + below(rng, pair_ptr[state + 1] - pair_ptr[state] + 1)
+    if k == pair_ptr[state + 1]:
+        return state
+    size = seen.ptr[k + 1] - seen.ptr[k]
+    return seen.succ[seen.ptr[k] + below(rng, size)] if size > 0 else -1
+
+
+@lean_kernel
+def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows) -> int:
+    """Put a mass on a random state that the row of pair k, up to ``end``, does not hold; returns its new end."""
+    n_states, low = len(space.pair_ptr) - 1, rows.ptr[k]
+    free = n_states - (end - low)
     if free <= 0:
         return end
-    x = below(rng, space.n_states)
+    x = -1
+    if space.local > 0.0 and uniform(rng) < space.local:
+        x = _near(rng, space.state[k], space.pair_ptr, seen)
     for _ in range(TRIES):
-        if not _holds(x, low, end, rows):
+        if x >= 0 and not _holds(x, low, end, rows):
             break
-        x = below(rng, space.n_states)
+        x = below(rng, n_states)
     if _holds(x, low, end, rows):  # nearly all states are held: count off the others
         skip, x = below(rng, free), 0
         while skip > 0 or _holds(x, low, end, rows):
@@ -103,40 +118,44 @@ def _place(rng: np.ndarray, mass: float, low: int, end: int, space: Space, rows:
 
 
 @lean_kernel
-def _break(rng: np.ndarray, mass: float, gamma: float, low: int, end: int, space: Space, rows: Rows) -> int:
-    """Break a mass by sticks Beta(1, gamma) onto random states; the last one, or the last state, takes what is left."""
+def _break(
+    rng: np.ndarray, mass: float, gamma: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows
+) -> int:
+    """Break a mass of pair k by sticks Beta(1, gamma) onto random states; the last, or the last state, takes all."""
     left = mass
     for stick in range(space.sticks):
-        free = space.n_states - (end - low)
+        free = len(space.pair_ptr) - 1 - (end - rows.ptr[k])
         if left < LEAST or free == 0:
             break
         last = stick == space.sticks - 1 or free == 1
         piece = left if last else left * (1.0 - uniform(rng) ** (1.0 / gamma))
-        end = _place(rng, piece, low, end, space, rows)
+        end = _place(rng, piece, k, end, seen, space, rows)
         left -= piece
     return end
 
 
 @lean_kernel
-def _spread(rng: np.ndarray, mass: float, strength: float, k: int, end: int, space: Space, rows: Rows) -> int:
+def _spread(
+    rng: np.ndarray, mass: float, strength: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows
+) -> int:
     """Share a mass among the states that the row of pair k does not hold, as Dirichlet(strength, ..., strength) would.
 
     A state met with chance proportional to its mass is any of the m states and has the part Beta(1 + strength,
     strength (m - 1)); the others share the rest likewise. What is left after a few goes to one state where the prior
     is sparse; where it is not, there are more of them, and then all states alike take what is left.
     """
-    left, low = mass, rows.ptr[k]
+    left, low, n_states = mass, rows.ptr[k], len(space.pair_ptr) - 1
     for stick in range(space.sticks + UNSEEN_POSITIONS):
-        free = space.n_states - (end - low)
+        free = n_states - (end - low)
         if left < LEAST or free == 0:
             return end
         if free == 1 or (stick == space.sticks - 1 and strength * free <= 1.0):
-            return _place(rng, left, low, end, space, rows)
+            return _place(rng, left, k, end, seen, space, rows)
         piece = left * beta_draw(rng, 1.0 + strength, strength * (free - 1))
-        end = _place(rng, piece, low, end, space, rows)
+        end = _place(rng, piece, k, end, seen, space, rows)
         left -= piece
-    each = left / (space.n_states - (end - low))
-    rows.rest[k] = each * space.n_states
+    each = left / (n_states - (end - low))
+    rows.rest[k] = each * n_states
     for i in range(low, end):  # the rest goes to all states, these included
         rows.prob[i] -= min(each, rows.prob[i])
     return end
@@ -168,8 +187,7 @@ def _class_of_new(rng: np.ndarray, state: ClassState, n_placed: int) -> int:
 @lean_kernel
 def _class_row(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space, rows: Rows) -> int:
     """The masses of class c on the successors of pair k, and on random states where it has seen fewer."""
-    low = end = rows.ptr[k]
-    first, w = state.start[c], space.w
+    end, first, w = rows.ptr[k], state.start[c], space.w
     for j in range(state.width[c]):
         space.taken[j] = 0
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
@@ -183,9 +201,9 @@ def _class_row(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassStat
         if extra == UNSEEN_POSITIONS:
             rows.rest[k] += w[first + j]
             continue
-        end = _place(rng, w[first + j], low, end, space, rows)
+        end = _place(rng, w[first + j], k, end, seen, space, rows)
         extra += 1
-    return _break(rng, space.w_new[c], state.hyper[1], low, end, space, rows)
+    return _break(rng, space.w_new[c], state.hyper[1], k, end, seen, space, rows)
 
 
 @lean_kernel
@@ -217,7 +235,7 @@ def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: S
         if c < 0:
             c = _class_of_new(rng, state, n_placed)
         if c < 0:
-            end = _break(rng, 1.0, state.hyper[1], end, end, space, rows)
+            end = _break(rng, 1.0, state.hyper[1], k, end, seen, space, rows)
         else:
             end = _class_row(rng, k, c, seen, state, space, rows)
         if space.odd[k] >= 0 and seen.visits[k] > 0:
@@ -235,43 +253,48 @@ def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space
             rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, strength + seen.count[i])
             top = max(top, rows.prob[end])
             end += 1
-        unseen = strength * (space.n_states - (seen.ptr[k + 1] - seen.ptr[k]))
+        unseen = strength * (len(space.pair_ptr) - 1 - (seen.ptr[k + 1] - seen.ptr[k]))
         left = log_gamma_draw(rng, unseen) if unseen > 0.0 else -math.inf
         top = max(top, left)
         for i in range(rows.ptr[k], end):
             rows.prob[i] = math.exp(rows.prob[i] - top)
         if unseen > 0.0:
-            end = _spread(rng, math.exp(left - top), strength, k, end, space, rows)
+            end = _spread(rng, math.exp(left - top), strength, k, end, seen, space, rows)
         _normalise(k, end, rows)
 
 
 @lean_kernel
 def draw_odd(
-    rng: np.ndarray, lonely: float, bridge: float, visits: np.ndarray, pair_ptr: np.ndarray, odd: np.ndarray,
+    rng: np.ndarray, lonely: float, bridge: float, seen: Snapshot, pair_ptr: np.ndarray, odd: np.ndarray,
     unknown: np.ndarray,
 ) -> None:  # fmt: skip
     """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
 
-    Of the pairs never visited ``lonely`` on average stay in their own state. While there are states never left,
-    ``bridge`` visited pairs on average, in proportion to 1 / visits, may lead to such a state, one of whose pairs then
-    stays there.
+    Of the pairs never visited ``lonely`` on average stay in their own state. Of the visited ones ``bridge`` on average,
+    in proportion to 1 / visits, may lead somewhere else: half the time to a state never left, if there is one, of
+    whose pairs one then stays there; otherwise to a state near, or to any.
     """
     n_states, strange, free, total = len(pair_ptr) - 1, 0, 0, 0.0
     for s in range(n_states):
         left = False
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             odd[k] = -1
-            left |= visits[k] > 0
-            strange += visits[k] == 0
-            total += 1.0 / visits[k] if visits[k] > 0 else 0.0
+            left |= seen.visits[k] > 0
+            strange += seen.visits[k] == 0
+            total += 1.0 / seen.visits[k] if seen.visits[k] > 0 else 0.0
         if not left:
             unknown[free] = s
             free += 1
     for s in range(n_states):
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            if visits[k] == 0:
+            if seen.visits[k] == 0:
                 if uniform(rng) * strange < lonely:
                     odd[k] = s
-            elif bridge > 0.0 and free > 0 and uniform(rng) * visits[k] * total < bridge:
-                odd[k] = x = unknown[below(rng, free)]
-                odd[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
+            elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
+                if free > 0 and uniform(rng) < 0.5:
+                    odd[k] = x = unknown[below(rng, free)]
+                    odd[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
+                elif uniform(rng) < 0.5:
+                    odd[k] = _near(rng, s, pair_ptr, seen)
+                else:
+                    odd[k] = below(rng, n_states)

@@ -16,6 +16,8 @@ from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
 from equirl.planning.sweeps import choose, single_sweep
 
+POLICY_SWEEPS = 5  # cheap sweeps between full ones
+
 
 def plan_from(
     state: int, pair_ptr: np.ndarray, model: ExactModel, bias: np.ndarray, accuracy: float, max_sweeps: int,
@@ -28,10 +30,10 @@ def plan_from(
     number, inside = np.full(S, -1), np.empty(S, np.int64)
     n = _reach(state, pair_ptr, model, number, inside)
     if n == S:
-        return extended_value_iteration(pair_ptr, model, accuracy, coin=coin, start=bias, max_sweeps=max_sweeps)
+        return _planned(pair_ptr, model, accuracy, max_sweeps, coin, bias)
     inside = inside[:n]
     ptr, part = _part(pair_ptr, model, inside, number)
-    found = extended_value_iteration(ptr, part, accuracy, coin=coin[inside], start=bias[inside], max_sweeps=max_sweeps)
+    found = _planned(ptr, part, accuracy, max_sweeps, coin[inside], bias[inside])
     whole = bias - bias[inside].min()
     whole[inside] = found.bias
     work = single_sweep(pair_ptr, model, whole)()
@@ -39,6 +41,14 @@ def plan_from(
     choose(np.array(pair_ptr), work.q, 1e-12 * (1 + np.abs(whole).max()), coin, policy)
     policy[inside] = pair_ptr[inside] + found.policy - ptr[:-1]
     return found._replace(policy=policy, bias=whole - whole.min())
+
+
+def _planned(
+    ptr: np.ndarray, model: ExactModel, accuracy: float, max_sweeps: int, coin: np.ndarray, start: np.ndarray
+) -> Plan:
+    return extended_value_iteration(
+        ptr, model, accuracy, coin=coin, start=start, max_sweeps=max_sweeps, policy_sweeps=POLICY_SWEEPS
+    )
 
 
 @lean_kernel

@@ -160,7 +160,7 @@ def class_posterior(agent: PosteriorLearner, draws: int = 100, passes: int = 2, 
     if rows is None or not hasattr(rows, "labels") or rows.labels() is None:
         raise ValueError(f"{getattr(agent, 'name', agent)!r} has no posterior of classes; 'c-psrl' has one")
     twin = agent.copy()
-    seen, rng = twin.counts.snapshot(), draw_state(seed_sequence(seed))
+    seen, rng = twin.counts.snapshot(), draw_state(seed_sequence("seed", seed))
     labels, tables = [], []
     for _ in range(draws):
         for _ in range(passes):

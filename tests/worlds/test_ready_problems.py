@@ -1,0 +1,137 @@
+"""Cycles, the access-control queue and Gymnasium's toy text: sizes, classes and gains."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from equirl.solving.optimal_gain import solve
+from equirl.structure.equivalence import equivalence_classes
+from equirl.worlds.world_registry import make
+
+
+def laws(mdp):
+    return equivalence_classes(mdp, rewards=False).n_classes
+
+
+def own_gain(mdp):
+    scale, shift = mdp.reward_map
+    return scale * solve(mdp).gain + shift
+
+
+# Cycles
+
+
+def test_going_round_a_cycle_pays_once_a_turn():
+    mdp = make("cycle", n_states=7, reward=0.7)
+    assert solve(mdp).gain == pytest.approx(0.1)
+    assert solve(mdp).policy.tolist() == [0] * 7
+
+
+def test_all_pairs_of_a_cycle_have_the_same_law():
+    assert laws(make("cycle")) == 1
+
+
+def test_a_reward_for_staying_above_that_of_going_round_keeps_one_there():
+    assert solve(make("cycle", n_states=5, stay_reward=0.3)).gain == pytest.approx(0.3)
+
+
+# Access control
+
+
+def gain_by_hand(n_servers=10, payments=(1, 2, 4, 8), free=0.06, sweeps=3000):
+    """The gain by relative value iteration over the number of free servers, written from the rules of the task."""
+    servers = range(n_servers + 1)
+    leave = [binom.pmf(np.arange(n_servers - k + 1), n_servers - k, free) for k in servers]
+    h = np.zeros(n_servers + 1)  # mean over the payment of the customer at the head
+    for _ in range(sweeps):
+        after = [float(leave[k] @ h[k:]) for k in servers]
+        choices = [[max(after[k], pay + after[k - 1]) if k else after[k] for pay in payments] for k in servers]
+        new = np.mean(choices, axis=1)
+        gain, h = new[0] - h[0], new - new[0]
+    return gain
+
+
+def test_the_gain_of_access_control_is_that_of_the_books_rules():
+    assert own_gain(make("access-control")) == pytest.approx(gain_by_hand(), abs=1e-6)
+    assert own_gain(make("access-control")) == pytest.approx(2.7476, abs=1e-4)
+
+
+def test_what_follows_in_access_control_depends_on_the_free_servers_alone():
+    mdp = make("access-control")
+    assert (mdp.n_states, mdp.n_pairs, laws(mdp)) == (44, 84, 11)
+    assert mdp.law("3,1", "accept") == mdp.law("2,8", "reject")
+
+
+def test_without_a_free_server_a_customer_can_only_be_rejected():
+    mdp = make("access-control", n_servers=2, payments="1/5")
+    with pytest.raises(ValueError, match="accept"):
+        mdp.law("0,5", "accept")
+
+
+def test_the_rewards_of_access_control_are_the_payments():
+    mdp = make("access-control", payments=[2, 3])
+    scale, shift = mdp.reward_map
+    assert scale * mdp.mean_reward("4,3", "accept") + shift == 3
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"payments": "1/x"}, "payments must be numbers, such as 1/2/4/8"),
+        ({"payments": "-1/2"}, "payments must be at least 0"),
+        ({"payments": [0, 0]}, "and one of them more"),
+        ({"n_servers": 0}, "n_servers must be at least 1"),
+        ({"free": 2}, "free must be between 0 and 1"),
+    ],
+)
+def test_a_wrong_queue_is_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        make("access-control", **params)
+
+
+# Toy text
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "sizes"),
+    [
+        ("frozen-lake", {}, (53, 212, 2)),
+        ("frozen-lake", {"size": "4x4"}, (11, 44, 2)),
+        ("frozen-lake", {"size": "4x4", "slippery": False}, (11, 44, 1)),
+        ("cliff-walking", {}, (37, 148, 1)),
+        ("taxi", {}, (400, 2400, 4)),
+        ("taxi", {"rainy": False}, (400, 2400, 2)),
+    ],
+)
+def test_states_pairs_and_classes_of_toy_text(text, params, sizes):
+    mdp = make(text, **params)
+    assert (mdp.n_states, mdp.n_pairs, laws(mdp)) == sizes
+
+
+def test_the_shortest_way_over_firm_ice_takes_six_steps():
+    assert own_gain(make("frozen-lake", size="4x4", slippery=False)) == pytest.approx(1 / 6)
+
+
+def test_keeping_off_the_cliff_costs_one_a_step():
+    assert own_gain(make("cliff-walking")) == pytest.approx(-1)
+
+
+def test_actions_of_toy_text_have_the_names_of_gymnasium():
+    lake = make("frozen-lake", size="4x4", slippery=False)
+    assert lake.law("0", "right") == {lake.pairs.state_number("1"): 1.0}
+    cliff = make("cliff-walking")
+    assert cliff.law("36", "up") == {cliff.pairs.state_number("24"): 1.0}
+    taxi = make("taxi", rainy=False)
+    assert taxi.law("1", "down") == {taxi.pairs.state_number("101"): 1.0}
+
+
+@pytest.mark.parametrize("name", ["cycle", "access-control", "frozen-lake", "cliff-walking", "taxi"])
+def test_ready_problems_are_renumbered_at_random(name):
+    mdp = make(name, shuffle=3)
+    assert mdp != make(name)
+    assert solve(mdp).gain == pytest.approx(solve(make(name)).gain)
+
+
+def test_a_lake_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="did you mean '8x8'"):
+        make("frozen-lake", size="8X8")
