@@ -244,7 +244,8 @@ def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior():
     sampler = ClassRows().sampler(Problem(Pairs.uniform(3, 1), NOTHING, math.nan, False))
     found = Counter()
     for _ in range(5_000):
-        sampler.refresh(seen, random, 12)
+        for _ in range(12):
+            sampler.refresh(seen, random)
         found[read_structure(seen, sampler.state)] += 1
     assert chi_square(found, mixed_posterior(counts, *GRIDS)) > 1e-3
     assert chi_square(found, posterior(counts, *USUAL)) < 1e-6

@@ -8,10 +8,10 @@ from equirl.posterior.drawn_mdp import (
     Space,
     draw_class_rows,
     draw_masses,
-    draw_odd,
     draw_own_rows,
     make_rows,
 )
+from equirl.posterior.odd_pairs import draw_odd
 from oracles_posterior import snapshot, workspace, write_structure
 
 

@@ -52,6 +52,14 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
     return given
 
 
+def check_in_profile(given: Given, pairs: Pairs, pair: int, successor: int) -> None:
+    """An error where the profiles given say that ``pair`` cannot lead to ``successor``."""
+    profiles = given.profiles
+    if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
+        where = pairs.describe(pair)
+        raise ValueError(f"({where}) cannot lead to state {successor}: the profiles given leave it out")
+
+
 def _check_means(means: np.ndarray, pairs: Pairs) -> None:
     if means.shape != (pairs.n_pairs,):
         raise ValueError(f"mean_rewards has shape {means.shape}, not ({pairs.n_pairs},)")

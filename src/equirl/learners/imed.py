@@ -18,6 +18,7 @@ from equirl.core.checking import between, flag, whole_number
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
+from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
 from equirl.learners.imed_index import CountedRows, empirical_bias, indices, skeleton
 from equirl.learners.recipes import Blueprint
@@ -115,6 +116,10 @@ class ImedLearner(CountingLearner):
         """Count one step."""
         super().record_step(pair, reward, successor)
         self.chosen = None
+
+    def check_successor(self, pair: int, successor: int) -> None:
+        """An error where the profiles given leave the successor out."""
+        check_in_profile(self.given, self.pairs, pair, successor)
 
     def measures(self) -> Mapping[str, float]:
         """The classes whose counts are pooled, or one per pair."""

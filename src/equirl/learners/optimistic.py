@@ -24,6 +24,7 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
+from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
 from equirl.learners.model_sets import Evidence
 from equirl.learners.recipes import Blueprint, Part
@@ -111,10 +112,7 @@ class OptimisticLearner(CountingLearner):
 
     def check_successor(self, pair: int, successor: int) -> None:
         """An error where the profiles given leave the successor out."""
-        profiles = self.given.profiles
-        if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
-            where = self.pairs.describe(pair)
-            raise ValueError(f"({where}) cannot lead to state {successor}: the profiles given leave it out")
+        check_in_profile(self.given, self.pairs, pair, successor)
 
     # --- telling
 

@@ -28,9 +28,11 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
+from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
+from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan
 from equirl.posterior.drawn_plan import plan_from
@@ -45,12 +47,14 @@ class DrawnPlanner:
     """Value iteration in the drawn MDP, in which every pair stays put with probability ``stay`` (aperiodic)."""
 
     accuracy: float = 0.1  # of the gain: accuracy / sqrt(t)
-    max_sweeps: int = 100
-    stay: float = 0.1
+    max_sweeps: int = 1000
+    max_lookups: float = 1e6  # successors looked at in all full sweeps of a plan, though 20 sweeps are always allowed
+    stay: float = 0.5
 
     def __post_init__(self) -> None:
         above("accuracy", self.accuracy, 0, "does not plan")
         whole_number("max_sweeps", self.max_sweeps)
+        above("max_lookups", self.max_lookups, 0, "sets no limit")
         between("stay", self.stay, most=0.99)
 
 
@@ -136,13 +140,18 @@ class PosteriorLearner(CountingLearner):
 
         bias = np.zeros(self.pairs.n_states) if self._plan is None else self._plan.bias
         accuracy = planner.accuracy * self.criterion.accuracy(self.t)
-        plan = plan_from(state, self.pairs.ptr, self.model, bias, accuracy, planner.max_sweeps, self.rng)
+        sweeps = int(min(planner.max_sweeps, max(20, planner.max_lookups / end)))
+        plan = plan_from(state, self.pairs.ptr, self.model, bias, accuracy, sweeps, self.rng)
         self.n_unconverged += not plan.converged
         last = self.t - self.episode_starts[-1] if self.episode_starts else 0
         self.limits = lengths.limits(seen.visits, self.t, last, work + plan.n_sweeps * end)
         self.episode_starts.append(self.t)
         self.seen, self._plan = seen, plan
         return plan, self.limits
+
+    def check_successor(self, pair: int, successor: int) -> None:
+        """An error where the profiles given leave the successor out."""
+        check_in_profile(self.given, self.pairs, pair, successor)
 
     # --- telling
 
@@ -201,6 +210,21 @@ class PosteriorLearner(CountingLearner):
             self.seen = unprefixed("then", Snapshot, arrays)
             self.rows.restore(arrays, self.seen)
             drawn: Any = unprefixed("drawn", ExactModel, arrays)
-            self.model = drawn._replace(stay=float(drawn.stay))
+            self.model = checked_model(drawn._replace(stay=float(drawn.stay)), self.pairs)
             gain, n_sweeps, span, converged = values["plan"]
             self._plan = Plan(arrays["policy"], gain, arrays["bias"], n_sweeps, span, converged)
+
+
+def checked_model(model: ExactModel, pairs: Pairs) -> ExactModel:
+    """The model, or an error where arrays from outside do not fit the pairs."""
+    M, nnz = pairs.n_pairs, len(model.succ)
+    sizes = {"ptr": M + 1, "succ": nnz, "prob": nnz, "rest": M, "reward": M, "state": M}
+    for name, size in sizes.items():
+        if getattr(model, name).shape != (size,):
+            raise ValueError(f"the {name} drawn does not fit the pairs")
+    ptr = model.ptr
+    if ptr[0] != 0 or ptr[-1] != nnz or (np.diff(ptr) < 0).any() or not np.array_equal(model.state, pairs.state):
+        raise ValueError("the rows drawn do not fit the pairs")
+    if nnz and (model.succ.min() < 0 or model.succ.max() >= pairs.n_states):
+        raise ValueError("a successor drawn is out of range")
+    return model

@@ -136,6 +136,7 @@ class _Shared(RewardSampler):
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         table = arrays["reward_table"].copy()
-        if table.shape != self.state.table.shape or (len(table) and (table.max() >= len(table) or table.min() < -1)):
+        fits = table.shape == self.state.table.shape and table.dtype == np.int64
+        if not fits or table.max() >= len(table) or table.min() < -1:
             raise ValueError("the tables of rewards do not fit the learner")
         self.state = self.state._replace(table=table)

@@ -15,17 +15,17 @@ import numpy as np
 from equirl.core.checking import above, between, whole_number
 from equirl.estimation.counts import Snapshot
 from equirl.learners.structures import Problem
-from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_pairs
-from equirl.posterior.class_state import ClassState, carry_over, empty_state
+from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
+from equirl.posterior.class_state import ClassState, carry_over, check_structure, empty_state
 from equirl.posterior.drawn_mdp import (
     Rows,
     Space,
     draw_class_rows,
     draw_masses,
-    draw_odd,
     draw_own_rows,
     make_rows,
 )
+from equirl.posterior.odd_pairs import draw_odd
 from equirl.posterior.profile_draws import draw_profile_rows
 
 DRAWN = "drawn"
@@ -95,15 +95,15 @@ class _OwnRows(RowSampler):
 class ClassRows:
     """Pairs in classes that are drawn, with the correspondence of their successors; nothing is given.
 
-    ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``passes``: over
-    all visited pairs before each draw. ``lonely``, ``bridge``: how many pairs, on average, do something odd in a draw,
-    so that nothing is given up for ever (see ``draw_odd``). ``local``: chance that what a pair has not seen is placed
-    near its own state.
+    ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``scan``: how
+    many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``lonely``,
+    ``bridge``: how many pairs, on average, do something odd in a draw, so that nothing is given up for ever (see
+    ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state.
     """
 
     alpha: float | str = DRAWN
     gamma: float | str = DRAWN
-    passes: int = 1
+    scan: int = 1000
     lonely: float = 1.0
     bridge: float = 1.0
     local: float = 0.5
@@ -113,7 +113,7 @@ class ClassRows:
         for name in ("alpha", "gamma"):
             if getattr(self, name) != DRAWN:
                 above(name, getattr(self, name), 0, "is refused")
-        whole_number("passes", self.passes)
+        whole_number("scan", self.scan)
         for name in ("lonely", "bridge"):
             between(name, getattr(self, name), most=1e9)
         between("local", self.local)
@@ -128,18 +128,20 @@ class GivenClassRows:
     """Classes are given; which successors correspond is drawn."""
 
     gamma: float | str = DRAWN
-    passes: int = 1
+    scan: int = 1000
+    lonely: float = 1.0
     bridge: float = 1.0
     local: float = 0.5
     alpha: ClassVar[float] = 1.0
-    lonely: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("classes",)
 
     def __post_init__(self) -> None:
         if self.gamma != DRAWN:
             above("gamma", self.gamma, 0, "is refused")
-        whole_number("passes", self.passes)
-        between("bridge", self.bridge, most=1e9)
+        whole_number("scan", self.scan)
+        for name in ("lonely", "bridge"):
+            between(name, getattr(self, name), most=1e9)
+        between("local", self.local)
 
     def sampler(self, problem: Problem) -> RowSampler:
         """Every pair has its class from the start."""
@@ -160,9 +162,10 @@ class _ClassSampler(RowSampler):
         if given is not None:
             self.state.label[:] = given
         self.before: Snapshot | None = None
+        self.next = 0  # the pair whose turn it is
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
-        work = self.refresh(seen, rng, self.part.passes)
+        work = self.refresh(seen, rng)
         state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
@@ -171,28 +174,38 @@ class _ClassSampler(RowSampler):
         )  # fmt: skip
         draw_masses(rng, state, space.w, space.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
-        draw_odd(rng, self.part.lonely, self.part.bridge, seen, self.pair_ptr, space.odd, unknown)
+        draw_odd(rng, self._lonely(seen), self.part.bridge, seen, self.pair_ptr, space.odd, unknown)
         draw_class_rows(rng, seen, state, space, rows)
         return rows, work
 
-    def refresh(self, seen: Snapshot, rng: np.ndarray, passes: int) -> int:
-        """Carry classes over to newer counts and draw on: new pairs first, then passes over all. The work done."""
+    def _lonely(self, seen: Snapshot) -> float:
+        """How many never visited pairs stay put; where classes are given only those of a class never visited do."""
+        if not self.fixed:
+            return float(self.part.lonely)
+        strange = seen.visits == 0
+        unknown = strange & (self.state.total[self.state.label] == 0)
+        return float(self.part.lonely * strange.sum() / max(1, unknown.sum()))
+
+    def refresh(self, seen: Snapshot, rng: np.ndarray) -> int:
+        """Carry classes over to newer counts and draw on: new pairs first, then others in turn. The work done."""
         self.state = carry_over(self.state, self.before, seen)
-        self.before = seen
-        work = self._pass(seen, rng, only_new=True)
-        for _ in range(passes):
-            work += self._pass(seen, rng, only_new=False)
-            for which, value in enumerate((self.part.alpha, self.part.gamma)):
-                if value == DRAWN:
-                    draw_hyper(rng, self.state, which, GRIDS[which], np.empty(len(GRIDS[which])))
+        self.before, M = seen, len(seen.visits)
+        work = self._resample(seen, rng, 0, M, only_new=True)
+        last = self.next + min(self.part.scan, M)
+        work += self._resample(seen, rng, self.next, min(last, M), only_new=False)
+        work += self._resample(seen, rng, 0, max(0, last - M), only_new=False)
+        self.next = last % M
+        for which, value in enumerate((self.part.alpha, self.part.gamma)):
+            if value == DRAWN:
+                draw_hyper(rng, self.state, which, GRIDS[which], np.empty(len(GRIDS[which])))
         return work
 
-    def _pass(self, seen: Snapshot, rng: np.ndarray, only_new: bool) -> int:
-        k, work, scratch = 0, 0, self._scratch(seen)
-        while k < len(seen.visits):
-            k, more = resample_pairs(rng, k, only_new, self.fixed, seen, self.state, scratch)
+    def _resample(self, seen: Snapshot, rng: np.ndarray, first: int, last: int, only_new: bool) -> int:
+        work, scratch = 0, self._scratch(seen)
+        while first < last:
+            first, more = resample_range(rng, first, last, only_new, self.fixed, seen, self.state, scratch)
             work += more
-            if k < len(seen.visits):  # cells ran out: number anew, with room to spare
+            if first < last:  # cells ran out: number anew, with room to spare
                 self.state = carry_over(self.state, seen, seen)
                 scratch = self._scratch(seen)
         return work
@@ -208,17 +221,17 @@ class _ClassSampler(RowSampler):
         return {"alpha": float(self.state.hyper[0]), "gamma": float(self.state.hyper[1])}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"class_label": self.state.label, "class_position": self.state.position, "class_hyper": self.state.hyper}
+        return {
+            "class_label": self.state.label, "class_position": self.state.position, "class_hyper": self.state.hyper,
+            "class_next": np.array([self.next], np.int64),
+        }  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:
         label, position, hyper = (arrays[f"class_{name}"].copy() for name in ("label", "position", "hyper"))
-        M = len(seen.visits)
-        if label.shape != (M,) or position.shape != seen.succ.shape or hyper.shape != (2,):
-            raise ValueError("the classes drawn do not fit the counts")
-        if len(label) and (label.max() >= M or label.min() < -1):
-            raise ValueError("a class is out of range")
-        if len(position) and (position.max() > 2 * len(position) or position.min() < -1):
-            raise ValueError("a position is out of range")
+        check_structure(label, position, hyper, seen)
+        if self.fixed and not np.array_equal(label, self.state.label):
+            raise ValueError("the classes drawn are not those given")
+        self.next = range(len(label))[int(arrays["class_next"][0])]
         self.state, self.before = self.state._replace(label=label, position=position, hyper=hyper), seen
 
 

@@ -214,21 +214,30 @@ def resample_within(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, 
 
 
 @lean_kernel
-def resample_pairs(
-    rng: np.ndarray, first: int, only_new: bool, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch
-) -> tuple[int, int]:
-    """A step for every visited pair from ``first`` on, or only for those without a class or with new successors.
+def resample_range(
+    rng: np.ndarray, first: int, last: int, only_new: bool, fixed: bool, seen: Snapshot, state: ClassState,
+    scratch: Scratch,
+) -> tuple[int, int]:  # fmt: skip
+    """A step for every visited pair in ``first:last``, or only for those without a class or with new successors.
 
     ``fixed``: classes are given, only injections are drawn. Returns where it stopped, which is before the end where
     cells ran out, and the work: classes times successors, summed.
     """
     work = 0
-    for k in range(first, len(state.label)):
+    for k in range(first, last):
         if seen.visits[k] > 0 and not (only_new and is_placed(k, seen, state)):
             if not _step(rng, k, fixed, seen, state, scratch):
                 return k, work
             work += (1 if fixed else state.used[0]) * (seen.ptr[k + 1] - seen.ptr[k])
-    return len(state.label), work
+    return last, work
+
+
+@lean_kernel
+def resample_pairs(
+    rng: np.ndarray, first: int, only_new: bool, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch
+) -> tuple[int, int]:
+    """:func:`resample_range` from ``first`` to the last pair."""
+    return resample_range(rng, first, len(state.label), only_new, fixed, seen, state, scratch)
 
 
 @lean_kernel

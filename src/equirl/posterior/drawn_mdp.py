@@ -21,6 +21,7 @@ from equirl.core.compiling import lean_kernel
 from equirl.core.random_draws import below, beta_draw, log_gamma_draw, uniform
 from equirl.estimation.counts import Snapshot
 from equirl.posterior.class_state import ClassState
+from equirl.posterior.odd_pairs import near_state
 
 UNSEEN_POSITIONS = 12  # positions of the class that a pair has not seen, placed one by one; the rest goes to all states
 TRIES = 64  # at drawing a state that a row does not hold yet
@@ -85,16 +86,6 @@ def _holds(x: int, low: int, end: int, rows: Rows) -> bool:
 
 
 @lean_kernel
-def _near(rng: np.ndarray, state: int, pair_ptr: np.ndarray, seen: Snapshot) -> int:
-    """The state itself, or a successor that one of its pairs was seen to reach; -1 where the pair drawn has none."""
-    k = pair_ptr[state] + below(rng, pair_ptr[state + 1] - pair_ptr[state] + 1)
-    if k == pair_ptr[state + 1]:
-        return state
-    size = seen.ptr[k + 1] - seen.ptr[k]
-    return seen.succ[seen.ptr[k] + below(rng, size)] if size > 0 else -1
-
-
-@lean_kernel
 def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows) -> int:
     """Put a mass on a random state that the row of pair k, up to ``end``, does not hold; returns its new end."""
     n_states, low = len(space.pair_ptr) - 1, rows.ptr[k]
@@ -103,7 +94,7 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space
         return end
     x = -1
     if space.local > 0.0 and uniform(rng) < space.local:
-        x = _near(rng, space.state[k], space.pair_ptr, seen)
+        x = near_state(rng, space.state[k], space.pair_ptr, seen)
     for _ in range(TRIES):
         if x >= 0 and not _holds(x, low, end, rows):
             break
@@ -228,7 +219,7 @@ def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: S
     rows.ptr[0] = 0
     for k in range(len(seen.visits)):
         end, c, rows.rest[k] = rows.ptr[k], state.label[k], 0.0
-        if c < 0 and space.odd[k] >= 0:
+        if space.odd[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
             rows.succ[end], rows.prob[end] = space.odd[k], 1.0
             _normalise(k, end + 1, rows)
             continue
@@ -261,40 +252,3 @@ def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space
         if unseen > 0.0:
             end = _spread(rng, math.exp(left - top), strength, k, end, seen, space, rows)
         _normalise(k, end, rows)
-
-
-@lean_kernel
-def draw_odd(
-    rng: np.ndarray, lonely: float, bridge: float, seen: Snapshot, pair_ptr: np.ndarray, odd: np.ndarray,
-    unknown: np.ndarray,
-) -> None:  # fmt: skip
-    """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
-
-    Of the pairs never visited ``lonely`` on average stay in their own state. Of the visited ones ``bridge`` on average,
-    in proportion to 1 / visits, may lead somewhere else: half the time to a state never left, if there is one, of
-    whose pairs one then stays there; otherwise to a state near, or to any.
-    """
-    n_states, strange, free, total = len(pair_ptr) - 1, 0, 0, 0.0
-    for s in range(n_states):
-        left = False
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            odd[k] = -1
-            left |= seen.visits[k] > 0
-            strange += seen.visits[k] == 0
-            total += 1.0 / seen.visits[k] if seen.visits[k] > 0 else 0.0
-        if not left:
-            unknown[free] = s
-            free += 1
-    for s in range(n_states):
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            if seen.visits[k] == 0:
-                if uniform(rng) * strange < lonely:
-                    odd[k] = s
-            elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
-                if free > 0 and uniform(rng) < 0.5:
-                    odd[k] = x = unknown[below(rng, free)]
-                    odd[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
-                elif uniform(rng) < 0.5:
-                    odd[k] = _near(rng, s, pair_ptr, seen)
-                else:
-                    odd[k] = below(rng, n_states)

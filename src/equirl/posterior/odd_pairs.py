@@ -1,0 +1,61 @@
+"""A few pairs that do something odd in a draw, so that a learner gives nothing up for ever.
+
+Two ways of being stuck that a faithful posterior hardly ever leaves: the last unknown pair far away, which only pays
+where a draw makes it stay put; and a pair whose few unlucky visits put it into the wrong class, so that what lies
+beyond seems out of reach. Each draw makes about one pair of either kind an exception.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equirl.core.compiling import lean_kernel
+from equirl.core.random_draws import below, uniform
+from equirl.estimation.counts import Snapshot
+
+
+@lean_kernel
+def near_state(rng: np.ndarray, state: int, pair_ptr: np.ndarray, seen: Snapshot) -> int:
+    """The state itself, or a successor that one of its pairs was seen to reach; -1 where the pair drawn has none."""
+    k = pair_ptr[state] + below(rng, pair_ptr[state + 1] - pair_ptr[state] + 1)
+    if k == pair_ptr[state + 1]:
+        return state
+    size = seen.ptr[k + 1] - seen.ptr[k]
+    return seen.succ[seen.ptr[k] + below(rng, size)] if size > 0 else -1
+
+
+@lean_kernel
+def draw_odd(
+    rng: np.ndarray, lonely: float, bridge: float, seen: Snapshot, pair_ptr: np.ndarray, odd: np.ndarray,
+    unknown: np.ndarray,
+) -> None:  # fmt: skip
+    """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
+
+    Of the pairs never visited ``lonely`` on average stay in their own state. Of the visited ones ``bridge`` on average,
+    in proportion to 1 / visits, may lead somewhere else: half the time to a state never left, if there is one, of
+    whose pairs one then stays there; otherwise to a state near, or to any.
+    """
+    n_states, strange, free, total = len(pair_ptr) - 1, 0, 0, 0.0
+    for s in range(n_states):
+        left = False
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            odd[k] = -1
+            left |= seen.visits[k] > 0
+            strange += seen.visits[k] == 0
+            total += 1.0 / seen.visits[k] if seen.visits[k] > 0 else 0.0
+        if not left:
+            unknown[free] = s
+            free += 1
+    for s in range(n_states):
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            if seen.visits[k] == 0:
+                if uniform(rng) * strange < lonely:
+                    odd[k] = s
+            elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
+                if free > 0 and uniform(rng) < 0.5:
+                    odd[k] = x = unknown[below(rng, free)]
+                    odd[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
+                elif uniform(rng) < 0.5:
+                    odd[k] = near_state(rng, s, pair_ptr, seen)
+                else:
+                    odd[k] = below(rng, n_states)
