@@ -21,8 +21,8 @@ ROOT = Path(equirl.__file__).parent
 
 # Rooms in reading order: a module imports only from the rooms before its own.
 LADDER = (
-    "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "posterior", "learners",
-    "simulation", "theory", "studies", "plots", "paper", "leaderboard", "benchmarks", "cli",
+    "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "posterior",
+    "learners", "simulation", "theory", "studies", "plots", "paper", "leaderboard", "benchmarks", "cli",
 )  # fmt: skip
 # Inside a function, for a user's convenience, these may point back.
 CONVENIENCES = {("worlds", "interop"), ("simulation", "plots"), ("studies", "plots")}

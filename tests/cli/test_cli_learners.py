@@ -33,3 +33,15 @@ def test_settings_are_read_as_values(run):
     words = "run", "riverswim:n_states=5", "c-ucrl", "--horizon", "50", "--runs", "1"
     assert run(*words, "--set", "balance=inf", "--set", "warm_start=true").exit_code == 0
     assert "--set takes key=value, not 'balance'" in run(*words, "--set", "balance").stderr
+
+
+def test_run_takes_the_recommended_learner_where_none_is_named():
+    import inspect
+
+    from equirl.cli.learner_commands import run
+    from equirl.learners.catalogue import RECOMMENDED
+
+    assert inspect.signature(run).parameters["agent"].default == RECOMMENDED
+    result = CliRunner().invoke(app, ["run", "riverswim:n_states=4", "--horizon", "300", "--runs", "2"])
+    assert result.exit_code == 0
+    assert RECOMMENDED in result.stdout

@@ -125,7 +125,7 @@ def test_processes_of_a_script_import_the_module_that_registered_it():
 
 
 def test_a_name_that_is_taken_and_a_recipe_that_is_none_are_refused():
-    with pytest.raises(ValueError, match="'ucrl2-l' already"):
+    with pytest.raises(ValueError, match="'ucrl2-l' in the package already"):
         eq.register_learner("ucrl2-l", AGENTS["toy-steps"])
     with pytest.raises(TypeError, match="recipe must be a Recipe"):
         eq.register_learner("mine", object())

@@ -245,3 +245,16 @@ def test_rare_successors_are_drawn_however_many_pairs_stand_before():
     listed = [(s, 0, {0: 1.0}, 0.0) for s in range(20_000)] + [(20_000, 0, {0: 1e-13, 1: 1 - 1e-13}, 0.0)]
     world = Rollout(TabularMDP.from_pairs(listed, 20_001), np.random.SeedSequence(0))
     assert world.dynamics.cumulative[-2] == 1e-13
+
+
+def test_regret_is_not_reported_against_a_gain_that_is_not_certified(monkeypatch):
+    from equirl.solving import criterion
+    from equirl.solving.optimal_gain import UncertifiedGain
+
+    def refuse(mdp):
+        raise UncertifiedGain("the gain is not certified; pass gain=")
+
+    monkeypatch.setattr(criterion, "certified_gain", refuse)
+    with pytest.raises(UncertifiedGain, match="pass gain="):
+        simulate(RIVER, "random", 100)
+    assert simulate(RIVER, "random", 100, gain=0.5).t[-1] == 100

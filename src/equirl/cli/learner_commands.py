@@ -34,7 +34,10 @@ def run(
     world: Annotated[
         str, typer.Argument(metavar="WORLD", help="A world such as riverswim:n_states=25, or a saved file.")
     ],
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="A learner; several separated by commas are compared.")],
+    agent: Annotated[
+        str,
+        typer.Argument(metavar="AGENT", help="A learner; several separated by commas are compared."),
+    ] = "c-psrl",  # equirl.learners.catalogue.RECOMMENDED; a test compares them
     horizon: Annotated[int, typer.Option(help="Steps per run.")] = 200_000,
     runs: Annotated[int, typer.Option(help="Independent runs.", min=1)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the first run; the others follow.", min=0)] = 0,

@@ -16,6 +16,7 @@ from equirl.learners.reward_priors import ClassRewards, DrawnRewards
 from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 from equirl.learners.stopping import Doubling, PairDoubling
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
+from equirl.learners.vanishing_rule import VanishingRule
 
 
 def oblivious(description: str, models: Any, planner: Any = None) -> Recipe:
@@ -47,6 +48,8 @@ def posterior(description: str, rows: Any, rewards: Any) -> Recipe:
     return Recipe(description, PosteriorLearner, (rows, rewards, DrawnPlanner(), EpisodeLengths()))
 
 
+RECOMMENDED = "c-psrl"  # what to take where nothing is given
+
 ROWS: dict[str, Recipe | None] = {
     "c-psrl": posterior("C-PSRL: given nothing, draws classes and an MDP; take this", ClassRows(), DrawnRewards()),
     "c-psrl-c": posterior("C-PSRL(C): given the classes, draws an MDP", GivenClassRows(), ClassRewards()),
@@ -56,6 +59,11 @@ ROWS: dict[str, Recipe | None] = {
     "psrl": posterior("PSRL: draws an MDP, each pair on its own", DirichletRows(), DrawnRewards("per_pair")),
     "ucrl2": oblivious("UCRL2 (Jaksch et al. 2010)", JakschBalls()),
     "ucrl2-l": oblivious("UCRL2 with Laplace bounds; knows nothing of classes", LaplaceBalls()),
+    "ucrl2-l-vm": Recipe(
+        "UCRL2-L that plans ever more often: the vanishing multiplicative rule",
+        OptimisticLearner,
+        (NoStructure(), OwnEstimate(), LaplaceBalls(), OptimisticPlanner(), VanishingRule()),
+    ),
     "c-ucrl-c-sigma": given_both("C-UCRL(C,sigma): given the classes and the profiles", LaplaceBalls()),
     "c-ucrl-c": given_classes("C-UCRL(C): given the classes, estimates the profiles", LaplaceBalls()),
     "c-ucrl": estimated("C-UCRL: given nothing, estimates classes and profiles", LaplaceBalls()),

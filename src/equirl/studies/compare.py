@@ -23,7 +23,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves, in_usual_order
 from equirl.simulation.simulate import simulate
 from equirl.simulation.trace import checkpoint_times
-from equirl.solving.optimal_gain import solve
+from equirl.solving.criterion import AVERAGE_REWARD
 from equirl.studies.engines import LocalEngine
 
 LearnerChoice = str | tuple[str, Mapping[str, Any]]  # a name, or a name and settings
@@ -204,7 +204,7 @@ def simulate_many(
     """
     named, seeds, jobs = _named(learners), _checked_seeds(seeds), whole_number("jobs", jobs)
     times = checkpoint_times(checkpoints, horizon)
-    gain = solve(mdp).gain
+    gain = AVERAGE_REWARD.optimum(mdp)
     modules = tuple(sorted(AGENTS.outside))
     calls = [
         (mdp, name, settings, horizon, seed, times, gain, seed if common_random_numbers else None, modules)

@@ -14,7 +14,7 @@ import numpy as np
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves
 from equirl.simulation.simulate import simulate
-from equirl.solving.optimal_gain import solve
+from equirl.solving.criterion import AVERAGE_REWARD
 from equirl.studies.run_specs import FILE_WORLD, RunSpec, canonical, file_digest
 from equirl.worlds.world_registry import make
 
@@ -89,7 +89,7 @@ def build_world(spec: RunSpec) -> tuple[TabularMDP, float]:
 def _build(world: str, params: str, source: str | None) -> tuple[TabularMDP, float]:
     values = json.loads(params)
     mdp = _load(Path(source or ""), values["sha256"]) if world == FILE_WORLD else make(world, **values)
-    return mdp, solve(mdp).gain
+    return mdp, AVERAGE_REWARD.optimum(mdp)
 
 
 def _load(path: Path, sha256: str) -> TabularMDP:
