@@ -21,8 +21,10 @@ __version__ = "0.1.0"
 
 _HOME = {  # public name -> the module that holds it
     "AGENTS": "learners.learner_registry",
+    "ClassPosterior": "posterior.inspection",
     "ConfidenceSet": "planning.l1_ball",
     "DamagedFile": "core.files",
+    "DiscountedSolution": "solving.discounted",
     "IllConditioned": "solving.policies",
     "NoConstantGain": "solving.optimal_gain",
     "Pairs": "model.pairs",
@@ -33,10 +35,13 @@ _HOME = {  # public name -> the module that holds it
     "TabularEnv": "interop.gym",
     "TabularMDP": "model.mdp",
     "Trace": "simulation.trace",
+    "UncertifiedGain": "solving.optimal_gain",
     "WORLDS": "worlds.world_registry",
     "agent_for": "learners.learner_registry",
     "approx_equivalence": "clustering.approx_equivalence",
+    "certified_gain": "solving.optimal_gain",
     "chain_kind": "solving.chains",
+    "class_posterior": "posterior.inspection",
     "diameter": "solving.diameter",
     "equivalence_classes": "structure.equivalence",
     "evaluate_policy": "solving.policies",
@@ -55,6 +60,7 @@ _HOME = {  # public name -> the module that holds it
     "profile_distance": "structure.profiles",
     "profiles": "structure.profiles",
     "register_learner": "learners.learner_registry",
+    "regret_lower_bound": "theory.lower_bounds",
     "rescale_rewards": "model.reward_laws",
     "separation": "structure.equivalence",
     "similar": "structure.profiles",
@@ -104,11 +110,16 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.model.reward_laws import rescale_rewards as rescale_rewards
     from equirl.planning.extended_value_iteration import Plan as Plan
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
+    from equirl.posterior.inspection import ClassPosterior as ClassPosterior
+    from equirl.posterior.inspection import class_posterior as class_posterior
     from equirl.simulation.simulate import simulate as simulate
     from equirl.simulation.trace import Trace as Trace
     from equirl.solving.chains import chain_kind as chain_kind
     from equirl.solving.diameter import diameter as diameter
+    from equirl.solving.discounted import DiscountedSolution as DiscountedSolution
     from equirl.solving.optimal_gain import NoConstantGain as NoConstantGain
+    from equirl.solving.optimal_gain import UncertifiedGain as UncertifiedGain
+    from equirl.solving.optimal_gain import certified_gain as certified_gain
     from equirl.solving.optimal_gain import solve as solve
     from equirl.solving.policies import IllConditioned as IllConditioned
     from equirl.solving.policies import evaluate_policy as evaluate_policy
@@ -125,6 +136,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.structure.quality import misclustering_bias as misclustering_bias
     from equirl.structure.quality import misclustering_ratio as misclustering_ratio
     from equirl.studies.compare import simulate_many as simulate_many
+    from equirl.theory.lower_bounds import regret_lower_bound as regret_lower_bound
     from equirl.worlds.world_registry import WORLDS as WORLDS
     from equirl.worlds.world_registry import load_world as load_world
     from equirl.worlds.world_registry import make as make

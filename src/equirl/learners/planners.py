@@ -57,7 +57,8 @@ class SupportPlanner(OptimisticPlanner):
     is at least as optimistic and always ends.
     """
 
-    support_sweeps: int = 300
+    warm_start: bool = True
+    support_sweeps: int = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
