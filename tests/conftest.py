@@ -1,4 +1,4 @@
 from hypothesis import settings
 
-settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
-settings.load_profile("house")
+settings.register_profile("equirl", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("equirl")

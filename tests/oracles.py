@@ -48,7 +48,7 @@ def plain_evi(pair_ptr, laws, radius, reward, accuracy):
 
 
 def beta(n, S, d):
-    """The L1 radius of SPEC section 3, written out."""
+    """The L1 radius of docs/definitions.md, "Estimates and confidence sets", written out."""
     if S == 1:
         return 0.0
     return 2.0 if n == 0 else math.sqrt(2 * (1 + 1 / n) * math.log(math.sqrt(n + 1) * (2**S - 2) / d) / n)

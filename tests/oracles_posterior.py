@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from equirl.estimation.counts import Snapshot
-from equirl.posterior.class_sampler import make_scratch
+from equirl.posterior.class_sampler import make_scratch, resample_range
 from equirl.posterior.class_state import carry_over, empty_state
 
 
@@ -30,6 +30,11 @@ def snapshot(counts, n_states=None, rewards=None):
     visits = np.array([sum(row) for row in counts], np.int64)
     r_sum = np.zeros(len(counts)) if rewards is None else np.array(rewards, float)
     return Snapshot(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), succ, flat, visits, r_sum)
+
+
+def resample_pairs(rng, first, only_new, fixed, seen, state, scratch, step=resample_range):
+    """A step for the class and injection of every visited pair from ``first`` on; where it stopped, and the work."""
+    return step(rng, first, len(state.label), only_new, fixed, seen, state, scratch)
 
 
 def workspace(seen, alpha=1.0, gamma=1.0):

@@ -1,10 +1,12 @@
-"""The house itself: imports point one way, names are found and documented, importing is light, caches are optional."""
+"""The package as a whole: imports point one way, names are found and explained, importing is light, caches optional."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
@@ -19,13 +21,15 @@ from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(equirl.__file__).parent
 
-# Rooms in reading order: a module imports only from the rooms before its own.
-LADDER = (
+# Folders in reading order: a module imports only from its own folder and from those before it.
+FOLDERS = (
     "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "posterior",
     "learners", "simulation", "theory", "studies", "plots", "paper", "leaderboard", "benchmarks", "cli",
 )  # fmt: skip
 # Inside a function, for a user's convenience, these may point back.
 CONVENIENCES = {("worlds", "interop"), ("simulation", "plots"), ("studies", "plots")}
+MOST_LINES, MOST_PARAMETERS, MOST_KERNEL_PARAMETERS = 330, 10, 9
+KERNELS = {"kernel", "lean_kernel", "inlined"}  # the decorators that compile
 HEAVY = ("numba", "scipy", "matplotlib", "pydantic", "rich", "pyarrow", "distributed")  # NumPy and Gymnasium are not
 
 
@@ -57,25 +61,49 @@ def imports(path):
     return found
 
 
-def room_of(name):
+def folder_of(name):
     return name.split(".")[1] if "." in name else None
 
 
-def test_every_module_stands_in_a_room_of_the_ladder():
-    assert {room_of(dotted(path)) for path in modules()} <= set(LADDER)
+def functions(path):
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
 
 
-@pytest.mark.parametrize("room", LADDER)
-def test_imports_point_up_the_ladder(room):
+def n_parameters(function):
+    """Those that are named; self, the class and ``**settings`` of something else are not counted."""
+    args = function.args
+    return len([arg for arg in args.posonlyargs + args.args + args.kwonlyargs if arg.arg not in ("self", "cls")])
+
+
+def documented(function):
+    """The names in the section "Parameters" of a docstring in NumPy style."""
+    lines = iter(inspect.getdoc(function).splitlines())
+    next((line for line in lines if line == "Parameters"), None)
+    next(lines, None)
+    names = set()
+    for line in lines:
+        if line and not line.startswith(" "):
+            if " : " not in line and not line.startswith("*"):
+                break  # the next section
+            names |= {name.strip().lstrip("*") for name in line.partition(" : ")[0].split(",")}
+    return names
+
+
+def test_every_module_stands_in_a_folder_of_the_list():
+    assert {folder_of(dotted(path)) for path in modules()} <= set(FOLDERS)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_imports_point_to_earlier_folders(folder):
     wrong = []
     for path in modules():
-        if room_of(dotted(path)) != room:
+        if folder_of(dotted(path)) != folder:
             continue
         for name, inside in imports(path):
-            target = room_of(name)
-            if inside and (room, target) in CONVENIENCES:
+            target = folder_of(name)
+            if inside and (folder, target) in CONVENIENCES:
                 continue
-            if target is None or LADDER.index(target) > LADDER.index(room):
+            if target is None or FOLDERS.index(target) > FOLDERS.index(folder):
                 wrong.append(f"{dotted(path)} imports {name}")
     assert not wrong
 
@@ -87,6 +115,35 @@ def test_no_module_is_in_an_import_cycle():
 
 def test_no_module_has_a_name_that_says_nothing():
     assert not {path.stem for path in modules()} & {"utils", "base", "common", "helpers", "misc"}
+
+
+def test_no_module_name_occurs_twice():
+    names = Counter(path.stem for path in modules() if path.stem != "__init__")
+    assert not [name for name, n in names.items() if n > 1]
+
+
+def test_no_file_is_long():
+    lengths = {dotted(path): len(path.read_text().splitlines()) for path in modules()}
+    assert not {name: length for name, length in lengths.items() if length > MOST_LINES}
+
+
+def test_no_function_takes_many_parameters():
+    wrong = []
+    for path in modules():
+        if folder_of(dotted(path)) in ("worlds", "cli"):  # parameters of a world, options of a command
+            continue
+        for function in functions(path):
+            compiled = bool({ast.unparse(decorator) for decorator in function.decorator_list} & KERNELS)
+            most = MOST_KERNEL_PARAMETERS if compiled else MOST_PARAMETERS
+            if n_parameters(function) > most:
+                wrong.append(f"{dotted(path)}.{function.name}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", [name for name in equirl.__all__ if inspect.isfunction(getattr(equirl, name))])
+def test_every_parameter_of_a_public_function_is_documented(name):
+    function = getattr(equirl, name)
+    assert set(inspect.signature(function).parameters) == documented(function)
 
 
 @pytest.mark.parametrize("name", equirl.__all__)

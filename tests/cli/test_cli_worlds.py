@@ -2,12 +2,14 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from equirl.cli import Commands, app
 from equirl.worlds.world_registry import WORLDS, make
+from oracles_solving import dense_laws
 
 
 @pytest.fixture
@@ -85,6 +87,41 @@ def test_the_diameter_is_left_out_when_not_wanted(run):
     assert "ask with --diameter" in run("solve", "two-room", "--no-diameter").stdout
 
 
+def test_solve_with_a_discount_tells_values_in_the_units_of_the_rewards(run):
+    held = json.loads(run("solve", "car-rental:max_cars=3", "--discount", "0.9", "--json").stdout)
+    mdp = make("car-rental", max_cars=3)
+    scale, shift = mdp.reward_map
+    pair = [mdp.pairs.index(s, a) for s, a in enumerate(held["policy"])]
+    value = np.linalg.solve(np.eye(16) - 0.9 * dense_laws(mdp)[pair], scale * mdp.r_mean[pair] + shift)
+    assert held["value"] == pytest.approx(value.tolist(), abs=1e-6)
+    assert held["value_from_start"] == pytest.approx(mdp.initial @ value)
+    assert 0 < held["accuracy"] <= scale * 1e-8
+    assert held["converged"]
+
+
+def test_solve_with_a_discount_prints_values_their_accuracy_and_the_policy(run):
+    text = run("solve", "car-rental:max_cars=3", "--discount", "0.9").stdout
+    assert "353.7007163  (within" in text
+    assert "334.1316038 to 387.095172" in text
+    assert "3,0: +1" in text
+    assert "more states" not in text
+
+
+def test_only_the_first_values_of_many_are_printed(run):
+    assert "... and 5 more states" in run("solve", "riverswim:n_states=25", "--discount", "0.95").stdout
+
+
+def test_solve_draws_the_policy_with_a_discount(run, tmp_path):
+    path = tmp_path / "policy.svg"
+    assert run("solve", "two-room", "--discount", "0.9", "--plot", str(path)).exit_code == 0
+    assert path.stat().st_size > 1000
+
+
+def test_solve_offers_the_discount_that_a_problem_came_with(run):
+    assert "0.9, used with --discount 0.9" in run("solve", "car-rental:max_cars=2").stdout
+    assert "--discount" not in run("solve", "riverswim").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -93,6 +130,8 @@ def test_the_diameter_is_left_out_when_not_wanted(run):
         (["classes", "missing.npz"], "missing.npz: No such file"),
         (["classes", "riverswim", "--tolerance", "-1"], "tolerance must be between 0 and 2"),
         (["solve", "riverswim", "--plot", "policy.gif"], ".png, .pdf or .svg"),
+        (["solve", "riverswim", "--discount", "1"], "discount must be at least 0 and less than 1"),
+        (["solve", "riverswim", "--discount", "0.9", "--diameter"], "--diameter is for average reward"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(run, words, message):
@@ -126,7 +165,7 @@ def end_with(error):
 
 def test_an_interruption_is_one_line_too():
     result = end_with(KeyboardInterrupt)
-    assert (result.exit_code, result.stderr) == (2, "equirl: interrupted\n")
+    assert (result.exit_code, result.stderr) == (130, "equirl: interrupted\n")
 
 
 def test_an_unexpected_error_is_not_hidden():

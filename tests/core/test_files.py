@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from equirl.core.files import DamagedFile, load_npz, save_npz, write_aside
-from equirl.model.mdp import Picture, TabularMDP
+from equirl.model.mdp import TabularMDP
+from equirl.model.picture import Picture
 from mdps_kit import small, uneven
 
 

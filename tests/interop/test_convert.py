@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +7,8 @@ import scipy.sparse as sp
 
 from equirl.interop.convert import from_quantecon, from_toolbox, to_quantecon, to_toolbox
 from equirl.model.mdp import TabularMDP
+from equirl.solving.discounted import original_values
+from equirl.solving.optimal_gain import solve
 from equirl.worlds.world_registry import make
 
 UNEVEN = TabularMDP.from_pairs(
@@ -83,7 +86,25 @@ def test_quantecon_gives_the_same_mdp_back(mdp, discount):
     pytest.importorskip("quantecon")
     ddp = to_quantecon(mdp, discount)
     assert ddp.beta == discount
-    assert from_quantecon(ddp) == mdp
+    back = from_quantecon(ddp)
+    assert back == mdp
+    assert back.discount == (None if discount == 1 else discount)
+
+
+def test_quantecon_gets_the_discount_that_the_problem_came_with():
+    pytest.importorskip("quantecon")
+    mdp = replace(RANDOM, discount=0.8)
+    assert (to_quantecon(mdp).beta, to_quantecon(mdp, 0.5).beta, to_quantecon(RANDOM).beta) == (0.8, 0.5, 1.0)
+
+
+def test_a_quantecon_problem_is_solved_with_its_own_discount():
+    markov = pytest.importorskip("quantecon.markov")
+    rng = np.random.default_rng(0)
+    ddp = markov.DiscreteDP(10 * rng.random((6, 3)) - 4, rng.dirichlet(np.ones(6), (6, 3)), 0.93)
+    mdp = from_quantecon(ddp, rescale=True)
+    value = solve(mdp, accuracy=1e-10, discount=mdp.discount).value
+    theirs = ddp.solve(method="policy_iteration").v
+    np.testing.assert_allclose(original_values(mdp, value, mdp.discount), theirs, rtol=0, atol=1e-8)
 
 
 def test_quantecon_solves_what_it_is_given():

@@ -9,7 +9,16 @@ from typer.testing import CliRunner
 from equirl.cli import app
 from equirl.leaderboard.board_figures import draw_boards
 from equirl.leaderboard.board_page import markdown, write_page
-from equirl.leaderboard.entrants import BASES, BOTH, CLASSES, ERGODIC_ONLY, NOTHING, OBLIVIOUS, given_to
+from equirl.leaderboard.entrants import (
+    BASES,
+    BOTH,
+    CLASSES,
+    ERGODIC_ONLY,
+    LOOKING_FOR_CLASSES,
+    NOTHING,
+    given_to,
+    is_oblivious,
+)
 from equirl.leaderboard.expectations import advise, check_expectations, lock_ins, overall
 from equirl.leaderboard.leaderboard_study import leaderboard_study, raised
 from equirl.leaderboard.standings import boards, n_locked_in, ratio_of_means
@@ -99,7 +108,16 @@ def test_the_index_learner_is_asked_only_where_the_world_is_ergodic():
 
 def test_what_learners_are_given_follows_from_their_parts():
     assert [given_to(name) for name in LEARNERS] == [NOTHING, NOTHING, NOTHING, CLASSES, BOTH]
-    assert all(given_to(name) == NOTHING for name in (*OBLIVIOUS, *BASES) if name in AGENTS)
+    assert all(given_to(name) == NOTHING for name in (*BASES, *BASES.values()))
+
+
+def test_every_learner_that_is_named_is_registered():
+    assert {*ERGODIC_ONLY, *BASES, *BASES.values(), *LOOKING_FOR_CLASSES} <= set(AGENTS)
+
+
+def test_oblivious_is_who_is_given_nothing_and_looks_for_no_classes():
+    assert all(is_oblivious(name) for name in (*BASES.values(), "ucrl2-l-vm", "random"))
+    assert not any(is_oblivious(name) for name in (*BASES, "c-psrl-c", "c-ucrl-published"))
 
 
 # Standings

@@ -1,4 +1,4 @@
-"""Statements of SPEC.md that no other test asks for, each checked against a line-by-line reading."""
+"""Statements of docs/definitions.md that no other test asks for, each checked against a line-by-line reading."""
 
 import copy
 import math
@@ -126,7 +126,7 @@ def test_a_learner_believes_plans_and_replans_as_written(name, settings):
 
 def test_defaults_are_those_of_the_tables():
     common = {"delta": 0.05, "action_ties": "random", "warm_start": False, "max_sweeps": 10**5, "threads": 1}
-    common |= {"effort": math.inf}
+    common |= {"effort": math.inf, "discount": 1.0}
     clustering = {"balance": 4.0, "merge_rule": "balanced", "priority": "random", "ties": "support"}
     own = {"rewards": "per_pair"}
     wanted = {

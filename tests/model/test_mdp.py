@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirl.model.mdp import Picture, TabularMDP
+from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
+from equirl.model.picture import Picture
 from equirl.model.reward_laws import draw_rewards, rescale_rewards
 from equirl.model.transition_rows import Rows
 from mdps_kit import UNEVEN, P, R, small, uneven

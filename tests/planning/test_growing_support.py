@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from equirl.planning.growing_support import GrowingSupport, growing_support, value
+from equirl.planning.growing_support import GrowingSupport, growing_support, support_value
 from equirl.planning.intervals import interval_set
-from equirl.planning.intervals import value as whole_value
+from equirl.planning.intervals import interval_value as whole_value
 
 
 def maximum(weights, lower, upper):
@@ -55,7 +55,7 @@ def test_the_value_is_the_literal_definition_on_a_thousand_cases():
         if margin < 1e-9:  # a test decided by rounding
             continue
         compared += 1
-        assert value(models, 0, u, order) == pytest.approx(exact, abs=1e-8)
+        assert support_value(models, 0, u, order) == pytest.approx(exact, abs=1e-8)
         grown += inside.sum() > len(models.succ) + 1
         cut += exact < whole_value(models, 0, u, order) - 1e-6
     assert compared >= 800
@@ -69,19 +69,19 @@ def test_without_slack_the_support_grows_until_the_value_is_that_of_the_interval
         models, u = random_case(rng)
         order = np.argsort(-u, kind="stable")
         free = models._replace(slack=np.zeros(1))
-        assert value(free, 0, u, order) == pytest.approx(whole_value(models, 0, u, order), abs=1e-12)
+        assert support_value(free, 0, u, order) == pytest.approx(whole_value(models, 0, u, order), abs=1e-12)
 
 
 def test_an_empty_row_is_free():
     bounds = interval_set(np.array([0, 0]), np.zeros(0), np.zeros(0), np.zeros(0), np.ones(1))
     u = np.array([0.5, 3.0, -1.0])
-    assert value(growing_support(bounds, 100), 0, u, np.array([1, 0, 2])) == 3.0
+    assert support_value(growing_support(bounds, 100), 0, u, np.array([1, 0, 2])) == 3.0
 
 
 def test_equal_values_and_one_state():
     bounds = interval_set(np.array([0, 1]), np.zeros(1), np.array([0.4]), np.ones(1), np.full(1, 0.3))
-    assert value(growing_support(bounds, 100), 0, np.full(3, 2.0), np.arange(3)) == pytest.approx(2.0)
-    assert value(growing_support(bounds, 100), 0, np.full(1, 2.0), np.arange(1)) == pytest.approx(2.0)
+    assert support_value(growing_support(bounds, 100), 0, np.full(3, 2.0), np.arange(3)) == pytest.approx(2.0)
+    assert support_value(growing_support(bounds, 100), 0, np.full(1, 2.0), np.arange(1)) == pytest.approx(2.0)
 
 
 def test_the_slack_is_that_of_the_paper():
@@ -95,7 +95,7 @@ def test_the_value_lies_between_that_of_the_seen_states_and_that_of_all():
         models, u = random_case(rng)
         order = np.argsort(-u, kind="stable")
         least = whole_value(models._replace(unseen_upper=np.zeros(1)), 0, u, order)
-        assert least - 1e-12 <= value(models, 0, u, order) <= whole_value(models, 0, u, order) + 1e-12
+        assert least - 1e-12 <= support_value(models, 0, u, order) <= whole_value(models, 0, u, order) + 1e-12
 
 
 def test_many_states_in_a_sliding_window():
@@ -109,7 +109,7 @@ def test_many_states_in_a_sliding_window():
     while m < n - 1 and 2e-3 * f[m : min(m + 250, n - 1)].sum() > min(0.3 * f[0], 2e-3 * f[: min(m, 250)].sum()):
         m += 1
     exact = 2e-3 * u[: min(m, 250)].sum() + (1 - 2e-3 * min(m, 250)) * u[-1]
-    assert value(models, 0, u, np.arange(n)) == pytest.approx(exact, abs=1e-9)
+    assert support_value(models, 0, u, np.arange(n)) == pytest.approx(exact, abs=1e-9)
 
 
 def test_compiled_equals_its_plain_python_body():
@@ -118,4 +118,4 @@ def test_compiled_equals_its_plain_python_body():
         models, u = random_case(rng)
         order = np.argsort(-u, kind="stable")
         copy = GrowingSupport(*[field.copy() for field in models])
-        assert value(models, 0, u, order) == pytest.approx(value.py_func(copy, 0, u, order), abs=1e-12)
+        assert support_value(models, 0, u, order) == pytest.approx(support_value.py_func(copy, 0, u, order), abs=1e-12)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from equirl.planning.intervals import interval_set, value
+from equirl.planning.intervals import interval_set, interval_value
 
 
 def dense_bounds(models, k, n):
@@ -43,7 +43,7 @@ def test_the_maximum_is_the_linear_program_on_a_thousand_cases():
         n = int(rng.integers(1, 10))
         models, u = random_set(rng, n), random_u(rng, n)
         lower, upper = dense_bounds(models, 0, n)
-        assert value(models, 0, u, best_first(u)) == pytest.approx(linear_program(lower, upper, u), abs=1e-9)
+        assert interval_value(models, 0, u, best_first(u)) == pytest.approx(linear_program(lower, upper, u), abs=1e-9)
 
 
 def test_rows_stay_right_from_sweep_to_sweep():
@@ -57,7 +57,7 @@ def test_rows_stay_right_from_sweep_to_sweep():
         u = random_u(rng, n)
         for k in range(30):
             answer = linear_program(*dense_bounds(models, k, n), u)
-            assert value(models, k, u, best_first(u)) == pytest.approx(answer, abs=1e-9)
+            assert interval_value(models, k, u, best_first(u)) == pytest.approx(answer, abs=1e-9)
 
 
 def one_row(succ, lower, upper, room):
@@ -66,26 +66,30 @@ def one_row(succ, lower, upper, room):
 
 def test_an_empty_row_is_free():
     u = np.array([0.5, 3.0, -1.0])
-    assert value(one_row([], [], [], 1.0), 0, u, best_first(u)) == 3.0
+    assert interval_value(one_row([], [], [], 1.0), 0, u, best_first(u)) == 3.0
 
 
 def test_bounds_without_room_are_the_law():
     u = np.array([0.5, 3.0, -1.0])
-    assert value(one_row([0, 2], [0.25, 0.75], [0.25, 0.75], 0.0), 0, u, best_first(u)) == pytest.approx(-0.625)
+    assert interval_value(one_row([0, 2], [0.25, 0.75], [0.25, 0.75], 0.0), 0, u, best_first(u)) == pytest.approx(
+        -0.625
+    )
 
 
 def test_one_state_has_one_law():
-    assert value(one_row([0], [0.2], [1.0], 1.0), 0, np.array([7.0]), np.array([0])) == pytest.approx(7.0)
+    assert interval_value(one_row([0], [0.2], [1.0], 1.0), 0, np.array([7.0]), np.array([0])) == pytest.approx(7.0)
 
 
 def test_lower_bounds_above_one_are_scaled():
     u = np.array([0.0, 1.0])
-    assert value(one_row([0, 1], [0.9, 0.6], [1.0, 1.0], 0.0), 0, u, best_first(u)) == pytest.approx(0.4)
+    assert interval_value(one_row([0, 1], [0.9, 0.6], [1.0, 1.0], 0.0), 0, u, best_first(u)) == pytest.approx(0.4)
 
 
 def test_mass_that_no_upper_bound_takes_goes_to_the_best_state():
     u = np.array([0.0, 1.0, 2.0])
-    assert value(one_row([0, 1], [0.1, 0.1], [0.5, 0.3], 0.0), 0, u, best_first(u)) == pytest.approx(0.3 + 0.2 * 2)
+    assert interval_value(one_row([0, 1], [0.1, 0.1], [0.5, 0.3], 0.0), 0, u, best_first(u)) == pytest.approx(
+        0.3 + 0.2 * 2
+    )
 
 
 def test_many_states_are_filled_in_order():
@@ -96,7 +100,7 @@ def test_many_states_are_filled_in_order():
     models = one_row([order[3], order[-1]], [0.05, 0.5], [0.1, 0.9], 1e-3)
     unseen = np.delete(order[:-1], 3)[:400]
     exact = 0.5 * u[order[-1]] + 0.1 * u[order[3]] + 1e-3 * u[unseen].sum()
-    assert value(models, 0, u, order) == pytest.approx(exact, abs=1e-9)
+    assert interval_value(models, 0, u, order) == pytest.approx(exact, abs=1e-9)
 
 
 def test_compiled_equals_its_plain_python_body():
@@ -104,4 +108,6 @@ def test_compiled_equals_its_plain_python_body():
     for _ in range(50):
         models, u = random_set(rng, 6), random_u(rng, 6)
         copy = interval_set(*models)
-        assert value(models, 0, u, best_first(u)) == pytest.approx(value.py_func(copy, 0, u, best_first(u)), abs=1e-12)
+        assert interval_value(models, 0, u, best_first(u)) == pytest.approx(
+            interval_value.py_func(copy, 0, u, best_first(u)), abs=1e-12
+        )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from equirl.planning.kl_ball import KLBall, value
+from equirl.planning.kl_ball import KLBall, kl_value
 
 
 def one_row(p, radius):
@@ -14,7 +14,7 @@ def one_row(p, radius):
     )
 
 
-def best(p, radius, u, run=value):
+def best(p, radius, u, run=kl_value):
     u = np.asarray(u, float)
     return run(one_row(np.asarray(p, float), radius), 0, u, np.argsort(-u, kind="stable"))
 
@@ -103,7 +103,7 @@ def test_the_law_that_attains_it_lies_on_the_sphere():
 
 def test_a_row_without_samples_is_free():
     models = KLBall(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.array([math.inf]))
-    assert value(models, 0, np.array([1.0, 4.0]), np.array([1, 0])) == 4.0
+    assert kl_value(models, 0, np.array([1.0, 4.0]), np.array([1, 0])) == 4.0
 
 
 def test_radius_zero_is_the_law_itself():
@@ -161,4 +161,4 @@ def test_compiled_equals_its_plain_python_body():
     rng = np.random.default_rng(4)
     for _ in range(50):
         p, d, u = random_case(rng)
-        assert best(p, d, u) == pytest.approx(best(p, d, u, value.py_func), abs=1e-12)
+        assert best(p, d, u) == pytest.approx(best(p, d, u, kl_value.py_func), abs=1e-12)

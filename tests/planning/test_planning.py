@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from equirl.model.mdp import TabularMDP
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import extended_value_iteration, gain_bounds
-from equirl.planning.l1_ball import ConfidenceSet, optimistic_law, sweep_placing
+from equirl.planning.l1_ball import ConfidenceSet, sweep_placing
 from equirl.planning.sweeps import Choices, Stop, choose, make_work
 from equirl.solving.optimal_gain import solve
 from oracles import inner_maximum, plain_evi
@@ -187,19 +187,6 @@ def test_threads_share_the_work_and_change_no_bit(threads, policy_sweeps):
     assert (alone.gain, alone.span, alone.n_sweeps) == (shared.gain, shared.span, shared.n_sweeps)
     np.testing.assert_array_equal(alone.bias, shared.bias)
     np.testing.assert_array_equal(alone.policy, shared.policy)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_the_optimistic_law_attains_the_inner_maximum(seed):
-    rng = np.random.default_rng(seed)
-    mdp, laws, models = random_models(rng, 6, 1)
-    u = rng.normal(size=6)
-    for k in range(mdp.n_pairs):
-        law = optimistic_law(models, k, u)
-        assert law.min() >= 0
-        assert law.sum() == pytest.approx(1)
-        assert np.abs(law - laws[k]).sum() <= models.p_radius[k] + 1e-12
-        assert law @ u == pytest.approx(inner_maximum(laws[k], models.p_radius[k], u), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -4,6 +4,7 @@ import inspect
 import math
 import sys
 from collections import Counter
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -22,7 +23,6 @@ from equirl.posterior.class_sampler import (
     own_weight,
     rearrange,
     resample,
-    resample_pairs,
     resample_within,
 )
 from equirl.posterior.class_state import move_counts
@@ -35,6 +35,7 @@ from oracles_posterior import (
     partition_of,
     posterior,
     read_structure,
+    resample_pairs,
     snapshot,
     workspace,
     write_structure,
@@ -173,7 +174,7 @@ MUTANTS = {  # what is written, and what a mistaken sampler would have written
 
 
 def sampler_with(change):
-    """``resample_pairs`` of the sampler's source as plain Python with one passage changed."""
+    """A pass of the sampler, its source as plain Python with one passage changed."""
     source = inspect.getsource(class_sampler)
     if change is not None:
         written, mistaken = change
@@ -182,7 +183,7 @@ def sampler_with(change):
     module = ModuleType("mutant_sampler")
     sys.modules[module.__name__] = module
     exec(compile(source.replace("@lean_kernel\n", ""), module.__name__, "exec"), module.__dict__)
-    return module.resample_pairs
+    return partial(resample_pairs, step=module.resample_range)
 
 
 @pytest.mark.slow

@@ -11,9 +11,9 @@ from equirl.learners.given import NOTHING
 from equirl.learners.row_priors import ClassRows
 from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
-from equirl.posterior.class_sampler import make_scratch, resample_pairs
+from equirl.posterior.class_sampler import make_scratch
 from equirl.posterior.class_state import carry_over, check_structure, empty_state, is_placed, reserve
-from oracles_posterior import read_structure, snapshot, workspace, write_structure
+from oracles_posterior import read_structure, resample_pairs, snapshot, workspace, write_structure
 
 STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=60)
 

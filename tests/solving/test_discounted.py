@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.solving import bellman, discounted, factorization
-from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution
+from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution, original_values
 from equirl.solving.optimal_gain import evaluate_policy, solve
-from equirl.worlds.world_registry import make
-from oracles_solving import best_discounted, cycle, dense_mdp, random_mdp, two_ends
+from equirl.solving.policies import policy_gain
+from equirl.worlds.world_registry import load_world, make
+from oracles_solving import best_discounted, cycle, dense_laws, dense_mdp, random_mdp, two_ends
 
 seeds = st.integers(0, 10**6)
 
@@ -24,7 +25,7 @@ def test_values_agree_with_brute_force_over_policies(seed: int, method: str, dis
     mdp = random_mdp(rng, int(rng.integers(1, 6)))
     answer = solve(mdp, method=method, discount=discount)
     assert np.abs(answer.value - best_discounted(mdp, discount)).max() <= answer.accuracy <= 1e-8
-    np.testing.assert_allclose(evaluate_policy(mdp, answer.policy, discount=discount), answer.value, atol=2e-8)
+    np.testing.assert_allclose(evaluate_policy(mdp, answer.policy, discount=discount), answer.value, rtol=0, atol=2e-8)
     assert answer.value_from_start == pytest.approx(mdp.initial @ answer.value)
 
 
@@ -45,8 +46,8 @@ def test_values_agree_with_independent_solvers_on_100_random_mdps(method: str) -
             one = quantecon.DiscreteDP(rewards, laws, discount).solve(method="policy_iteration").v
             two = toolbox.PolicyIteration(laws.transpose(1, 0, 2), rewards, discount)
             two.run()
-        np.testing.assert_allclose(value, one, atol=1e-8)
-        np.testing.assert_allclose(value, two.V, atol=1e-8)
+        np.testing.assert_allclose(value, one, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(value, two.V, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("accuracy", [1e-1, 1e-4, 1e-8])
@@ -67,6 +68,38 @@ def test_values_shrunk_by_one_minus_the_discount_tend_to_the_gain() -> None:
     assert solve(mdp, discount=0.99999).policy.tolist() == average.policy.tolist()
 
 
+@pytest.mark.parametrize(
+    "world",
+    [
+        "ergodic-riverswim:n_states=8", "two-room", "cycle", "random", "planted", "access-control",
+        "frozen-lake:size=4x4", "car-rental:max_cars=5",
+    ],
+)  # fmt: skip
+def test_with_a_discount_close_to_one_a_world_is_solved_as_for_average_reward(world: str) -> None:
+    mdp = load_world(world)
+    average = solve(mdp, accuracy=1e-11)
+    far = [np.abs((1 - d) * solve(mdp, discount=d).value - average.gain).max() for d in (0.99, 0.999, 0.9999)]
+    assert all(b < a / 5 for a, b in itertools.pairwise(far))
+    assert far[-1] < 2e-4 * (1 + average.span)
+    patient = solve(mdp, discount=0.99999).policy
+    assert policy_gain(mdp, patient) == pytest.approx(average.gain, abs=1e-9)
+
+
+@pytest.mark.parametrize("world", ["ergodic-riverswim:n_states=8", "random", "planted", "car-rental:max_cars=5"])
+def test_the_only_optimal_policy_is_that_of_a_discount_close_to_one(world: str) -> None:
+    mdp = load_world(world)
+    assert solve(mdp, discount=0.99999).policy.tolist() == solve(mdp, accuracy=1e-11).policy.tolist()
+
+
+def test_values_in_the_original_units_are_those_of_the_original_rewards() -> None:
+    mdp = make("cliff-walking")
+    answer = solve(mdp, accuracy=1e-10, discount=0.9)
+    scale, shift = mdp.reward_map
+    own = scale * mdp.r_mean[answer.policy_pair] + shift
+    theirs = np.linalg.solve(np.eye(mdp.n_states) - 0.9 * dense_laws(mdp)[answer.policy_pair], own)
+    np.testing.assert_allclose(original_values(mdp, answer.value, 0.9), theirs, rtol=0, atol=1e-7)
+
+
 def test_a_slow_grid_is_solved_by_a_few_exact_evaluations() -> None:
     answer = solve(make("four-room", height=60, width=60), discount=0.9999)
     assert (answer.method, answer.converged) == ("policy", True)
@@ -83,7 +116,7 @@ def test_where_factors_fill_too_much_sweeps_go_on(monkeypatch: pytest.MonkeyPatc
 
 def test_every_state_has_a_value_whatever_the_chain() -> None:
     answer = solve(two_ends(1.0, 0.2), discount=0.5)
-    np.testing.assert_allclose(answer.value, [1.0, 2.0, 0.4], atol=1e-8)
+    np.testing.assert_allclose(answer.value, [1.0, 2.0, 0.4], rtol=0, atol=1e-8)
     assert answer.policy[0] == 0
 
 
@@ -124,4 +157,4 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
     for name in ("mean_value", "bellman", "greedy"):
         monkeypatch.setattr(discounted, name, getattr(bellman, name).py_func)
     plain = [solve(mdp, accuracy=1e-3, method=method, discount=0.8).value for method in DISCOUNTED_METHODS]
-    np.testing.assert_allclose(plain, compiled, atol=1e-12)
+    np.testing.assert_allclose(plain, compiled, rtol=0, atol=1e-12)

@@ -14,7 +14,7 @@ from equirl.solving.chains import whole
 from equirl.solving.factorization import TooMuchFill, factor, fill, fill_reducing_order
 from equirl.solving.optimal_gain import NoConstantGain, UncertifiedGain, certified_gain, policy_gain, solve
 from equirl.solving.policy_iteration import directed_policy_iteration
-from equirl.solving.value_iteration import Limits
+from equirl.solving.value_iteration import SolverLimits
 from equirl.worlds.world_registry import make
 from oracles_solving import cycle, policies, restarting_chain, sticky_pair, sticky_rooms, two_ends
 
@@ -41,7 +41,7 @@ def test_rooms_crossed_once_in_ages_have_the_gain_of_the_best_policy(rare: float
 def test_a_bracket_from_differences_holds_where_the_bias_has_no_digits_left() -> None:
     mdp = sticky_rooms(np.random.default_rng(6), 4, 1e-14)
     part = whole(mdp)
-    answer = sticky.elimination_policy_iteration(part, part.pair_ptr[:-1].copy(), Limits(1e-12, 100))
+    answer = sticky.elimination_policy_iteration(part, part.pair_ptr[:-1].copy(), SolverLimits(1e-12, 100))
     best = max(policy_gain(mdp, mdp.pairs.action[pair]) for pair in policies(mdp))
     assert answer is not None
     assert answer.low - 1e-15 <= best <= answer.high + 1e-15
@@ -88,7 +88,7 @@ def test_large_problems_are_solved_as_small_ones_are(world: str, monkeypatch: py
 
 def test_policy_iteration_towards_the_goal_of_a_grid_takes_few_policies() -> None:
     part = whole(make("four-room", height=60, width=60))
-    answer = directed_policy_iteration(part, np.zeros(part.n_states), Limits(1e-8, 10**5))
+    answer = directed_policy_iteration(part, np.zeros(part.n_states), SolverLimits(1e-8, 10**5))
     assert answer is not None
     assert answer.accuracy < 1e-10
     assert answer.n_sweeps < 2000
@@ -98,7 +98,7 @@ def test_policy_iteration_towards_the_goal_of_a_grid_takes_few_policies() -> Non
 def test_no_policy_heads_for_a_state_out_of_reach() -> None:
     part = whole(two_ends())
     assert approach(part, np.array([False, True, False])) is None
-    assert directed_policy_iteration(part, np.zeros(3), Limits(1e-8, 10)) is None
+    assert directed_policy_iteration(part, np.zeros(3), SolverLimits(1e-8, 10)) is None
 
 
 # Factors and what they cost
@@ -133,7 +133,7 @@ def test_factors_that_fill_too_much_are_refused_and_value_iteration_goes_on(monk
     with pytest.raises(TooMuchFill, match="LU factors of a chain of"):
         factor(whole(mdp).matrix()[::4], np.ones(mdp.n_states), ordered=True)
     monkeypatch.setattr(gain_methods, "LARGE", 0)
-    monkeypatch.setattr(gain_methods, "MOST_STATES", 0)
+    monkeypatch.setattr(gain_methods, "MOST_DENSE", 0)
     answer = solve(mdp)
     assert (answer.method, answer.converged) == ("value", True)
 

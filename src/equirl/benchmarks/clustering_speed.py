@@ -12,6 +12,7 @@ import numpy as np
 from equirl.benchmarks.measurement import Finding, Measure, power, side_by_side
 from equirl.benchmarks.plain_clustering import plain_approx_equivalence
 from equirl.clustering.approx_equivalence import approx_equivalence
+from equirl.core.arrays import owners, starts
 from equirl.structure.profiles import profiles
 from equirl.worlds.world_registry import make
 
@@ -69,13 +70,13 @@ def count_in_grid(n_pairs: int) -> Counted:
     side = round((n_pairs / 4) ** 0.5) + 3
     mdp = make("four-room", height=side, width=side)
     table = profiles(mdp)
-    row = np.repeat(np.arange(mdp.n_pairs), np.diff(table.ptr))
+    row = owners(table.ptr)
     probabilities = np.zeros((mdp.n_pairs, int(np.diff(table.ptr).max())))
     probabilities[row, np.arange(len(row)) - table.ptr[row]] = table.prob
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     counts = np.random.default_rng(0).multinomial(VISITS, probabilities)
     counts = -np.sort(-counts, axis=1)
-    ptr = np.concatenate([[0], np.cumsum((counts > 0).sum(axis=1))])
+    ptr = starts((counts > 0).sum(axis=1))
     return Counted(np.full(mdp.n_pairs, VISITS), ptr, counts[counts > 0], mdp.n_states)
 
 

@@ -26,7 +26,7 @@ class Commands(TyperGroup):
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
             typer.echo(f"equirl: {in_one_line(error)}", err=True)
-            raise typer.Exit(2) from None
+            raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 2) from None
 
 
 def in_one_line(error: BaseException) -> str:

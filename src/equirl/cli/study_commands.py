@@ -29,7 +29,9 @@ class EngineName(StrEnum):
 StudyFile = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="The study, a TOML file; or paper or leaderboard, those shipped.", show_default=False
+        metavar="FILE",
+        help="The study, a TOML file; or paper, leaderboard, discounted: those shipped.",
+        show_default=False,
     ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the results. [default: results/NAME]")]
@@ -42,6 +44,11 @@ Account = Annotated[str | None, typer.Option(help="Slurm: the account.")]
 Workers = Annotated[int, typer.Option(min=1, help="Slurm: how many workers to ask for.")]
 Walltime = Annotated[str, typer.Option(help="Slurm: the time limit of a worker.")]
 Memory = Annotated[str, typer.Option(help="Slurm: the memory of a worker.")]
+
+SUMMARIES = (  # curve, title, file
+    ("regret", "Regret at T", "summary.csv"),
+    ("sample_complexity", "Steps up to T at which the policy was not near-optimal", "summary-sample-complexity.csv"),
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -189,10 +196,11 @@ def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
     from equirl.leaderboard.leaderboard_study import leaderboard_study
     from equirl.paper.paper_study import paper_study
     from equirl.studies.expansion import expand
+    from equirl.studies.shipped import discounted_study
     from equirl.studies.store import Store
     from equirl.studies.study_file import StudyError, load_study
 
-    shipped = {"paper": paper_study, "leaderboard": leaderboard_study}
+    shipped = {"paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study}
     try:
         loaded = shipped[str(file)]() if str(file) in shipped and not file.exists() else load_study(file)
         planned = expand(loaded, file.parent)
@@ -245,21 +253,25 @@ def _compute(
 
 
 def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: bool) -> None:
-    """The regret at the horizon as a table here and as ``summary.csv``, and figures where asked."""
+    """The regret at the horizon (and the sample complexity, where it was measured) as tables, and figures if asked."""
     from equirl.core.csv_files import write_csv
     from equirl.studies.export import finished_runs
     from equirl.studies.summary import SUMMARY_COLUMNS, final_rows, summarise
 
     groups = summarise(finished_runs(planned, store))
-    path = write_csv(store.folder / "summary.csv", SUMMARY_COLUMNS, final_rows(groups))
-    rows = [
-        [group.part, group.world, group.learner, f"{group.horizon:,}", *regret_cells(group.curves.final("regret"))]
-        for group in groups
-    ]
-    first = 0 if len({group.part for group in groups}) > 1 else 1  # of one part its name says nothing
-    headings = ["part", "world", "learner", "T#", "runs#", "mean#", "±95 %#", "median#"]
-    print_table(headings[first:], [row[first:] for row in rows], title="Regret at T")
-    typer.echo(f"summary: {path}")
+    for measure, title, name in SUMMARIES:
+        measured = [group for group in groups if measure in group.curves]
+        if groups and not measured:
+            continue
+        path = write_csv(store.folder / name, SUMMARY_COLUMNS, final_rows(measured, measure))
+        rows = [
+            [group.part, group.world, group.learner, f"{group.horizon:,}", *regret_cells(group.curves.final(measure))]
+            for group in measured
+        ]
+        first = 0 if len({group.part for group in groups}) > 1 else 1  # of one part its name says nothing
+        headings = ["part", "world", "learner", "T#", "runs#", "mean#", "±95 %#", "median#"]
+        print_table(headings[first:], [row[first:] for row in rows], title=title)
+        typer.echo(f"summary: {path}")
     if figures:
         from equirl.plots.study_figures import draw_study
 

@@ -11,6 +11,8 @@ from equirl.cli.console import console, print_facts, print_json, print_table
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from equirl.model.mdp import TabularMDP
     from equirl.structure.partition import Partition
 
@@ -25,6 +27,7 @@ WorldText = Annotated[
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .pdf or .svg.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_CLASSES = 20  # listed
+MOST_STATES = 20  # listed with their values
 DIGITS = 6  # significant ones
 DIAMETER_STATES = 500  # the diameter of more states takes long and must be asked for
 
@@ -94,20 +97,41 @@ def classes(
 def solve(
     world: WorldText,
     plot: Plot = None,
-    accuracy: Annotated[float, typer.Option(help="Accuracy of the gain.")] = 1e-8,
+    discount: Annotated[
+        float | None,
+        typer.Option(help="In [0, 1): discounted values in place of the gain.", show_default=False),
+    ] = None,
+    accuracy: Annotated[float, typer.Option(help="Accuracy of the gain or the values, with rewards in [0, 1].")] = 1e-8,
     diameter: Annotated[
         bool | None,
         typer.Option(help=f"The diameter too. [default: up to {DIAMETER_STATES} states]", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The optimal gain and policy of a known problem, its span, its diameter and the kind of its chain."""
-    from equirl.plots.arrows import policy_text
-    from equirl.solving.optimal_gain import solve as find_optimum
+    """The optimal gain and policy of a known problem, its span, its diameter and the kind of its chain.
+
+    With a discount its optimal values and policy, in the units of its rewards.
+    """
     from equirl.worlds.world_registry import load_world
 
     _check_plot(plot)
     mdp = load_world(world)
+    if discount is None:
+        policy = _show_gain(mdp, world, accuracy, diameter, as_json)
+    elif diameter:
+        raise ValueError("--diameter is for average reward; leave it out with --discount")
+    else:
+        policy = _show_values(mdp, world, discount, accuracy, as_json)
+    if plot is not None:
+        from equirl.plots import draw_policy
+
+        _save(draw_policy(mdp, policy), plot)
+
+
+def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | None, as_json: bool) -> np.ndarray:
+    """Print what is optimal on average; the policy."""
+    from equirl.solving.optimal_gain import solve as find_optimum
+
     best = find_optimum(mdp, accuracy=accuracy)
     asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
     longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
@@ -118,6 +142,8 @@ def solve(
             "policy": best.policy.tolist(),
         })  # fmt: skip
     else:
+        own = mdp.discount
+        own_discount = {} if own is None else {"discount of its own": f"{own:g}, used with --discount {own:g}"}
         print_facts(mdp.name or world, {
             "S, states": str(mdp.n_states),
             "M, pairs": str(mdp.n_pairs),
@@ -125,14 +151,53 @@ def solve(
             "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
             "span of the bias": number(best.span, DIGITS),
             "diameter": why_not if longest is None else number(longest, DIGITS),
+            **own_discount,
         })  # fmt: skip
-        if not best.converged:
-            typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
-        typer.echo(f"\nPolicy:\n{policy_text(mdp, best.policy)}")
-    if plot is not None:
-        from equirl.plots import draw_policy
+        _end_with_policy(mdp, best.policy, accuracy, best.converged)
+    return best.policy
 
-        _save(draw_policy(mdp, best.policy), plot)
+
+def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, as_json: bool) -> np.ndarray:
+    """Print what is optimal with a discount, in the units that rewards had; the policy."""
+    from equirl.solving.discounted import original_values, solve_discounted
+
+    best = solve_discounted(mdp, discount, accuracy)
+    value, within = original_values(mdp, best.value, discount), mdp.reward_map[0] * best.accuracy
+    start = float(mdp.initial @ value)
+    if as_json:
+        print_json({
+            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "discount": discount,
+            "value_from_start": start, "accuracy": within, "converged": best.converged, "value": value.tolist(),
+            "policy": best.policy.tolist(),
+        })  # fmt: skip
+    else:
+        print_facts(mdp.name or world, {
+            "S, states": str(mdp.n_states),
+            "M, pairs": str(mdp.n_pairs),
+            "discount": f"{discount:g}",
+            "value from the start": f"{start:.10g}  (within {within:.1e})",
+            "values": f"{value.min():.10g} to {value.max():.10g}",
+        })  # fmt: skip
+        _print_values(mdp, value)
+        _end_with_policy(mdp, best.policy, accuracy, best.converged)
+    return best.policy
+
+
+def _print_values(mdp: TabularMDP, value: np.ndarray) -> None:
+    """The first states with their values."""
+    names = mdp.pairs.state_names or tuple(map(str, range(mdp.n_states)))
+    shown = zip(names[:MOST_STATES], value[:MOST_STATES].tolist(), strict=True)
+    print_table(["state", "value#"], [[name, f"{v:.10g}"] for name, v in shown])
+    if mdp.n_states > MOST_STATES:
+        console().print(f"... and {mdp.n_states - MOST_STATES} more states; --json lists all")
+
+
+def _end_with_policy(mdp: TabularMDP, policy: np.ndarray, accuracy: float, converged: bool) -> None:
+    from equirl.plots.arrows import policy_text
+
+    if not converged:
+        typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
+    typer.echo(f"\nPolicy:\n{policy_text(mdp, policy)}")
 
 
 def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
@@ -147,7 +212,7 @@ def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
 
 
 def _default(value: Any) -> str:
-    return "a map" if isinstance(value, str) and ("\n" in value or "/" in value) else str(value)
+    return "a map" if isinstance(value, str) and "#" in value else str(value)
 
 
 def _print_classes(mdp: TabularMDP, part: Partition) -> None:

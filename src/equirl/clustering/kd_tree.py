@@ -176,7 +176,7 @@ def remove(tree: Tree, a: np.record) -> None:
         number = node.parent
 
 
-@lean_kernel
+@inlined
 def set_bound(tree: Tree, number: int, a: np.record, leader: int, rules: Rules) -> None:
     """Bound d_hat between a cluster and those of a node from below; inf where none of them can be its partner."""
     node, x, low, high, K = tree.node[number], tree.feature, tree.low, tree.high, tree.depth

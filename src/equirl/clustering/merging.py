@@ -135,8 +135,8 @@ def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, floa
             best = _scan(c, tree.order[node.first : node.stop], leader, best, rules)
             continue
         near, far = node.left, node.left + 1
-        set_bound(tree, near, a, leader, rules)
-        set_bound(tree, far, a, leader, rules)
+        for child in (near, far):
+            set_bound(tree, child, a, leader, rules)
         one, other = nodes[near].bound, nodes[far].bound
         if other < one or (other == one and low[far, rank] < low[near, rank]):
             near, far = far, near
@@ -159,8 +159,11 @@ def _scan(c: Clusters, leaf: np.ndarray, leader: int, best: Best, rules: Rules) 
             continue
         if not rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
             continue
+        radii = a.radius + b.radius
+        if -radii > least:  # too far even at distance 0
+            continue
         total = l1_distance(profile, a.row, a.length, profile, b.row, b.length)
-        d_hat = total - (a.radius + b.radius)
+        d_hat = total - radii
         if rules.by_mean:
             d_hat = max(d_hat, abs(a.r_mean - b.r_mean) - (a.r_radius + b.r_radius))
         if d_hat > least or (d_hat == least and b.priority > first):

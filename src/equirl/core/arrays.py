@@ -1,4 +1,4 @@
-"""Arrays that kernels can rely on: owned, of one type, read-only; and the starts of rows laid end to end.
+"""Arrays that kernels can rely on: owned, of one type, read-only; and rows of different lengths laid end to end.
 
 Rows of different lengths are kept in one flat array; row k lies in ``ptr[k]:ptr[k + 1]``. Kernels trust ``ptr``, so
 it is checked wherever it comes from outside.
@@ -53,6 +53,56 @@ def owners(ptr: np.ndarray) -> np.ndarray:
     array([0, 0, 2, 2, 2])
     """
     return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+
+
+def take_rows(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows, laid end to end in the order given.
+
+    Parameters
+    ----------
+    ptr : ndarray of int, shape (n + 1,)
+        Where rows start, as :func:`starts` gives it.
+    rows : ndarray of int, shape (m,)
+        The rows to take.
+
+    Returns
+    -------
+    new_ptr : ndarray of int64, shape (m + 1,)
+        Where they start.
+    entry : ndarray of int64, shape (new_ptr[-1],)
+        The old place of each of their entries.
+
+    Examples
+    --------
+    >>> take_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    (array([0, 3, 5]), array([2, 3, 4, 0, 1]))
+    """
+    first, last = ptr[rows], ptr[rows + 1]
+    new = starts(last - first)
+    return new, np.repeat(first - new[:-1], last - first) + np.arange(new[-1])
+
+
+def number_by_appearance(labels: np.ndarray) -> np.ndarray:
+    """Numbers in place of labels: 0 for the first, each new one the next.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n,)
+        Numbers or strings.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> number_by_appearance(np.array([7, 3, 7, 0]))
+    array([0, 1, 0, 2])
+    """
+    _, first, where = np.unique(labels, return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[where]
 
 
 def check_starts(name: str, ptr: np.ndarray, n_rows: int, n_entries: int) -> None:

@@ -152,6 +152,24 @@ def above(name: str, value: Any, low: float, at_infinity: str) -> float:
     return number
 
 
+def checked_discount(discount: Any) -> float:
+    """A discount in [0, 1).
+
+    Parameters
+    ----------
+    discount : object
+        What was given.
+
+    Returns
+    -------
+    float
+    """
+    number = real_number("discount", discount)
+    if not 0 <= number < 1:
+        raise ValueError(f"discount must be at least 0 and less than 1, not {discount}")
+    return number
+
+
 def flag(name: str, value: Any) -> bool:
     """True or False.
 

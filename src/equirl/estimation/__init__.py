@@ -1,5 +1,8 @@
-"""From what was seen to estimates: counts by pair (``counts``), pooled estimates (``pooling``), and every bound once.
+"""From what was seen to estimates, and every bound once.
+
+``counts`` holds what was seen, by pair; ``class_counts`` adds it up over classes; ``pooling`` makes estimates of both,
+with ``placements`` for mass that a pair has not seen yet.
 
 ``confidence`` holds the radii of the paper; further bounds stand in files of their own (``bernstein``, ``kl_radius``,
-``ucrl3_bounds``). Nothing here knows of learners or of planning.
+``ucrl3_bounds``, ``kl_inf``). Nothing here knows of learners or of planning.
 """

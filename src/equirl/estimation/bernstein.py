@@ -6,8 +6,8 @@ and the same for means of rewards in [0, 1] with their empirical variance. d is 
 L = log(18 S A n / delta) as published), given as ``log_level = log(d)``.
 
 The constants 2 and 6 spend twice the logarithm of Maurer and Pontil's inequality (sqrt 2 and 7/3). Its square pays for
-all n and all S successors at once: the bounds of one law hold together with probability 1 - d where S d <= 100, which
-every d <= delta / S meets. Where classes are fewer than states, use delta / max(C, S).
+all n and all S successors at once: the bounds of one distribution hold together with probability 1 - d where S d <=
+100, which every d <= delta / S meets. Where classes are fewer than states, use delta / max(C, S).
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def bernstein_intervals(
     Parameters
     ----------
     ptr, prob : (M + 1,) and (nnz,)
-        Empirical laws as sparse rows; successors that were never seen are not stored.
+        Empirical distributions as sparse rows; successors that were never seen are not stored.
     samples : (M,)
-        Samples behind each law (pooled ones where laws are pooled); 0 leaves the law free.
+        Samples behind each distribution (pooled ones where distributions are pooled); 0 leaves the distribution free.
     log_level : float
         Logarithm of the risk of one pair (or class).
 

@@ -1,8 +1,8 @@
 """Confidence sets: how far the truth may be from the estimates, each bound once (equation 3 of the paper).
 
-Laws are enclosed in L1 balls, means in intervals, both uniformly over time by the Laplace method:
+Distributions are enclosed in L1 balls, means in intervals, both uniformly over time by the Laplace method:
 
-    beta_n(d)  = sqrt( 2 (1 + 1/n) log( sqrt(n+1) (2^S - 2) / d ) / n )       a law on S states
+    beta_n(d)  = sqrt( 2 (1 + 1/n) log( sqrt(n+1) (2^S - 2) / d ) / n )       a distribution on S states
     beta'_n(d) = sqrt(   (1 + 1/n) log( sqrt(n+1) / d ) / (2 n) )             a mean in [0, 1], one side
 
 Levels d are handled as ``log_level = log(d)``, so that delta / (3 M) never underflows and 2^S never overflows.
@@ -27,7 +27,7 @@ def log_events(n_states: int) -> float:
 
 @kernel
 def weissman(n: float, log_n_events: float, log_level: float) -> float:
-    """beta_n(d): L1 radius of a law from n samples; 2 (free) at n = 0, and 0 where there is one state."""
+    """beta_n(d): L1 radius of a distribution from n samples; 2 (free) at n = 0, and 0 where there is one state."""
     if log_n_events == -math.inf:
         return 0.0
     if n <= 0:

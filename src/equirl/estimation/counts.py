@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import starts
 from equirl.core.compiling import lean_kernel
 
 
@@ -96,8 +97,17 @@ def _compact(table: SuccessorTable, ptr: np.ndarray, succ: np.ndarray, out: np.n
 
 
 class Counts:
-    """Counts of ``n_pairs`` pairs. Memory: O(pairs + successors seen).
+    """Counts of all pairs. Memory: O(pairs + successors seen).
 
+    Parameters
+    ----------
+    n_pairs : int
+        M, the number of pairs.
+    room : int
+        Slots for successors that each pair starts with.
+
+    Examples
+    --------
     >>> counts = Counts(2)
     >>> for successor in (7, 3, 3):
     ...     counts.record(1, 0.5, successor)
@@ -156,8 +166,7 @@ class Counts:
     def snapshot(self) -> Snapshot:
         """A compact copy, unaffected by what is recorded later. O(pairs + successors)."""
         table = self.table
-        ptr = np.zeros(len(table.size) + 1, np.int64)
-        np.cumsum(table.size, out=ptr[1:])
+        ptr = starts(table.size)
         succ, count = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.int64)
         _compact(table, ptr, succ, count)
         return Snapshot(ptr, succ, count, self.visits.copy(), self.r_sum.copy())

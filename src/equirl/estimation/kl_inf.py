@@ -1,8 +1,8 @@
-"""The least divergence to a law with a larger mean: what an index, and what a lower bound on regret, must pay.
+"""The least divergence to a distribution with a larger mean: what an index, and what a lower bound on regret, must pay.
 
-For a law P on (-inf, top] and a target above its mean,
+For a distribution P on (-inf, top] and a target above its mean,
 
-    K = inf { KL(P || Q) : Q a law on (-inf, top], mean of Q > target }
+    K = inf { KL(P || Q) : Q a distribution on (-inf, top], mean of Q > target }
       = max over 0 <= l <= 1 / (top - target) of E log(1 - l (X - target)),        X ~ P
 
 (Honda and Takemura 2010). With c = top - target, y = (top - X) / c >= 0 and l = theta / c this is the maximum over
@@ -24,7 +24,7 @@ TOLERANCE = 1e-10  # of theta; K is flat at its maximum, so its error is about t
 
 @kernel
 def kl_inf(weight: np.ndarray, x: np.ndarray, size: int, target: float, top: float) -> float:
-    """K of the law with masses ``weight[:size]`` at ``x[:size]``; costs O(size) times about eight.
+    """K of the distribution with masses ``weight[:size]`` at ``x[:size]``; costs O(size) times about eight.
 
     0 where the mean is at least the target, inf where it is not and the target is not below the top.
     """

@@ -1,13 +1,13 @@
-"""Radii of Kullback-Leibler balls ``KL(p_hat || p) <= radius`` around empirical laws.
+"""Radii of Kullback-Leibler balls ``KL(p_hat || p) <= radius`` around empirical distributions.
 
 KL-UCRL (Filippi, Cappe and Garivier 2010): at time t,
 
     C_P / n,   C_P = S (B + log(B + 1/log t) (1 + 1/(B + 1/log t))),   B = log(2 e S log t / d)
 
 with d = delta / (S A) the risk of one pair, so that B = log(2 e S^2 A log t / delta) as published. The factor S counts
-the states that the law may reach.
+the states that the distribution may reach.
 
-For all n at once, and much smaller (Jonsson et al. 2020, Proposition 1; by a mixture over laws):
+For all n at once, and much smaller (Jonsson et al. 2020, Proposition 1; by a mixture over distributions):
 
     ( log(1/d) + (S - 1) log(e (1 + n / (S - 1))) ) / n.
 """
@@ -47,14 +47,14 @@ def _fill_mixture(samples: np.ndarray, n_states: int, log_level: float, out: np.
 
 
 def filippi_radius(samples: np.ndarray, n_states: int, t: float, log_level: float) -> np.ndarray:
-    """KL-UCRL's radius C_P / n of each law; inf (free) where there are no samples.
+    """KL-UCRL's radius C_P / n of each distribution; inf (free) where there are no samples.
 
     Parameters
     ----------
     samples : (M,)
-        Samples behind each law, pooled ones where laws are pooled.
+        Samples behind each distribution, pooled ones where distributions are pooled.
     n_states : int
-        States that a law may reach; 1 leaves nothing to learn (radius 0).
+        States that a distribution may reach; 1 leaves nothing to learn (radius 0).
     t : float
         The time; its logarithm pays for all n up to t.
     log_level : float

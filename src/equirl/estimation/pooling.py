@@ -4,50 +4,30 @@ Pooled: ``p_hat(j | c) = (1 / n(c)) sum over (s,a) in c of count of sigma_{s,a}(
 summed in integers and divided once; the estimate of (s,a) then gives state sigma_{s,a}(j) the mass p_hat(j | c). What
 comes out has the type of ordinary estimates, so nothing downstream knows that classes exist.
 
-The states that a pair was never seen to reach all tie at zero; a *placement* says what becomes of the class's mass at
-positions beyond the pair's observed successors (``PLACEMENTS``; docs/definitions.md, "Ties").
+``class_counts`` adds counts up over classes, ``placements`` says where mass goes that a pair has not seen yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.compiling import kernel, lean_kernel
+from equirl.estimation.class_counts import (
+    ClassCounts,
+    Grouping,
+    count_by_known_position,
+    pooled_positions,
+    read_back,
+    tie_groups,
+)
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.placements import NOTHING_SPARE, PLACEMENTS, Placement, place_observed
 from equirl.structure.profiles import Profiles
 
-
-class Grouping(NamedTuple):
-    """Which pairs are pooled."""
-
-    label: np.ndarray  # (M,) int64, in 0 .. n_classes - 1
-    n_classes: int
-
-
-class ClassCounts(NamedTuple):
-    """Counts by position of the profile, summed over each class: those of class c in ``count[ptr[c]:ptr[c + 1]]``."""
-
-    label: np.ndarray  # (M,) the class of each pair
-    ptr: np.ndarray  # (C + 1,)
-    count: np.ndarray  # type: ignore[assignment]  # int64
-    visits: np.ndarray  # (C,) int64
-
-
-class Placed(NamedTuple):
-    """Pooled masses on states: row k in ``succ[ptr[k]:ptr[k + 1]]``.
-
-    ``spare`` holds masses not yet placed on a state (positions beyond the observed successors, largest first).
-    """
-
-    ptr: np.ndarray  # (M + 1,)
-    succ: np.ndarray  # (nnz,)
-    prob: np.ndarray  # (nnz,)
-    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
-    spare: np.ndarray
+__all__ = [
+    "PLACEMENTS", "ClassCounts", "Estimates", "Grouping", "Placement", "estimate", "pool", "pool_known", "tie_groups",
+]  # fmt: skip
 
 
 class Estimates(NamedTuple):
@@ -61,10 +41,6 @@ class Estimates(NamedTuple):
     r_samples: np.ndarray  # (M,) samples behind the mean
     spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
     spare: np.ndarray  # masses of the row not yet placed on a state, as in Placed
-
-
-Placement = Callable[[Snapshot, ClassCounts, int], Placed]
-NOTHING_SPARE = np.zeros(1, np.int64), np.zeros(0)
 
 
 def estimate(seen: Snapshot) -> Estimates:
@@ -114,179 +90,10 @@ def pool_known(
     """
     pooled = count_by_known_position(seen, groups, profiles)
     prob = np.empty(len(profiles.succ))
-    _read_back(profiles.ptr, tie, pooled, False, prob)
+    read_back(profiles.ptr, tie, pooled, True, prob)
     samples = pooled.visits[groups.label]
     means = _means(seen, groups, samples, pooled.visits, pool_rewards)
     return Estimates(profiles.ptr, profiles.succ, prob, samples, *means, *NOTHING_SPARE)
-
-
-def count_by_known_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
-    """Counts by position of the known profiles, summed over each class; a successor outside them is an error."""
-    ptr = _class_starts(profiles.ptr, groups)
-    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
-    stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
-    if stray >= 0:
-        pair = int(np.searchsorted(seen.ptr, stray, side="right")) - 1
-        raise ValueError(f"pair {pair} was seen to reach state {seen.succ[stray]}, outside its known profile")
-    return pooled
-
-
-def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
-    """For each entry of the profiles, the first position of the group of equal probabilities it belongs to.
-
-    A pair alone in its class (``label``) has no ties: nothing is pooled, no order is chosen, p_hat stays as it is.
-    """
-    size = np.diff(profiles.ptr)
-    position = np.arange(len(profiles.prob)) - np.repeat(profiles.ptr[:-1], size)
-    fresh = np.repeat(np.bincount(label)[label] == 1, size)
-    fresh[1:] |= (position[1:] == 0) | (profiles.prob[:-1] - profiles.prob[1:] > tolerance)
-    return position[np.maximum.accumulate(np.where(fresh, np.arange(len(position)), 0))]
-
-
-def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
-    """Counts by position summed over each class."""
-    ptr = _class_starts(seen.ptr, groups)
-    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
-    _add_positions(seen.ptr, seen.count, pooled)
-    return pooled
-
-
-# --- where the mass of a class goes in a pair
-
-
-def place_observed(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
-    """``"support"``: as many positions as the pair has observed successors, brought to mass one."""
-    prob = np.empty(len(seen.succ))
-    _read_back(seen.ptr, seen.count, pooled, True, prob)
-    return Placed(seen.ptr, seen.succ, prob, *NOTHING_SPARE)
-
-
-def place_later(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
-    """``"optimistic"``: the masses beyond the observed successors are spare; planning places them."""
-    prob = np.empty(len(seen.succ))
-    _read_back(seen.ptr, seen.count, pooled, False, prob)
-    size = np.diff(seen.ptr)
-    left = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label] - size, 0)
-    spare_ptr = starts(left)
-    spare = np.empty(spare_ptr[-1])
-    _spare_masses(size, pooled, spare_ptr, spare)
-    return Placed(seen.ptr, seen.succ, prob, spare_ptr, spare)
-
-
-def place_by_index(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
-    """``"index"``: the observed successors, then the other states, highest number first."""
-    return place_in_order(seen, pooled, n_states, _order_by_index)
-
-
-def place_in_order(
-    seen: Snapshot, pooled: ClassCounts, n_states: int, order: Callable[[Snapshot, int, np.ndarray, np.ndarray], None]
-) -> Placed:
-    """Every position of the class on a state of its own; ``order(seen, n_states, ptr, succ)`` writes which."""
-    length = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label], 0)
-    ptr = starts(length)
-    succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
-    order(seen, n_states, ptr, succ)
-    _masses_by_position(pooled, ptr, prob)
-    return Placed(ptr, succ, prob, *NOTHING_SPARE)
-
-
-PLACEMENTS: dict[str, Placement] = {
-    "support": place_observed,
-    "optimistic": place_later,
-    "index": place_by_index,
-}
-
-
-# --- kernels
-
-
-@kernel
-def _add_positions(ptr: np.ndarray, count: np.ndarray, pooled: ClassCounts) -> None:
-    label, total = pooled.label, pooled.count
-    for k in range(len(label)):
-        first = pooled.ptr[label[k]]
-        for j in range(ptr[k + 1] - ptr[k]):
-            total[first + j] += count[ptr[k] + j]
-
-
-@kernel
-def _read_back(ptr: np.ndarray, key: np.ndarray, pooled: ClassCounts, cut: bool, prob: np.ndarray) -> None:
-    """Give each pair's entries the masses of their positions; entries of one ``key`` share. ``cut``: sum to one."""
-    label, class_ptr, class_count, class_visits = pooled
-    for k in range(len(label)):
-        first, size = class_ptr[label[k]], ptr[k + 1] - ptr[k]
-        total = class_visits[label[k]]
-        if cut:
-            total = 0
-            for j in range(size):
-                total += class_count[first + j]
-        j = 0
-        while j < size:
-            end, mass = j, 0
-            while end < size and key[ptr[k] + end] == key[ptr[k] + j]:
-                mass += class_count[first + end]
-                end += 1
-            for i in range(j, end):
-                prob[ptr[k] + i] = mass / ((end - j) * total) if total > 0 else 0.0
-            j = end
-
-
-@kernel
-def _spare_masses(size: np.ndarray, pooled: ClassCounts, spare_ptr: np.ndarray, spare: np.ndarray) -> None:
-    label, class_ptr, class_count, class_visits = pooled
-    for k in range(len(label)):
-        c = label[k]
-        for i in range(spare_ptr[k + 1] - spare_ptr[k]):
-            spare[spare_ptr[k] + i] = class_count[class_ptr[c] + size[k] + i] / class_visits[c]
-
-
-@kernel
-def _order_by_index(seen: Snapshot, n_states: int, ptr: np.ndarray, succ: np.ndarray) -> None:
-    seen_ptr, seen_succ = seen.ptr, seen.succ
-    for k in range(len(ptr) - 1):
-        size, unseen = seen_ptr[k + 1] - seen_ptr[k], n_states
-        for j in range(ptr[k + 1] - ptr[k]):
-            if j < size:
-                succ[ptr[k] + j] = seen_succ[seen_ptr[k] + j]
-                continue
-            unseen -= 1
-            while contains(seen_succ, seen_ptr[k], seen_ptr[k + 1], unseen):
-                unseen -= 1
-            succ[ptr[k] + j] = unseen
-
-
-@kernel
-def _masses_by_position(pooled: ClassCounts, ptr: np.ndarray, prob: np.ndarray) -> None:
-    label, class_ptr, class_count, class_visits = pooled
-    for k in range(len(label)):
-        first, total = class_ptr[label[k]], class_visits[label[k]]
-        for j in range(ptr[k + 1] - ptr[k]):
-            prob[ptr[k] + j] = class_count[first + j] / total
-
-
-@lean_kernel
-def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
-    """Whether ``wanted`` is among ``values[first:last]``."""
-    for i in range(first, last):  # noqa: SIM110 - any() is not compiled
-        if values[i] == wanted:
-            return True
-    return False
-
-
-@kernel
-def _count_known(seen: Snapshot, ptr: np.ndarray, succ: np.ndarray, pooled: ClassCounts) -> int:
-    """Sum counts by known position; the entry of a successor outside the known profile, or -1."""
-    seen_ptr, seen_succ, seen_count = seen.ptr, seen.succ, seen.count
-    label, class_ptr, class_count, _ = pooled
-    for k in range(len(label)):
-        for i in range(seen_ptr[k], seen_ptr[k + 1]):
-            j = ptr[k]
-            while j < ptr[k + 1] and succ[j] != seen_succ[i]:
-                j += 1
-            if j == ptr[k + 1]:
-                return i
-            class_count[class_ptr[label[k]] + j - ptr[k]] += seen_count[i]
-    return -1
 
 
 def _means(
@@ -296,19 +103,6 @@ def _means(
         return _ratio(seen.r_sum, seen.visits), seen.visits
     class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
     return np.where(samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), samples
-
-
-def _class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
-    """Where each class's positions begin: as many as its longest row has."""
-    length = np.zeros(groups.n_classes, np.int64)
-    np.maximum.at(length, groups.label, np.diff(ptr))
-    return starts(length)
-
-
-def _class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:
-    out = np.zeros(groups.n_classes, np.int64)
-    np.add.at(out, groups.label, visits)
-    return out
 
 
 def _ratio(total: np.ndarray, n: np.ndarray) -> np.ndarray:

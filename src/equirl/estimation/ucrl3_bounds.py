@@ -6,9 +6,9 @@ With eta = 1.12 and ``l_n = eta log( log(eta n) log(eta^2 n) / (d log^2 eta) )``
 - each transition probability q: |q - p_hat| <= sqrt(2 q (1 - q) l / n) + l / (3 n)                    (Bernstein)
   and <= sqrt(2 g(q) (1 + 1/n) log(2 sqrt(n + 1) / d) / n)                                           (sub-Gaussian)
 
-with g(q) = (1/2 - q) / log(1/q - 1), the variance proxy of a Bernoulli law; above p_hat, q (1 - q) replaces g from 1/2
-on. Both hold on an interval around p_hat (the right sides are concave in q): the ends of the first are roots of a
-quadratic, those of the second are found by Newton's steps from outside, so that rounding never cuts the interval.
+with g(q) = (1/2 - q) / log(1/q - 1), the variance proxy of a Bernoulli distribution; above p_hat, q (1 - q) replaces g
+from 1/2 on. Both hold on an interval around p_hat (the right sides are concave in q): the ends of the first are roots
+of a quadratic, those of the second are found by Newton's steps from outside, so that rounding never cuts the interval.
 
 A pair has 3 inequalities for its mean and 3 for each successor: d = delta / (M (3 + 3 S)) as ``log_level = log(d)``.
 """

@@ -13,25 +13,28 @@ from equirl.core.checking import between, flag, real_array
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
-from equirl.model.transition_rows import Rows, is_sparse
+from equirl.model.row_readers import is_sparse
+from equirl.model.transition_rows import Rows
 
 
-def to_quantecon(mdp: TabularMDP, discount: float = 1.0) -> Any:
+def to_quantecon(mdp: TabularMDP, discount: float | None = None) -> Any:
     """The MDP as a QuantEcon ``DiscreteDP`` in its sparse form by state-action pair.
 
     Parameters
     ----------
     mdp : TabularMDP
         The MDP.
-    discount : float, default 1
-        With 1 QuantEcon keeps its infinite-horizon solvers closed; give a smaller one to use them.
+    discount : float, optional
+        By default the problem's own, ``mdp.discount``, or 1 where it has none. With 1 QuantEcon keeps its
+        infinite-horizon solvers closed; give a smaller one to use them.
 
     Returns
     -------
     quantecon.markov.DiscreteDP
     """
     check_mdp(mdp)
-    discount = between("discount", discount)
+    own = 1.0 if mdp.discount is None else mdp.discount
+    discount = own if discount is None else between("discount", discount)
     try:
         from quantecon.markov import DiscreteDP
     except ImportError as error:
@@ -51,7 +54,8 @@ def from_quantecon(
     Parameters
     ----------
     ddp : quantecon.markov.DiscreteDP
-        A reward of minus infinity marks an action that is not allowed. The discount is dropped.
+        A reward of minus infinity marks an action that is not allowed. Its discount is kept as
+        ``mdp.discount``, for ``solve(mdp, discount=mdp.discount)``; one of 1 as None.
     initial : int or array_like, shape (S,), default 0
         The first state or its distribution.
     rescale : bool, default False
@@ -65,7 +69,7 @@ def from_quantecon(
     -------
     TabularMDP
     """
-    lacks = [part for part in ("R", "Q", "num_states", "s_indices", "a_indices") if not hasattr(ddp, part)]
+    lacks = [part for part in ("R", "Q", "beta", "num_states", "s_indices", "a_indices") if not hasattr(ddp, part)]
     if lacks:
         raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {ddp!r}: it has no {lacks[0]}")
     allowed = ~np.isneginf(ddp.R)
@@ -77,7 +81,8 @@ def from_quantecon(
     n_states = int(ddp.num_states)
     pairs = Pairs(starts(np.bincount(state, minlength=n_states)), action)
     means, reward_map = _rewards(means, rescale)
-    return TabularMDP.from_rows(laws, means, pairs, initial, normalize=normalize, reward_map=reward_map, **extras)
+    known = {"reward_map": reward_map, "discount": None if ddp.beta == 1 else float(ddp.beta)}
+    return TabularMDP.from_rows(laws, means, pairs, initial, normalize=normalize, **known, **extras)
 
 
 def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarray]:

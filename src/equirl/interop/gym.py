@@ -20,7 +20,8 @@ from equirl.core.naming import unknown_name
 from equirl.interop.gym_tables import OutcomeTable, absorbed, compare_with_rollouts, read_table, restarted
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reward_laws import draw_rewards, unit_map
-from equirl.model.transition_rows import Rows, initial_law, rows_from_triplets
+from equirl.model.row_readers import initial_law
+from equirl.model.transition_rows import Rows, rows_from_triplets
 from equirl.worlds.world_registry import WORLDS, load_world
 
 ON_TERMINAL = ("restart", "absorb", "error")

@@ -17,7 +17,7 @@ from equirl.theory.lower_bounds import regret_lower_bound
 
 
 def draw_boards(boards: Sequence[Board], folder: Path, *, with_bounds: bool = False) -> dict[str, Path]:
-    """Draw and save two figures a world: learners told nothing; those told something, beside the best told nothing.
+    """Draw and save two figures a world: learners given nothing; those given something, beside the best given nothing.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def draw_boards(boards: Sequence[Board], folder: Path, *, with_bounds: bool = Fa
     """
     shown: dict[str, Path] = {}
     for board in boards:
-        nothing = [row.group for row in board.told_nothing()]
+        nothing = [row.group for row in board.given_nothing()]
         given = [row.group for row in board.standings if row.given != NOTHING]
         ergodic = with_bounds and board.kind == "ergodic"
         if nothing:
@@ -52,8 +52,8 @@ def draw_boards(boards: Sequence[Board], folder: Path, *, with_bounds: bool = Fa
 def _bound(board: Board, classes: Partition | None = None) -> dict[str, Bound]:
     """The lower bound as a named curve; none where it is 0."""
     c = regret_lower_bound(board.mdp, classes)
-    told = ", classes and profiles told" if classes is not None else ""
-    return {f"{c:.3g} log T, asymptotic lower bound{told}": lambda t: c * np.log(np.maximum(t, 2))} if c > 0 else {}
+    given = ", classes and profiles given" if classes is not None else ""
+    return {f"{c:.3g} log T, asymptotic lower bound{given}": lambda t: c * np.log(np.maximum(t, 2))} if c > 0 else {}
 
 
 def _saved(figure: object, stem: Path) -> Path:

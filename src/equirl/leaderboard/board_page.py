@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
 from equirl.core.csv_files import write_csv
@@ -15,7 +14,7 @@ from equirl.core.formatting import counted, mean_with_interval, number
 from equirl.leaderboard.entrants import GIVEN
 from equirl.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
 from equirl.leaderboard.standings import Board, Standing
-from equirl.paper.html_parts import image, page, table
+from equirl.paper.html_parts import image, page, repeat_section, table, versions, work_done
 
 ENOUGH_RUNS = 20
 TITLE = "Leaderboard: which learner, in which world"
@@ -72,17 +71,12 @@ def _rows(boards: Sequence[Board]) -> Iterator[tuple[Board, Standing]]:
 
 def _facts(boards: Sequence[Board], expectations: Sequence[Expectation]) -> str:
     groups = [row.group for _, row in _rows(boards)]
-    runs, steps = sum(g.n_runs for g in groups), sum(g.n_runs * g.horizon for g in groups)
-    stuck = sum(int(g.facts["n_unconverged"].sum()) for g in groups)
-    planning = "all plans converged" if stuck == 0 else f"{counted(stuck, 'plan')} stopped at the cap on sweeps"
     kinds = ("holds", "undecided", "fails")
     good, open_, bad = (sum(item.verdict == kind for item in expectations) for kind in kinds)
     learners = len({group.learner for group in groups})
-    versions = ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
     return (
-        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {counted(runs, 'run')}, {steps / 1e6:,.0f} "
-        f"million steps, {planning}. Expectations that hold: {good} of {len(expectations)}; undecided: {open_}; "
-        f"failed: {bad}. Computed with {versions}."
+        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {work_done(groups)}. Expectations that hold: "
+        f"{good} of {len(expectations)}; undecided: {open_}; failed: {bad}. Computed with {versions()}."
     )
 
 
@@ -237,13 +231,8 @@ def _cells(row: Standing) -> list[str]:
 
 
 def _again_section(command: str) -> str:
-    return (
-        f"<pre>{escape(command)}</pre><p>Runs that are done are not computed again. A run depends on its world, "
-        "learner, horizon and seed alone: the number of processes, the order and interruptions change nothing, except "
-        "the seconds, which are those of the machine that computed the run. Figures are in <code>figures/</code> (PDF, "
-        "SVG, PNG), tables in <code>tables/</code> (CSV) and <code>leaderboard.md</code>, one file per run in "
-        "<code>runs/</code>.</p>"
-    )
+    exception = ", except the seconds, which are those of the machine that computed the run"
+    return repeat_section(command, exception, " and <code>leaderboard.md</code>")
 
 
 def _write_tables(

@@ -5,22 +5,21 @@ from __future__ import annotations
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Settings, needs_of_parts
 
-ERGODIC_ONLY = ("imed-rl", "c-imed-rl", "c-imed-rl-c", "c-imed-rl-c-sigma")  # every policy visits every state
-OBLIVIOUS = ("ucrl2", "ucrl2-l", "ucrl2-b", "kl-ucrl", "ucrl3", "psrl", "imed-rl", "random")
-BASES = {  # a learner told nothing that looks for classes -> the learner it is without them
+ERGODIC_ONLY = ("imed-rl", "c-imed-rl-c-sigma")  # for worlds in which every policy visits every state
+BASES = {  # a learner given nothing that looks for classes -> the learner it is without them
     "c-ucrl": "ucrl2-l",
     "c-ucrl2-b": "ucrl2-b",
     "c-kl-ucrl": "kl-ucrl",
     "c-ucrl3": "ucrl3",
     "c-psrl": "psrl",
-    "c-imed-rl": "imed-rl",
 }
+LOOKING_FOR_CLASSES = (*BASES, "c-ucrl-published")
 NOTHING, CLASSES, BOTH = "given nothing", "given the classes", "given classes and profiles"
 GIVEN = (NOTHING, CLASSES, BOTH)
 
 
 def given_to(learner: str) -> str:
-    """What a learner is told about classes.
+    """What a learner is given of classes and profiles.
 
     Parameters
     ----------
@@ -54,5 +53,10 @@ def is_oblivious(learner: str) -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> is_oblivious("psrl"), is_oblivious("c-psrl"), is_oblivious("c-psrl-c")
+    (True, False, False)
     """
-    return learner in OBLIVIOUS
+    return given_to(learner) == NOTHING and learner not in LOOKING_FOR_CLASSES

@@ -68,9 +68,9 @@ def _of_world(board: Board) -> Iterator[Expectation]:
 
 
 def _halved(board: Board) -> Expectation:
-    """Structured: the best learner told nothing knows of equivalence, with less than half the best other's regret."""
-    statement = "the best learner told nothing looks for classes, with less than half the regret of the best other"
-    aware, plain = board.told_nothing(oblivious=False), board.told_nothing(oblivious=True)
+    """Structured: the best learner given nothing knows of equivalence, with less than half the best other's regret."""
+    statement = "the best learner given nothing looks for classes, with less than half the regret of the best other"
+    aware, plain = board.given_nothing(oblivious=False), board.given_nothing(oblivious=True)
     if not aware or not plain:
         return Expectation(board.name, statement, "one of the two kinds did not play", "no data")
     more, half = excess(aware[0].regret, plain[0].regret, HALF)
@@ -104,7 +104,7 @@ class Advice:
     take : str
         The learner.
     relative : float
-        The geometric mean, over the worlds of the situation, of its regret relative to the best learner told nothing.
+        The geometric mean, over the worlds of the situation, of its regret relative to the best learner given nothing.
     worst : float
         The largest of these.
     runner_up : str
@@ -164,14 +164,14 @@ def advise(boards: Sequence[Board]) -> list[Advice]:
 
 
 def overall(boards: Sequence[Board], given: str) -> dict[str, float]:
-    """Geometric means of relative regret of the learners told the same that played in all these worlds.
+    """Geometric means of relative regret of the learners given the same that played in all these worlds.
 
     Parameters
     ----------
     boards : sequence of Board
         The worlds; those in which relative regret means nothing are left out.
     given : str
-        What the learners are told.
+        What the learners are given.
 
     Returns
     -------
@@ -207,6 +207,6 @@ def lock_ins(boards: Sequence[Board]) -> list[str]:
             played.setdefault(row.learner, []).append(row.group.n_runs)
             if row.n_locked_in:
                 places.setdefault(row.learner, []).append(f"{board.name} ({row.n_locked_in} of {row.group.n_runs})")
-    told = [f"{learner} locked in: {', '.join(where)}." for learner, where in places.items()]
+    locked = [f"{learner} locked in: {', '.join(where)}." for learner, where in places.items()]
     never = [f"{name} ({counted(sum(runs), 'run')})" for name, runs in played.items() if name not in places]
-    return [*told, f"No run locked in of {', '.join(never)}."] if never else told
+    return [*locked, f"No run locked in of {', '.join(never)}."] if never else locked

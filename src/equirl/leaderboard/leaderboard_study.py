@@ -12,7 +12,7 @@ from equirl.learners.learner_registry import AGENTS
 from equirl.solving.chains import chain_kind
 from equirl.studies.expansion import PlannedRun
 from equirl.studies.store import Store
-from equirl.studies.study_file import LearnerEntry, Part, Study, parse_study
+from equirl.studies.study_file import LearnerEntry, Study, StudyPart, parse_study
 from equirl.worlds.world_registry import load_world
 
 
@@ -65,7 +65,7 @@ def leaderboard_study(
     return study.model_copy(update={"runs": runs or study.runs, "learners": entries, "parts": playing})
 
 
-def _admitted(entries: Sequence[LearnerEntry], part: Part) -> list[LearnerEntry]:
+def _admitted(entries: Sequence[LearnerEntry], part: StudyPart) -> list[LearnerEntry]:
     """The learners that play in a part."""
     if not any(entry.learner in ERGODIC_ONLY for entry in entries):
         return list(entries)

@@ -4,7 +4,7 @@ Regret is that at the horizon T. A run is *locked in* when its regret in the las
 nothing right would cost, g* T / 4: it has settled for something far from the best. The regret of one learner relative
 to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is not distinguishable
 from 0. Received rewards are noisy, so a mean regret may be 0 or below; in relative regrets a mean counts as at least 1
-and at least half the interval of the best learner told nothing.
+and at least half the interval of the best learner given nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from equirl.studies.expansion import PlannedRun
 from equirl.studies.runs import build_world
 from equirl.studies.summary import Group
 
-STRUCTURED, FREE = 1 / 3, 0.9  # classes of laws per pair: below the one structured, from the other on without structure
+STRUCTURED, FREE = 1 / 3, 0.9  # classes per pair: below the first structured, from the second on without structure
 
 
 class Ratio(NamedTuple):
-    """A ratio of two mean regrets and its 95 % interval; the interval is unbounded where it cannot be told."""
+    """A ratio of two mean regrets and its 95 % interval; the interval is unbounded where it cannot be found."""
 
     value: float
     low: float
@@ -102,12 +102,12 @@ class Standing:
     group : Group
         Its runs.
     given : str
-        What it is told.
+        What it is given.
     rank : int
-        Among the learners that are told the same, by mean regret; from 1.
+        Among the learners that are given the same, by mean regret; from 1.
     relative : float
-        Its mean regret divided by that of the best learner told nothing, small ones raised as the module says; NaN
-        where nobody is told nothing.
+        Its mean regret divided by that of the best learner given nothing, small ones raised as the module says; NaN
+        where every learner is given something.
     """
 
     group: Group
@@ -204,7 +204,7 @@ class Board:
 
     @property
     def structured(self) -> bool:
-        """Whether classes of laws are fewer than a third of the pairs."""
+        """Whether classes of transition probabilities are fewer than a third of the pairs."""
         return self.n_laws < STRUCTURED * self.mdp.n_pairs
 
     @property
@@ -217,8 +217,8 @@ class Board:
         """The same in words."""
         return "structured" if self.structured else "no structure" if self.structure_free else "a little structure"
 
-    def told_nothing(self, *, oblivious: bool | None = None) -> list[Standing]:
-        """Learners told nothing, the best first; all, or those that do or do not treat every pair on its own."""
+    def given_nothing(self, *, oblivious: bool | None = None) -> list[Standing]:
+        """Learners given nothing, the best first; all, or those that do or do not treat every pair on its own."""
         own = [row for row in self.standings if row.given == NOTHING]
         return [row for row in own if oblivious is None or is_oblivious(row.learner) == oblivious]
 
@@ -254,13 +254,13 @@ def boards(groups: Sequence[Group], planned: Sequence[PlannedRun]) -> list[Board
 
 def _standings(groups: Sequence[Group]) -> tuple[Standing, ...]:
     regret = {group.learner: float(group.curves.final("regret").mean()) for group in groups}
-    told = {group.learner: given_to(group.learner_name) for group in groups}
-    plain = [group for group in groups if told[group.learner] == NOTHING]
+    given_by = {group.learner: given_to(group.learner_name) for group in groups}
+    plain = [group for group in groups if given_by[group.learner] == NOTHING]
     best = min(plain, key=lambda group: regret[group.learner], default=None)
     floor = _floor(best.curves.final("regret")) if best else math.nan
     rows = []
     for given in GIVEN:
-        own = sorted((g for g in groups if told[g.learner] == given), key=lambda group: regret[group.learner])
+        own = sorted((g for g in groups if given_by[g.learner] == given), key=lambda group: regret[group.learner])
         for rank, group in enumerate(own, start=1):
             relative = max(regret[group.learner], floor) / max(regret[best.learner], floor) if best else math.nan
             rows.append(Standing(group, given, rank, relative))

@@ -1,9 +1,13 @@
 """Learners: a contract, parts, and recipes that put parts together.
 
-- ``contract``: what the rest of the package knows of a learner: decide, record, tell, state.
-- ``structures``, ``estimates``, ``model_sets``, ``planners``, ``stopping``: the parts, each with its own settings.
-- ``optimistic``, ``baselines``: the families.
-- ``recipes``, ``learner_registry``: a learner by name; ``register_learner`` adds one from outside the package.
+- ``contract``: what the rest of the package knows of a learner: decide, record, tell, state; with ``stretches`` (what
+  it plays for some steps, and what ends that).
+- ``optimistic``: the best policy of the best plausible MDP. Its parts: ``structures``, ``estimates``, ``model_sets``,
+  ``planners``, ``stopping`` and ``vanishing_rule``.
+- ``posterior_sampling``: the best policy of a drawn MDP. Its parts: ``row_priors``, ``reward_priors``.
+- ``imed`` with ``imed_index``: an index decides every step. ``baselines``: learners that learn nothing. ``greedy``: the
+  best policy of the estimates, for all of them.
+- ``recipes``, ``catalogue``, ``learner_registry``: a learner by name; ``register_learner`` adds one from outside.
 - ``given``, ``rewards``: what a learner is given in advance, and the scale of its rewards.
 - ``saving``: a learner in a file.
 """

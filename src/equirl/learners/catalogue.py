@@ -11,10 +11,11 @@ from equirl.learners.model_sets import BernsteinIntervals, JakschBalls, KLBalls,
 from equirl.learners.optimistic import OptimisticLearner
 from equirl.learners.planners import OptimisticPlanner, SupportPlanner
 from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
+from equirl.learners.q_learning import OwnSteps, QLearner, SharedSteps
 from equirl.learners.recipes import Recipe
 from equirl.learners.reward_priors import ClassRewards, DrawnRewards
 from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
-from equirl.learners.stopping import Doubling, PairDoubling
+from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.learners.vanishing_rule import VanishingRule
 
@@ -27,7 +28,7 @@ def oblivious(description: str, models: Any, planner: Any = None) -> Recipe:
 
 def given_both(description: str, models: Any, planner: Any = None) -> Recipe:
     """An optimistic learner that is given the classes and the profiles."""
-    parts = GivenProfiles(), GivenProfilePool(), models, planner or OptimisticPlanner(), Doubling("class")
+    parts = GivenProfiles(), GivenProfilePool(), models, planner or OptimisticPlanner(), ClassDoubling()
     return Recipe(description, OptimisticLearner, parts)
 
 
@@ -48,6 +49,7 @@ def posterior(description: str, rows: Any, rewards: Any) -> Recipe:
     return Recipe(description, PosteriorLearner, (rows, rewards, DrawnPlanner(), EpisodeLengths()))
 
 
+DISCOUNTED = OptimisticPlanner(discount=0.95)
 RECOMMENDED = "c-psrl"  # what to take where nothing is given
 
 ROWS: dict[str, Recipe | None] = {
@@ -81,6 +83,14 @@ ROWS: dict[str, Recipe | None] = {
     "c-ucrl3": estimated("UCRL3 over estimated classes", Ucrl3Intervals(), SupportPlanner()),
     "imed-rl": Recipe("IMED-RL: an index decides every step; for ergodic worlds", ImedLearner, (OwnIndices(),)),
     "c-imed-rl-c-sigma": Recipe("IMED-RL, given the classes and the profiles", ImedLearner, (ClassIndices(),)),
+    "mbie": oblivious("MBIE: model-based interval estimation, for discounted rewards", LaplaceBalls(), DISCOUNTED),
+    "c-mbie-c-sigma": given_both("MBIE, given the classes and the profiles", LaplaceBalls(), DISCOUNTED),
+    "c-mbie-c": given_classes("MBIE, given the classes", LaplaceBalls(), DISCOUNTED),
+    "c-mbie": estimated("MBIE over estimated classes", LaplaceBalls(), DISCOUNTED),
+    "q-learning": Recipe("Q-learning, for discounted rewards", QLearner, (OwnSteps(),)),
+    "c-q-learning-c-sigma": Recipe(
+        "Q-learning, given the classes and the profiles: a step teaches its whole class", QLearner, (SharedSteps(),)
+    ),
     "random": Recipe("plays uniformly at random", FixedLearner),
     "optimal": Recipe("plays an optimal policy of the true MDP", FixedLearner, knows_mdp=True),
 }

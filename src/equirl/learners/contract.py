@@ -26,36 +26,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from equirl.core.checking import flag
-from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.learners.rewards import unit_reward
+from equirl.learners.stretches import (
+    UNLIMITED,
+    Limits,
+    Stretch,
+    is_over,
+    pair_played,
+    spend,
+    spend_path,
+    step_limits,
+)
+from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
     from equirl.learners.recipes import Blueprint
 
-UNLIMITED = np.iinfo(np.int64).max // 2
-
-
-class Limits(NamedTuple):
-    """What ends a stretch: visits left by pair and by group of pairs, and steps left. Spent as the stretch goes.
-
-    A stretch ends *before* a step that would exceed one of them, but ``grace[0]`` more steps are played first.
-    """
-
-    label: np.ndarray  # (M,) int64: the group of each pair; empty where there are no limits by pair and group
-    pair_left: np.ndarray  # (M,) int64
-    group_left: np.ndarray  # (groups,) int64
-    grace: np.ndarray  # (2,) int64: steps to play on once a limit is reached, and whether one is
-    steps: np.ndarray  # (1,) int64
-
-
-class Stretch(NamedTuple):
-    """What to do until the limits end it: a pair per state or, where ``coins`` are given, one drawn per step."""
-
-    policy: np.ndarray  # (S,) int64; not read where there are coins
-    limits: Limits
-    coins: np.ndarray = np.zeros(0)  # uniform numbers in [0, 1), one per step: play uniformly at random
+__all__ = [
+    "UNLIMITED", "CountingLearner", "FormedClasses", "Learner", "Limits", "State", "Stretch", "is_over", "pair_played",
+    "prefixed", "spend", "step_limits", "unprefixed",
+]  # fmt: skip
 
 
 class FormedClasses(NamedTuple):
@@ -73,48 +65,6 @@ class State(NamedTuple):
     values: dict[str, Any]
 
 
-def step_limits(steps: int = UNLIMITED) -> Limits:
-    """Nothing but a number of steps ends the stretch."""
-    none = np.zeros(0, np.int64)
-    return Limits(none, none, none, np.zeros(2, np.int64), np.array([steps], np.int64))
-
-
-@lean_kernel
-def is_over(pair: int, limits: Limits) -> bool:
-    """Whether the stretch ends before ``pair`` is played."""
-    if limits.steps[0] <= 0 or (
-        len(limits.label) > 0 and (limits.pair_left[pair] <= 0 or limits.group_left[limits.label[pair]] <= 0)
-    ):
-        limits.grace[1] = 1
-    return limits.grace[1] == 1 and limits.grace[0] <= 0
-
-
-@lean_kernel
-def spend(pair: int, limits: Limits) -> None:
-    """Take one visit of ``pair`` off the limits."""
-    limits.steps[0] -= 1
-    if len(limits.label) > 0:
-        limits.pair_left[pair] -= 1
-        limits.group_left[limits.label[pair]] -= 1
-    limits.grace[0] -= limits.grace[1]
-
-
-@lean_kernel
-def spend_path(path: np.ndarray, limits: Limits) -> None:
-    """Take the visits of a path off the limits, noting on the way when they are reached."""
-    for i in range(len(path)):
-        is_over(path[i], limits)
-        spend(path[i], limits)
-
-
-@inlined
-def pair_played(stretch: Stretch, pair_ptr: np.ndarray, state: int, step: int) -> int:
-    """The pair that a stretch plays in ``state`` at its ``step``-th step."""
-    if len(stretch.coins) == 0:
-        return stretch.policy[state]
-    return pair_ptr[state] + int(stretch.coins[step] * (pair_ptr[state + 1] - pair_ptr[state]))
-
-
 class Learner(ABC):
     """A learner. To write one, implement :meth:`decide`, :meth:`record`, :meth:`state` and :meth:`restore`.
 
@@ -125,6 +75,7 @@ class Learner(ABC):
     """
 
     forms_classes: ClassVar[bool] = False  # whether :meth:`classes` says anything
+    criterion: Criterion = AVERAGE_REWARD  # what it maximises
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.name, self.pairs, self.reward_map = blueprint.name, blueprint.pairs, blueprint.reward_map
@@ -233,7 +184,7 @@ class Learner(ABC):
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Inside, no other thread may decide or learn: it is told so."""
+        """Inside, another thread that wants to decide or learn is refused."""
         if not self._busy.acquire(blocking=False):
             raise RuntimeError(
                 f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "

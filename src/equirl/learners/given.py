@@ -11,7 +11,9 @@ from equirl.estimation.pooling import tie_groups
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import check_entries
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import Profiles, profile_l1
+from equirl.structure.profiles import TOLERANCE, Profiles, profile_l1
+
+ALIKE = 1e-6  # L1 distance up to which profiles of one class may differ in any case
 
 
 class Given(NamedTuple):
@@ -20,6 +22,7 @@ class Given(NamedTuple):
     classes: Partition | None = None
     profiles: Profiles | None = None
     mean_rewards: np.ndarray | None = None  # (M,) in [0, 1]
+    tolerance: float = TOLERANCE  # what was taken as equal when the classes were made
     tie: np.ndarray | None = None  # groups of equal positions in the profiles; follows from classes and profiles
 
     @property
@@ -45,8 +48,8 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
     if profiles is not None:
         _check_profiles(profiles, pairs)
     if profiles is not None and classes is not None:
-        _check_alike(profiles, classes, pairs)
-        given = given._replace(tie=tie_groups(profiles, classes.label))
+        _check_alike(profiles, classes, pairs, max(ALIKE, 10 * given.tolerance))
+        given = given._replace(tie=tie_groups(profiles, classes.label, given.tolerance))
     if given.mean_rewards is not None:
         _check_means(given.mean_rewards, pairs)
     return given
@@ -92,12 +95,12 @@ def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
         raise ValueError(f"the profile of ({pairs.describe(int(place[bad[0]] // pairs.n_states))}) names a state twice")
 
 
-def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs) -> None:
+def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs, width: float) -> None:
     """An error where two pairs of one class have different profiles: pooled, they would be neither's."""
     first = np.full(classes.n_classes, -1)
     for k, c in enumerate(classes.label.tolist()):
         if first[c] < 0:
             first[c] = k
-        elif profile_l1(profiles.ptr, profiles.prob, int(first[c]), k) > 1e-6:
+        elif profile_l1(profiles.ptr, profiles.prob, int(first[c]), k) > width:
             one, two = pairs.describe(int(first[c])), pairs.describe(k)
             raise ValueError(f"({one}) and ({two}) are in one class, but their profiles differ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.arrays import starts
+from equirl.core.arrays import owners, starts
 from equirl.estimation.pooling import Estimates
 from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
@@ -16,7 +16,7 @@ STAY = 0.5  # half the time staying: chains are aperiodic, so that sweeps conver
 def greedy_pairs(pairs: Pairs, estimates: Estimates, accuracy: float = 1e-6) -> np.ndarray:
     """(S,) the best pair in each state of the estimated MDP. Pairs without samples pay nothing and stay put."""
     known = estimates.samples > 0
-    row = np.repeat(np.arange(pairs.n_pairs), np.diff(estimates.ptr))
+    row = owners(estimates.ptr)
     placed = np.bincount(row, weights=estimates.prob, minlength=pairs.n_pairs)  # below 1 where masses are spare
     prob, succ = np.zeros(len(row)), estimates.succ
     np.divide(estimates.prob, placed[row], out=prob, where=known[row])

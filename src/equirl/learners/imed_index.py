@@ -134,7 +134,7 @@ def _lift_to_zero(phi: np.ndarray) -> None:
 
 @kernel
 def outcome_law(model: CountedRows, k: int, phi: np.ndarray, weight: np.ndarray, x: np.ndarray) -> int:
-    """Write the law of r + phi(s') of a visited pair, prior included, as masses and values; returns how many."""
+    """Write the distribution of r + phi(s') of a visited pair, prior included, as masses and values; their number."""
     n, r, whole = 0, model.r_hat[k], model.visits[k] + model.prior
     for i in range(model.ptr[k], model.ptr[k + 1]):
         p, after = model.count[i] / whole, phi[model.succ[i]]

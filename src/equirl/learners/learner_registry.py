@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from equirl.core.checking import between, choice
 from equirl.core.naming import unknown_name
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.catalogue import ROWS
@@ -18,10 +19,11 @@ from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import Profiles
+from equirl.structure.profiles import TOLERANCE, Profiles
 
 Agent = Learner
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
+HANDED = ("classes", "profiles", "tolerance")  # keywords of agent_for that say what is handed out, not settings
 LATER = {"c-ucrl-published": "equirl.paper.published_learner"}  # rows that stand in folders further on
 
 
@@ -175,15 +177,26 @@ def make_agent(
     if find_learner(name).knows_mdp:
         raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
     pairs = Pairs.uniform(n_states, n_actions)
-    if classes is not None and not isinstance(classes, Partition):
-        classes = Partition.from_labels(np.asarray(classes))
     scale, shift = _reward_map(reward_range)
     means = None if mean_rewards is None else (np.asarray(mean_rewards, dtype=float) - shift) / scale
-    return build_learner(name, pairs, settings, Given(classes, profiles, means), seed, (scale, shift))
+    return build_learner(name, pairs, settings, Given(_partition(classes), profiles, means), seed, (scale, shift))
 
 
-def agent_for(mdp: TabularMDP, name: str, seed: Seed = 0, **settings: Any) -> Learner:
+def agent_for(
+    mdp: TabularMDP,
+    name: str,
+    seed: Seed = 0,
+    *,
+    classes: Partition | Sequence[int] | np.ndarray | None = None,
+    profiles: Profiles | None = None,
+    tolerance: float | Literal["auto"] = TOLERANCE,
+    **settings: Any,
+) -> Learner:
     """A learner for ``mdp``, given what it is entitled to: classes, profiles or means of the MDP itself.
+
+    Classes are those of transition probabilities and mean rewards where rewards are pooled per class, and those of
+    transition probabilities alone where they are kept per pair or known. Where there would be at least four times as
+    many of the former and the latter are few, a learner whose ``rewards`` are not chosen keeps them per pair.
 
     Parameters
     ----------
@@ -193,6 +206,12 @@ def agent_for(mdp: TabularMDP, name: str, seed: Seed = 0, **settings: Any) -> Le
         A learner.
     seed : int or SeedSequence
         From which its random choices follow.
+    classes : Partition or labels, optional
+        One label per pair, handed out in place of the MDP's own to a learner that is given the classes.
+    profiles : Profiles, optional
+        Handed out in place of the MDP's own to a learner that is given them.
+    tolerance : float or "auto", default 1e-9
+        What is taken as equal when classes are made: see :func:`equirl.equivalence_classes`.
     **settings
         Settings of the learner.
 
@@ -200,22 +219,32 @@ def agent_for(mdp: TabularMDP, name: str, seed: Seed = 0, **settings: Any) -> Le
     -------
     Learner
         Ready for its first ``act``.
-    """
-    from equirl.structure.equivalence import equivalence_classes
-    from equirl.structure.profiles import profiles
 
+    Examples
+    --------
+    >>> from equirl.worlds.world_registry import make
+    >>> river = make("riverswim", n_states=6)
+    >>> agent_for(river, "c-ucrl-c").given.classes.n_classes
+    5
+    >>> agent_for(river, "c-ucrl-c", rewards="known").given.classes.n_classes
+    4
+    """
     check_mdp(mdp)
     recipe = find_learner(name)
-    chosen = recipe.settings(name, settings)
     if recipe.knows_mdp:
+        chosen = recipe.settings(name, settings)
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
-    needs = needs_of_parts(chosen)
-    given = Given(
-        equivalence_classes(mdp) if "classes" in needs else None,
-        profiles(mdp) if "profiles" in needs else None,
-        mdp.r_mean.copy() if "mean_rewards" in needs else None,  # a read-only one compiles kernels anew
-    )
-    return build_learner(name, mdp.pairs, settings, given, seed)
+    from equirl.learners.handout import hand_out, settings_for
+
+    stated = _partition(classes)
+    if isinstance(tolerance, str):
+        choice("tolerance", tolerance, ("auto",))
+    within = tolerance if isinstance(tolerance, str) else between("tolerance", tolerance, most=2)
+    chosen = settings_for(mdp, name, recipe, settings, stated, within)
+    if within != TOLERANCE and "classes" not in needs_of_parts(chosen):
+        raise ValueError(f"{name!r} with these settings makes no use of tolerance; leave it out")
+    given = hand_out(mdp, chosen, stated, profiles, within)
+    return build_learner(name, mdp.pairs, chosen.as_dict(), given, seed)
 
 
 def build_learner(
@@ -231,6 +260,12 @@ def build_learner(
     chosen = recipe.settings(name, settings)
     given = checked(name, needs_of_parts(chosen), given, pairs)
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
+
+
+def _partition(classes: Partition | Sequence[int] | np.ndarray | None) -> Partition | None:
+    if classes is None or isinstance(classes, Partition):
+        return classes
+    return Partition.from_labels(np.asarray(classes))
 
 
 def _reward_map(reward_range: tuple[float, float]) -> tuple[float, float]:

@@ -22,9 +22,8 @@ from equirl.estimation.kl_radius import filippi_radius, mixture_radius
 from equirl.estimation.pooling import Estimates, Grouping
 from equirl.estimation.ucrl3_bounds import ucrl3_intervals, ucrl3_log_level, ucrl3_mean_upper
 from equirl.learners.structures import Problem, Shares
-from equirl.planning.growing_support import growing_support
+from equirl.planning.growing_support import support_slack
 from equirl.planning.interval_models import IntervalModels, KLModels
-from equirl.planning.intervals import interval_set
 from equirl.planning.l1_ball import ConfidenceSet
 
 
@@ -122,8 +121,7 @@ class Ucrl3Intervals(ModelSetPart):
         lower, upper, unseen = ucrl3_intervals(estimates.ptr, estimates.prob, estimates.samples, level)
         r_hat, level = estimates.r_hat, ucrl3_log_level(self.delta, shares.mean, S)
         radius = ucrl3_mean_upper(r_hat, r_hat * (1 - r_hat), estimates.r_samples, level) - r_hat
-        bounds = interval_set(estimates.ptr, estimates.succ, lower, upper, unseen)
-        slack = growing_support(bounds, float(estimates.samples.max())).slack
+        slack = support_slack(estimates.ptr, float(estimates.samples.max()))
         means = reward_interval(r_hat, radius, problem)
         return IntervalModels(estimates.ptr, estimates.succ, lower, upper, unseen, *means, slack)
 

@@ -7,6 +7,7 @@ the stopping rule fires.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
 from equirl.learners.contract import (
+    UNLIMITED,
     CountingLearner,
     FormedClasses,
     Limits,
@@ -31,13 +33,14 @@ from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
 from equirl.planning.extended_value_iteration import Plan, gain_bounds
 from equirl.planning.sweeps import ModelSet
-from equirl.solving.criterion import AVERAGE_REWARD, Criterion
+from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 
+ESTIMATE_WORK = 20  # look-ups that estimates and sets are counted for, per observed successor
 CLUSTERING_WORK = 1000  # look-ups that ApproxEquivalence is counted for, per observed successor
 
 
-class Parts(NamedTuple):
+class OptimisticParts(NamedTuple):
     """The parts of an optimistic learner, in the order in which an episode uses them."""
 
     structure: Part  # .rules, .groups, .shares
@@ -61,17 +64,18 @@ class Episode(NamedTuple):
 class OptimisticLearner(CountingLearner):
     """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
 
-    criterion: ClassVar[Criterion] = AVERAGE_REWARD
     forms_classes: ClassVar[bool] = True
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
-        self.parts = Parts(*blueprint.settings.parts)
+        self.parts = OptimisticParts(*blueprint.settings.parts)
+        self.criterion = criterion_for(self.parts.planner.discount)
         delta, pool_rewards = self.parts.models.delta, self.parts.estimate.pool_rewards
         self.problem = Problem(self.pairs, self.given, delta, pool_rewards)
         self.rules = self.parts.structure.rules(self.problem)
         self.tie_rng, self.priority_rng = (np.random.default_rng(child) for child in blueprint.seed.spawn(2))
         self.episode: Episode | None = None
+        self.cluster_from = 1  # classes are estimated anew in the first episode that starts at this time or later
 
     # --- deciding
 
@@ -83,21 +87,30 @@ class OptimisticLearner(CountingLearner):
         return Stretch(episode.plan.policy, limits)
 
     def _start_episode(self) -> tuple[Episode, Limits]:
-        structure, _, _, planner, stopping = self.parts
         seen = self.counts.snapshot()
-        priority = self.priority_rng.permutation(self.pairs.n_pairs) if structure.draws_priority else None
-        groups = structure.groups(seen, self.problem, self.rules, priority)
+        groups = self._group(seen)
         estimates, models = self._believe(seen, groups, self.t)
 
         last, accuracy = self.episode and self.episode.plan, self.criterion.accuracy(self.t)
-        plan = planner.plan(self.pairs.ptr, models, accuracy, self.criterion.discount, self.tie_rng, last)
+        plan = self.parts.planner.plan(self.pairs.ptr, models, accuracy, self.tie_rng, last)
         self.n_unconverged += not plan.converged
 
-        work = plan.n_sweeps * models.n_entries + (CLUSTERING_WORK * len(seen.succ) if structure.clusters else 0)
-        self.limits = stopping.limits(seen.visits, groups, work)
+        work = plan.n_sweeps * models.n_entries + ESTIMATE_WORK * len(seen.succ)
+        self.limits = self.parts.stopping.limits(seen.visits, groups, work)
         self.episode_starts.append(self.t)
         self.episode = Episode(self.t, seen, groups, estimates, models, plan)
         return self.episode, self.limits
+
+    def _group(self, seen: Snapshot) -> Grouping:
+        """The structure's groups; those of the episode before as long as a finite ``effort`` says so."""
+        structure = self.parts.structure
+        if self.episode is not None and self.t < self.cluster_from:
+            return self.episode.groups
+        priority = self.priority_rng.permutation(self.pairs.n_pairs) if structure.draws_priority else None
+        if structure.clusters:
+            rest = CLUSTERING_WORK * len(seen.succ) / getattr(self.parts.stopping, "effort", math.inf)
+            self.cluster_from = self.t + int(min(rest, UNLIMITED))
+        return structure.groups(seen, self.problem, self.rules, priority)
 
     def _believe(self, seen: Snapshot, groups: Grouping, t: int) -> tuple[Estimates, ModelSet]:
         """Estimates over these groups, and the plausible models around them at time t."""
@@ -177,6 +190,7 @@ class OptimisticLearner(CountingLearner):
         values = {"tie_rng": self.tie_rng.bit_generator.state, "priority_rng": self.priority_rng.bit_generator.state}
         if self.episode is not None:
             episode, plan = self.episode, self.episode.plan
+            values["cluster_from"] = self.cluster_from
             values["episode"] = {
                 "start": episode.start, "n_classes": episode.groups.n_classes, "gain": plan.gain,
                 "n_sweeps": plan.n_sweeps, "span": plan.span, "converged": plan.converged,
@@ -191,6 +205,7 @@ class OptimisticLearner(CountingLearner):
         arrays, values = state
         self.tie_rng.bit_generator.state = values["tie_rng"]
         self.priority_rng.bit_generator.state = values["priority_rng"]
+        self.cluster_from = int(values.get("cluster_from", 1))
         if "episode" in values:
             then: dict[str, Any] = values["episode"]
             seen, groups = unprefixed("then", Snapshot, arrays), Grouping(arrays["label"], then["n_classes"])

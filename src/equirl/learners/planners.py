@@ -6,13 +6,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equirl.core.checking import choice, flag, whole_number
+from equirl.core.checking import choice, flag, inside, whole_number
 from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
 from equirl.planning.interval_models import IntervalModels
 from equirl.planning.sweeps import ModelSet
 
 ACTION_TIES = ("random", "first")
 POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
+
+
+def check_discount(discount: float) -> float:
+    """A discount in (0, 1]; 1 is the average reward."""
+    return 1.0 if discount == 1 else inside("discount", discount)
 
 
 @dataclass(frozen=True)
@@ -23,8 +28,10 @@ class OptimisticPlanner:
     warm_start: bool = False
     max_sweeps: int = 10**5
     threads: int = 1  # that share each sweep; no bit of the result depends on it
+    discount: float = 1.0  # below 1: rewards to come are discounted; 1: the average reward
 
     def __post_init__(self) -> None:
+        check_discount(self.discount)
         choice("action_ties", self.action_ties, ACTION_TIES)
         flag("warm_start", self.warm_start)
         whole_number("max_sweeps", self.max_sweeps)
@@ -35,7 +42,6 @@ class OptimisticPlanner:
         pair_ptr: np.ndarray,
         models: ModelSet,
         accuracy: float,
-        discount: float,
         rng: np.random.Generator,
         last: Plan | None,
     ) -> Plan:
@@ -45,7 +51,7 @@ class OptimisticPlanner:
             coin=rng.random(len(pair_ptr) - 1) if self.action_ties == "random" else None,
             start=last.bias if self.warm_start and last is not None else None,
             policy_sweeps=POLICY_SWEEPS if self.warm_start else 0,
-            max_sweeps=self.max_sweeps, threads=self.threads, discount=discount,
+            max_sweeps=self.max_sweeps, threads=self.threads, discount=self.discount,
         )  # fmt: skip
 
 
@@ -69,16 +75,15 @@ class SupportPlanner(OptimisticPlanner):
         pair_ptr: np.ndarray,
         models: ModelSet,
         accuracy: float,
-        discount: float,
         rng: np.random.Generator,
         last: Plan | None,
     ) -> Plan:
         """Plan with growing supports, then, should that not end, without."""
         first = replace(self, max_sweeps=min(self.support_sweeps, self.max_sweeps))
-        found = OptimisticPlanner.plan(first, pair_ptr, models, accuracy, discount, rng, last)
+        found = OptimisticPlanner.plan(first, pair_ptr, models, accuracy, rng, last)
         if found.converged or not isinstance(models, IntervalModels):
             return found
         rest = replace(self, warm_start=True)
         whole = models._replace(slack=None)
-        after = OptimisticPlanner.plan(rest, pair_ptr, whole, accuracy, discount, rng, found)
+        after = OptimisticPlanner.plan(rest, pair_ptr, whole, accuracy, rng, found)
         return after._replace(n_sweeps=found.n_sweeps + after.n_sweeps)

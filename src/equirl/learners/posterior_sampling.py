@@ -30,13 +30,15 @@ from equirl.learners.contract import (
 )
 from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
+from equirl.learners.planners import check_discount
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan
-from equirl.posterior.drawn_plan import plan_from
-from equirl.solving.criterion import AVERAGE_REWARD, Criterion
+from equirl.planning.sweeps import Stop
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
+from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 
 EPISODES = ("steady", "doubling", "tsde")
@@ -50,8 +52,10 @@ class DrawnPlanner:
     max_sweeps: int = 1000
     max_lookups: float = 1e6  # successors looked at in all full sweeps of a plan, though 20 sweeps are always allowed
     stay: float = 0.5
+    discount: float = 1.0  # below 1: rewards to come are discounted, and nothing stays put for planning's sake
 
     def __post_init__(self) -> None:
+        check_discount(self.discount)
         above("accuracy", self.accuracy, 0, "does not plan")
         whole_number("max_sweeps", self.max_sweeps)
         above("max_lookups", self.max_lookups, 0, "sets no limit")
@@ -64,9 +68,9 @@ class EpisodeLengths:
 
     "steady": until a pair's visits in it reach max(its visits before, ``floor``, or less where pairs were visited less
     often on average), or max(``shortest``, ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough
-    for ever. "doubling": until a pair's
-    visits double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite
-    ``effort`` an episode goes on for as many steps more as its drawing and planning took look-ups, over ``effort``.
+    for ever. "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before (Ouyang
+    et al. 2017). With a finite ``effort`` an episode goes on for as many steps more as its drawing and planning took
+    look-ups, over ``effort``.
     """
 
     episodes: str = "steady"
@@ -95,7 +99,7 @@ class EpisodeLengths:
         return Limits(label, np.maximum(floor, visits), group_left, grace, np.array([steps], np.int64))
 
 
-class Parts(NamedTuple):
+class PosteriorParts(NamedTuple):
     """The parts of a posterior-sampling learner, in the order in which an episode uses them."""
 
     rows: Part  # .sampler
@@ -107,12 +111,12 @@ class Parts(NamedTuple):
 class PosteriorLearner(CountingLearner):
     """A learner that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
 
-    criterion: ClassVar[Criterion] = AVERAGE_REWARD
     forms_classes: ClassVar[bool] = True
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
-        self.parts = Parts(*blueprint.settings.parts)
+        self.parts = PosteriorParts(*blueprint.settings.parts)
+        self.criterion = criterion_for(self.parts.planner.discount)
         self.problem = Problem(self.pairs, self.given, math.nan, False)
         self.rng = draw_state(blueprint.seed)
         self.rows, self.rewards = self.parts.rows.sampler(self.problem), self.parts.rewards.sampler(self.problem)
@@ -136,12 +140,14 @@ class PosteriorLearner(CountingLearner):
         reward = self.rewards.draw(seen, self.rng)
         end = int(rows.ptr[-1])
         owner = np.array(self.pairs.state)
-        self.model = ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, planner.stay)
+        stay = planner.stay if planner.discount == 1.0 else 0.0
+        self.model = ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay)
 
         bias = np.zeros(self.pairs.n_states) if self._plan is None else self._plan.bias
         accuracy = planner.accuracy * self.criterion.accuracy(self.t)
         sweeps = int(min(planner.max_sweeps, max(20, planner.max_lookups / end)))
-        plan = plan_from(state, self.pairs.ptr, self.model, bias, accuracy, sweeps, self.rng)
+        stop = Stop(planner.discount, accuracy, sweeps, POLICY_SWEEPS)
+        plan = plan_from(state, self.pairs.ptr, self.model, bias, stop, self.rng)
         self.n_unconverged += not plan.converged
         last = self.t - self.episode_starts[-1] if self.episode_starts else 0
         self.limits = lengths.limits(seen.visits, self.t, last, work + plan.n_sweeps * end)

@@ -2,7 +2,8 @@
 
 A *part* is a frozen dataclass; its fields are settings and its ``__post_init__`` checks them. No two parts of a recipe
 share the name of a field, so a keyword says which part it belongs to. A part whose settings must fit those of other
-parts says so in a method ``check_with(settings)``.
+parts says so in a method ``check_with(settings)``; one whose default depends on them, in ``defaults_with(settings)``:
+fields by name, taken where the user gave none.
 """
 
 from __future__ import annotations
@@ -125,6 +126,10 @@ class Recipe:
         for part in self.parts:
             own = {field.name: values[field.name] for field in fields(part) if field.name in values}
             parts.append(replace(part, **own) if own else part)
+        chosen = Settings(tuple(parts))
+        for k, part in enumerate(parts):
+            usual = part.defaults_with(chosen) if hasattr(part, "defaults_with") else {}
+            parts[k] = replace(part, **{key: value for key, value in usual.items() if key not in values})
         chosen = Settings(tuple(parts))
         for part in parts:
             if hasattr(part, "check_with"):

@@ -103,7 +103,7 @@ class _ByPair(RewardSampler):
 
 
 class _ByClass(RewardSampler):
-    """One mean per given class; drawn through tables that never change."""
+    """One mean per given class, from the rewards of all its pairs."""
 
     def __init__(self, problem: Problem) -> None:
         assert problem.given.classes is not None

@@ -5,6 +5,7 @@ A prior is a part; its ``sampler`` holds what was drawn, and is what a learner s
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from equirl.core.checking import above, between, whole_number
+from equirl.core.checking import between, inside, whole_number
 from equirl.estimation.counts import Snapshot
 from equirl.learners.structures import Problem
 from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
 from equirl.posterior.class_state import ClassState, carry_over, check_structure, empty_state
 from equirl.posterior.drawn_mdp import (
-    Rows,
+    DrawnRows,
     Space,
     draw_class_rows,
     draw_masses,
@@ -37,7 +38,7 @@ class RowSampler(ABC):
     """What was drawn of the transition probabilities, and how to draw on."""
 
     @abstractmethod
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         """Rows of an MDP from the posterior, given the counts, and the work it took in look-ups."""
 
     def labels(self) -> np.ndarray | None:
@@ -68,7 +69,7 @@ class DirichletRows:
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        above("prior", self.prior, 0, "is refused")
+        inside("prior", self.prior, 0, math.inf)
         between("prior", self.prior, most=1e9)
 
     def sampler(self, problem: Problem) -> RowSampler:
@@ -83,7 +84,7 @@ class _OwnRows(RowSampler):
         self.strength, self.local = strength, local
         self.pair_ptr, self.owner = np.array(problem.pairs.ptr), np.array(problem.pairs.state)
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         M = len(seen.visits)
         rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
         space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, no_state)
@@ -110,13 +111,7 @@ class ClassRows:
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "gamma"):
-            if getattr(self, name) != DRAWN:
-                above(name, getattr(self, name), 0, "is refused")
-        whole_number("scan", self.scan)
-        for name in ("lonely", "bridge"):
-            between(name, getattr(self, name), most=1e9)
-        between("local", self.local)
+        _check_class_prior(self)
 
     def sampler(self, problem: Problem) -> RowSampler:
         """No pair has a class yet."""
@@ -136,17 +131,22 @@ class GivenClassRows:
     needs: ClassVar[tuple[str, ...]] = ("classes",)
 
     def __post_init__(self) -> None:
-        if self.gamma != DRAWN:
-            above("gamma", self.gamma, 0, "is refused")
-        whole_number("scan", self.scan)
-        for name in ("lonely", "bridge"):
-            between(name, getattr(self, name), most=1e9)
-        between("local", self.local)
+        _check_class_prior(self)
 
     def sampler(self, problem: Problem) -> RowSampler:
         """Every pair has its class from the start."""
         assert problem.given.classes is not None
         return _ClassSampler(self, problem, problem.given.classes.label)
+
+
+def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
+    for name in ("alpha", "gamma"):
+        if getattr(part, name) != DRAWN:
+            inside(name, getattr(part, name), 0, math.inf)
+    whole_number("scan", part.scan)
+    for name in ("lonely", "bridge"):
+        between(name, getattr(part, name), most=1e9)
+    between("local", part.local)
 
 
 class _ClassSampler(RowSampler):
@@ -164,7 +164,7 @@ class _ClassSampler(RowSampler):
         self.before: Snapshot | None = None
         self.next = 0  # the pair whose turn it is
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         work = self.refresh(seen, rng)
         state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
@@ -243,7 +243,7 @@ class GivenProfileRows:
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
 
     def __post_init__(self) -> None:
-        above("prior", self.prior, 0, "is refused")
+        inside("prior", self.prior, 0, math.inf)
 
     def sampler(self, problem: Problem) -> RowSampler:
         """Nothing is kept from draw to draw."""
@@ -254,14 +254,14 @@ class _ProfileRows(RowSampler):
     def __init__(self, prior: float, problem: Problem) -> None:
         self.prior, self.problem = prior, problem
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[Rows, int]:
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         given = self.problem.given
         assert given.classes is not None
         assert given.profiles is not None
         assert given.tie is not None
         prob = draw_profile_rows(rng, seen, given.classes, given.profiles, given.tie, self.prior)
         rest = np.zeros(self.problem.pairs.n_pairs)
-        return Rows(given.profiles.ptr.copy(), given.profiles.succ.copy(), prob, rest), len(prob)
+        return DrawnRows(given.profiles.ptr.copy(), given.profiles.succ.copy(), prob, rest), len(prob)
 
     def labels(self) -> np.ndarray | None:
         assert self.problem.given.classes is not None

@@ -9,7 +9,7 @@ import numpy as np
 
 from equirl.core.files import DamagedFile, load_npz, save_npz
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
-from equirl.learners.given import Given, checked
+from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Blueprint, needs_of_parts
 from equirl.model.pairs import Pairs
@@ -42,7 +42,7 @@ def save_agent(agent: Learner, path: str | os.PathLike[str]) -> None:
     meta: dict[str, Any] = {
         "name": agent.name, "t": agent.t, "n_unconverged": agent.n_unconverged, "settings": agent.settings.as_dict(),
         "state_names": pairs.state_names, "action_names": pairs.action_names, "reward_map": agent.reward_map,
-        "pending": agent.pending, "values": own.values,
+        "pending": agent.pending, "values": own.values, "tolerance": given.tolerance,
     }  # fmt: skip
     save_npz(path, KIND, VERSION, {**arrays, **{f"own_{name}": array for name, array in own.arrays.items()}}, meta)
 
@@ -84,7 +84,8 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     classes = Partition.from_labels(arrays["classes"]) if "classes" in arrays else None
     recipe = AGENTS[name]
     settings = recipe.settings(name, meta["settings"])
-    given = checked(name, needs_of_parts(settings), Given(classes, profiles, arrays.get("mean_rewards")), pairs)
+    given = Given(classes, profiles, arrays.get("mean_rewards"), float(meta.get("tolerance", NOTHING.tolerance)))
+    given = checked(name, needs_of_parts(settings), given, pairs)
     scale, shift = meta["reward_map"]
     agent = recipe.build(Blueprint(name, pairs, settings, given, reward_map=(scale, shift)))
 

@@ -67,6 +67,7 @@ class GivenProfiles:
     """Classes and profiles are given: C-UCRL(C, sigma)."""
 
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
+    by_law: ClassVar[bool] = True  # may be handed classes of laws alone, rewards by pair, where they serve better
     clusters: ClassVar[bool] = False
     draws_priority: ClassVar[bool] = False
 
@@ -106,6 +107,7 @@ class GivenClasses(Clustering):
 
     pooling: str = "balanced"
     needs: ClassVar[tuple[str, ...]] = ("classes",)
+    by_law: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

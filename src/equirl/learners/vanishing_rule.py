@@ -14,7 +14,7 @@ import numpy as np
 
 from equirl.core.checking import choice
 from equirl.estimation.pooling import Grouping
-from equirl.learners.contract import UNLIMITED, Limits
+from equirl.learners.stretches import UNLIMITED, Limits
 
 SPEEDS = ("log", "root")
 

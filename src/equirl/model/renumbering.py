@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
+from equirl.core.arrays import owners, starts, take_rows
 from equirl.core.checking import plain_array, several
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import Rows, rows_from_triplets
@@ -90,11 +90,8 @@ def renumber_rows(rows: Rows, way: Renumbering) -> Rows:
     -------
     Rows
     """
-    sizes = np.diff(rows.ptr)[way.source]
-    pair = np.repeat(np.arange(len(way.source)), sizes)
-    offset = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    entry = np.repeat(rows.ptr[way.source], sizes) + offset
-    return rows_from_triplets(way.pairs, pair, way.state[rows.succ[entry]], rows.prob[entry])
+    ptr, entry = take_rows(rows.ptr, way.source)
+    return rows_from_triplets(way.pairs, owners(ptr), way.state[rows.succ[entry]], rows.prob[entry])
 
 
 def by_state(values: np.ndarray, way: Renumbering) -> np.ndarray:
@@ -158,7 +155,8 @@ def _permutation(what: str, order: Any, size: int) -> np.ndarray:
     order = plain_array(what, order)
     whole = np.issubdtype(order.dtype, np.integer)
     if not whole or order.shape != (size,) or not np.array_equal(np.sort(order), np.arange(size)):
-        raise ValueError(f"{what} must be a permutation of 0 .. {size - 1}")
+        found = order.tolist() if order.size <= 20 else f"{order.dtype} of shape {order.shape}"
+        raise ValueError(f"{what} must be a permutation of 0 .. {size - 1}, not {found}")
     return order
 
 

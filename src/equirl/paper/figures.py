@@ -14,8 +14,8 @@ from equirl.paper.published import (
     PUBLISHED,
     REGRET,
     UCRL2L,
-    PublishedClasses,
     PublishedFigure,
+    PublishedMap,
 )
 from equirl.plots.curve_figures import plot_curves
 from equirl.plots.maps import draw_classes
@@ -94,14 +94,14 @@ def _scaled(group: Group, n_pairs: int) -> Group:
     return replace(group, curves=Curves(curves.t, values))
 
 
-def draw_maps(folder: Path, maps: Sequence[PublishedClasses] = MAPS) -> dict[str, Path]:
+def draw_maps(folder: Path, maps: Sequence[PublishedMap] = MAPS) -> dict[str, Path]:
     """Draw and save the maps of appendix F with one colour per class.
 
     Parameters
     ----------
     folder : Path
         Where the files go.
-    maps : sequence of PublishedClasses
+    maps : sequence of PublishedMap
         Which maps.
 
     Returns

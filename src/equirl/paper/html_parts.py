@@ -1,13 +1,17 @@
-"""Reports as HTML: the page that needs nothing else, and its figures, tables and verdicts."""
+"""Reports as HTML: the page that needs nothing else, its figures, tables and verdicts, and what every report says."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+
+from equirl.core.formatting import counted
+from equirl.studies.summary import Group
 
 GOOD, OPEN = ("reproduced", "turned round", "holds"), ("undecided",)
 BAD = ("not reproduced", "not turned round", "fails", "no data")
@@ -106,6 +110,58 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str] | str], *, verdict
 
 def _align(column: int) -> str:
     return ' class="num"' if column else ""
+
+
+def work_done(groups: Sequence[Group]) -> str:
+    """How many runs and steps a report rests on, and whether all plans converged.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs.
+
+    Returns
+    -------
+    str
+    """
+    runs, steps = sum(group.n_runs for group in groups), sum(group.n_runs * group.horizon for group in groups)
+    stuck = sum(int(group.facts["n_unconverged"].sum()) for group in groups)
+    planning = "all plans converged" if stuck == 0 else f"{counted(stuck, 'plan')} stopped at the cap on sweeps"
+    return f"{counted(runs, 'run')}, {steps / 1e6:,.0f} million steps, {planning}"
+
+
+def versions() -> str:
+    """The versions of the libraries that numbers depend on.
+
+    Returns
+    -------
+    str
+    """
+    return ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
+
+
+def repeat_section(command: str, exception: str = "", tables: str = "") -> str:
+    """How to make a report again, and where its files are, in HTML.
+
+    Parameters
+    ----------
+    command : str
+        What a reader types.
+    exception : str
+        What does change from machine to machine; may be empty.
+    tables : str
+        Where tables are beside ``tables/``; may be empty.
+
+    Returns
+    -------
+    str
+    """
+    return (
+        f"<pre>{escape(command)}</pre><p>Runs that are done are not computed again. A run depends on its world, "
+        f"learner, horizon and seed alone: the number of processes, the order and interruptions change nothing"
+        f"{exception}. Figures are in <code>figures/</code> (PDF, SVG, PNG), tables in <code>tables/</code> (CSV)"
+        f"{tables}, one file per run in <code>runs/</code>.</p>"
+    )
 
 
 def tag(verdict: str) -> str:

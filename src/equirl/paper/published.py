@@ -48,7 +48,7 @@ CLUSTERING = (
 )
 
 
-class PublishedClasses(NamedTuple):
+class PublishedMap(NamedTuple):
     """A map of appendix F: pairs and classes as printed. The two with random walls are not given; ours stand in."""
 
     title: str
@@ -58,12 +58,12 @@ class PublishedClasses(NamedTuple):
 
 
 MAPS = (
-    PublishedClasses("Two-room, 7x7", "two-room:height=7,width=7,kernel=appendix", "84", 6),
-    PublishedClasses("Four-room, 17x17", "four-room:height=17,width=17,kernel=appendix", "800", 6),
-    PublishedClasses(
+    PublishedMap("Two-room, 7x7", "two-room:height=7,width=7,kernel=appendix", "84", 6),
+    PublishedMap("Four-room, 17x17", "four-room:height=17,width=17,kernel=appendix", "800", 6),
+    PublishedMap(
         "Random walls, small", "random-walls:height=17,width=17,density=0.18,seed=0,kernel=appendix", "736", 7
     ),
-    PublishedClasses(
+    PublishedMap(
         "Random walls, large", "random-walls:height=57,width=57,density=0.17,seed=0,kernel=appendix", "about 10^4", 7
     ),
 )

@@ -13,7 +13,7 @@ from typing import ClassVar
 from equirl.clustering.approx_equivalence import NEARNESS
 from equirl.clustering.clusters import Rules
 from equirl.core.checking import choice
-from equirl.estimation.pooling import PLACEMENTS, Placement
+from equirl.estimation.placements import PLACEMENTS, Placement
 from equirl.learners.estimates import EmpiricalPool
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.model_sets import LaplaceBalls

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from equirl.core.compiling import inlined, kernel
+from equirl.estimation.class_counts import ClassCounts
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import ClassCounts, Placed, place_in_order
+from equirl.estimation.placements import Placed, place_in_order
 
 SHORT = 15  # a run whose ends are no further apart is left to insertion
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
 from equirl.core.csv_files import write_csv
 from equirl.core.files import write_aside
 from equirl.core.formatting import counted, number
 from equirl.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
-from equirl.paper.html_parts import BAD, GOOD, OPEN, image, page, table, tag
+from equirl.paper.html_parts import BAD, GOOD, OPEN, image, page, repeat_section, table, tag, versions, work_done
 from equirl.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows
 from equirl.paper.published import MAPS, REGRET
 from equirl.simulation.curves import CLUSTERING_CURVES
@@ -52,7 +51,7 @@ def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path
         ("clustering", "Quality of the estimated classes", _clustering_section(figures)),
         ("classes", "Classes of grid-worlds (appendix F)", _classes_section(maps, rooms, draws, figures)),
         ("reading", "What the published C-UCRL depends on", _reading_section(claims)),
-        ("again", "How to reproduce this", _again_section(command)),
+        ("again", "How to reproduce this", repeat_section(command)),
     ]
     _write_tables(groups, claims, maps, rooms, out / "tables")
     html = page(TITLE, LEAD, _facts(groups, claims), _banner(groups), sections)
@@ -60,15 +59,10 @@ def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path
 
 
 def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
-    runs = sum(group.n_runs for group in groups)
-    steps = sum(group.n_runs * group.horizon for group in groups)
     good, open_, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, OPEN, BAD))
-    stuck = sum(int(group.facts["n_unconverged"].sum()) for group in groups)
-    planning = "all plans converged" if stuck == 0 else f"{counted(stuck, 'plan')} stopped at the cap on sweeps"
-    versions = ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
     return (
-        f"{counted(runs, 'run')}, {steps / 1e6:,.0f} million steps, {planning}. Claims that hold: {good} of "
-        f"{good + open_ + bad} with a verdict; undecided: {open_}; not held up: {bad}. Computed with {versions}."
+        f"{work_done(groups)}. Claims that hold: {good} of {good + open_ + bad} with a verdict; undecided: {open_}; "
+        f"not held up: {bad}. Computed with {versions()}."
     )
 
 
@@ -237,15 +231,6 @@ PROGRAMMED_READING = (
     "two is to the published curves. The published mis-clustering bias, finally, pools transition probabilities state "
     "by state, not by position of the profile, and divides by M; the fourth figure of the clusters is on that scale."
 )
-
-
-def _again_section(command: str) -> str:
-    return (
-        f"<pre>{escape(command)}</pre><p>Runs that are done are not computed again. A run depends on its world, "
-        "learner, horizon and seed alone: the number of processes, the order and interruptions change nothing. "
-        "Figures are in <code>figures/</code> (PDF, SVG, PNG), tables in <code>tables/</code> (CSV), one file per run "
-        "in <code>runs/</code>.</p>"
-    )
 
 
 def _write_tables(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import take_rows
 from equirl.core.compiling import inlined, lean_kernel
-from equirl.planning.l1_ball import taken_rows
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sweep_states
 
 
@@ -48,7 +48,7 @@ class ExactModel(NamedTuple):
 
     def restrict(self, pairs: np.ndarray) -> ExactModel:
         """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
-        ptr, entry = taken_rows(self.ptr, pairs)
+        ptr, entry = take_rows(self.ptr, pairs)
         rest, reward, state = (values[pairs] for values in (self.rest, self.reward, self.state))
         return ExactModel(ptr, self.succ[entry], self.prob[entry], rest, reward, state, self.stay)
 

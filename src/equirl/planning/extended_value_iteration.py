@@ -66,7 +66,8 @@ def extended_value_iteration(
     threads : int
         Share each full sweep among so many, where the set allows it; the numbers stay the same.
     discount : float
-        Below 1: the discounted operator; ``gain`` is then the midpoint of u' - u all the same.
+        Below 1: the discounted operator. ``gain`` is then the midpoint of u' - u all the same, u being ``bias``; so
+        optimal values lie within span / 2 / (1 - discount) of ``bias + gain / (1 - discount)``, or above by less.
 
     Returns
     -------
@@ -96,7 +97,8 @@ def extended_value_iteration(
     policy = np.empty(S, np.int64)
     tolerance = 1e-12 * (1 + np.abs(u).max())
     choose(pair_ptr, work.q, tolerance, np.zeros(S) if coin is None else coin, policy)
-    return Plan(policy, (low + high) / 2, u - u.min(), n_sweeps, high - low, bool(high - low <= accuracy))
+    gain = (low + high) / 2 + (1 - discount) * float(u.min())  # of the bias returned, whose minimum is 0
+    return Plan(policy, gain, u - u.min(), n_sweeps, high - low, bool(high - low <= accuracy))
 
 
 def gain_bounds(models: ModelSet, policy: np.ndarray, accuracy: float, max_sweeps: int = 10**4) -> tuple[float, float]:

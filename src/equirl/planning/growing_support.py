@@ -1,11 +1,11 @@
 """UCRL3's near-optimistic maximum: element-wise bounds, on a support that grows only as far as it matters.
 
-With f = u - min u and F(B) = the largest ``sum over B of q f`` of a law q within the bounds, the support B starts as
-the observed successors and the best state, and takes further states in decreasing u while
+With f = u - min u and F(B) = the largest ``sum over B of q f`` of a distribution q within the bounds, the support B
+starts as the observed successors and the best state, and takes further states in decreasing u while
 
     F(complement of B) > min(kappa, F(B)),        kappa = slack * span(u), slack = 10 |successors| / N_max^(2/3).
 
-The value is the maximum over laws within the bounds that have no mass outside B.
+The value is the maximum over distributions within the bounds that have no mass outside B.
 
 What lies outside B are unobserved states, with lower bound 0 and one upper bound c. So F(complement) fills them by
 decreasing u with the mass ``free = 1 - sum lower``, c each: the sum over a window of the list ``by_u`` that slides by
@@ -35,15 +35,20 @@ class GrowingSupport(NamedTuple):
     slack: np.ndarray  # (M,) kappa / span(u)
 
 
+def support_slack(ptr: np.ndarray, most_visits: float) -> np.ndarray:
+    """(M,) the slack 10 |successors| / N_max^(2/3) of each row, N_max the visits of the pair visited most."""
+    return 10.0 * np.diff(ptr) / max(1.0, most_visits) ** (2 / 3)
+
+
 def growing_support(bounds: IntervalSet, most_visits: float) -> GrowingSupport:
-    """UCRL3's sets: ``bounds`` with slack 10 |successors| / N_max^(2/3), N_max the visits of the pair visited most.
+    """UCRL3's sets: ``bounds`` with their :func:`support_slack`.
 
     >>> from equirl.planning.intervals import interval_set
     >>> bounds = interval_set(np.array([0, 1]), np.array([0]), np.array([0.5]), np.array([0.9]), np.array([0.2]))
     >>> growing_support(bounds, 1000).slack.round(9)
     array([0.1])
     """
-    return GrowingSupport(*bounds, 10.0 * np.diff(bounds.ptr) / max(1.0, most_visits) ** (2 / 3))
+    return GrowingSupport(*bounds, support_slack(bounds.ptr, most_visits))
 
 
 @lean_kernel
@@ -86,11 +91,11 @@ def _inside(models: GrowingSupport, k: int, i: int, left: float, u: np.ndarray, 
 
 
 @lean_kernel
-def value(models: GrowingSupport, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+def support_value(models: GrowingSupport, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     """The near-optimistic ``max q.u`` of pair k; ``by_u`` (S,) lists the states in decreasing u.
 
     Costs O(successors * (1 + states added) + ``free / unseen_upper``), the last only where the best unseen state
-    matters more than kappa. Bounds that hold no law are met as in :mod:`equirl.planning.intervals`.
+    matters more than kappa. Bounds that hold no distribution are met as in :mod:`equirl.planning.intervals`.
     """
     left, total = place_lower(models, k, u)
     if left <= 0.0:

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import take_rows
 from equirl.core.compiling import inlined, lean_kernel
-from equirl.planning import growing_support, intervals, kl_ball
-from equirl.planning.l1_ball import taken_rows
+from equirl.planning.growing_support import support_value
+from equirl.planning.intervals import interval_value
+from equirl.planning.kl_ball import kl_value
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
-
-interval_value: Any = intervals.value  # kernels call globals
-support_value: Any = growing_support.value
-kl_value: Any = kl_ball.value
 
 
 class IntervalModels(NamedTuple):
@@ -50,7 +48,7 @@ class IntervalModels(NamedTuple):
 
     def restrict(self, pairs: np.ndarray) -> IntervalModels:
         """The set of some pairs alone, numbered 0, 1, ... in the order given."""
-        ptr, entry = taken_rows(self.ptr, pairs)
+        ptr, entry = take_rows(self.ptr, pairs)
         slack = None if self.slack is None else self.slack[pairs]
         return IntervalModels(
             ptr, self.succ[entry], self.lower[entry], self.upper[entry], self.unseen_upper[pairs],
@@ -84,7 +82,7 @@ class KLModels(NamedTuple):
 
     def restrict(self, pairs: np.ndarray) -> KLModels:
         """The set of some pairs alone, numbered 0, 1, ... in the order given."""
-        ptr, entry = taken_rows(self.ptr, pairs)
+        ptr, entry = take_rows(self.ptr, pairs)
         radius, lower, upper = (values[pairs] for values in (self.radius, self.r_lower, self.r_upper))
         return KLModels(ptr, self.succ[entry], self.prob[entry], radius, lower, upper)
 
@@ -129,19 +127,19 @@ class KLRows(NamedTuple):
 @inlined
 def interval_maximum(models: IntervalRows, k: int, work: Work, u_max: float) -> float:
     """The largest q.u between the bounds of pair k."""
-    return interval_value(models, np.int64(k), work.u, work.by_u)
+    return interval_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
 
 
 @inlined
-def support_maximum(models: SupportRows, k: int, work: Work, u_max: float) -> float:
-    """UCRL3's near-optimistic q.u of pair k."""
-    return support_value(models, np.int64(k), work.u, work.by_u)
+def support_maximum(models: Any, k: int, work: Work, u_max: float) -> float:
+    """UCRL3's near-optimistic q.u of pair k of some :class:`SupportRows`."""
+    return support_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
 
 
 @inlined
-def kl_maximum(models: KLRows, k: int, work: Work, u_max: float) -> float:
-    """The largest q.u in the KL ball of pair k."""
-    return kl_value(models, np.int64(k), work.u, work.by_u)
+def kl_maximum(models: Any, k: int, work: Work, u_max: float) -> float:
+    """The largest q.u in the ball of pair k of some :class:`KLRows`."""
+    return kl_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
 
 
 @lean_kernel

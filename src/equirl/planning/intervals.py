@@ -1,12 +1,12 @@
-"""The best law between element-wise bounds: ``max q.u`` over ``lower <= q <= upper``, ``sum q = 1``.
+"""The best distribution between element-wise bounds: ``max q.u`` over ``lower <= q <= upper``, ``sum q = 1``.
 
 The maximum is greedy: every state gets its lower bound, and the mass that is left goes to the states in decreasing u,
 up to their upper bounds. States that a row does not store have lower bound 0 and one common upper bound, so nothing
 of size S * A * S exists: a stored row in decreasing u is merged with the list of all states in decreasing u, which the
 caller keeps from sweep to sweep. An unstored state is told from a stored one by looking at stored ones of equal u only.
 
-Bounds that hold no law are met half-way. Where the lower bounds sum to more than 1 they are scaled down to 1; where
-the upper ones sum to less, the best state takes what is left (the value stays optimistic).
+Bounds that hold no distribution are met half-way. Where the lower bounds sum to more than 1 they are scaled down to 1;
+where the upper ones sum to less, the best state takes what is left (the value stays optimistic).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from equirl.core.compiling import lean_kernel
 
 
 class IntervalSet(NamedTuple):
-    """Element-wise bounds of laws; rows are reordered in place, so they are made by :func:`interval_set`."""
+    """Element-wise bounds of distributions; rows are reordered in place, so they are made by :func:`interval_set`."""
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,) uint32
@@ -39,6 +39,8 @@ class Bounded(Protocol):
     def lower(self) -> np.ndarray: ...
     @property
     def upper(self) -> np.ndarray: ...
+    @property
+    def unseen_upper(self) -> np.ndarray: ...
 
 
 def interval_set(
@@ -56,7 +58,8 @@ def interval_set(
         Upper bound of every other state; 1 where nothing is known.
 
     >>> models = interval_set(np.array([0, 1]), np.array([0]), np.array([0.5]), np.array([0.9]), np.array([0.2]))
-    >>> round(value(models, 0, np.array([0.0, 1.0, 2.0]), np.array([2, 1, 0])), 9)  # 0.5, 0.2 and 0.2; 0.1 more to 0
+    >>> u, by_u = np.array([0.0, 1.0, 2.0]), np.array([2, 1, 0])
+    >>> round(interval_value(models, 0, u, by_u), 9)  # 0.5, 0.2 and 0.2; 0.1 more to 0
     0.6
     """
     return IntervalSet(
@@ -101,7 +104,7 @@ def is_stored(models: Bounded, k: int, i: int, x: int, u: np.ndarray) -> bool:
 
 
 @lean_kernel
-def value(models: IntervalSet, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+def interval_value(models: Bounded, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     """``max q.u`` over the bounds of pair k; ``by_u`` (S,) lists the states in decreasing u.
 
     Costs O(successors + states better than where the mass runs out), at most ``(1 - sum lower) / unseen_upper`` of

@@ -1,4 +1,4 @@
-"""The best law in a Kullback-Leibler ball: ``max q.u`` over ``KL(p || q) <= d`` (KL-UCRL's inner maximum).
+"""The best distribution in a Kullback-Leibler ball: ``max q.u`` over ``KL(p || q) <= d`` (KL-UCRL's inner maximum).
 
 For every v >= max u, Jensen's inequality bounds ``v - q.u = sum q (v - u) >= exp(sum p log(q (v - u) / p))``, so
 
@@ -30,7 +30,7 @@ TOLERANCE = 1e-9  # of v, relative; the value's error is about its square
 
 
 class KLBall(NamedTuple):
-    """Laws within ``radius`` (KL from the row) of a row; an empty row is free."""
+    """Distributions within ``radius`` (KL from the row) of a row; an empty row is free."""
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,)
@@ -88,7 +88,7 @@ def _solve(models: KLBall, k: int, u: np.ndarray, high: float, low_a: float, hig
 
 
 @lean_kernel
-def value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+def kl_value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
     """``max q.u`` over the ball of pair k; of ``by_u`` (S,), the states in decreasing u, only the first is used.
 
     Costs O(successors) times about six evaluations of f; relative error about 1e-14 of the span of u.

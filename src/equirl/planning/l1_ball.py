@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
+from equirl.core.arrays import take_rows
 from equirl.core.compiling import inlined, lean_kernel
-from equirl.estimation.pooling import contains
+from equirl.estimation.placements import Placed, contains
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
 
 
@@ -44,7 +44,7 @@ class ConfidenceSet(NamedTuple):
 
     def prepare(self) -> tuple[Solver, BallRows]:
         """The kernels and the arrays they read; rows with unplaced mass have room for it at their end."""
-        placed = Placement(self.ptr, self.succ, self.prob, self.spare_ptr, self.spare)
+        placed = Placed(self.ptr, self.succ, self.prob, self.spare_ptr, self.spare)
         if not len(self.spare):
             ptr, succ, prob = self.ptr, self.succ.astype(np.uint32), self.prob.copy()
         else:
@@ -55,10 +55,10 @@ class ConfidenceSet(NamedTuple):
 
     def restrict(self, pairs: np.ndarray) -> ConfidenceSet:
         """The set of some pairs alone, numbered 0, 1, ... in the order given."""
-        ptr, entry = taken_rows(self.ptr, pairs)
+        ptr, entry = take_rows(self.ptr, pairs)
         spare_ptr, spare = self.spare_ptr, self.spare
         if len(spare):
-            spare_ptr, place = taken_rows(spare_ptr, pairs)
+            spare_ptr, place = take_rows(spare_ptr, pairs)
             spare = spare[place]
         radius, lower, upper = (values[pairs] for values in (self.p_radius, self.r_lower, self.r_upper))
         return ConfidenceSet(ptr, self.succ[entry], self.prob[entry], radius, lower, upper, spare_ptr, spare)
@@ -66,16 +66,6 @@ class ConfidenceSet(NamedTuple):
     def with_rewards(self, reward: np.ndarray) -> ConfidenceSet:
         """The same transition probabilities with these rewards."""
         return self._replace(r_lower=reward, r_upper=reward)
-
-
-class Placement(NamedTuple):
-    """Estimates whose ``spare`` masses planning places; those of pair k in ``spare[spare_ptr[k]:spare_ptr[k + 1]]``."""
-
-    ptr: np.ndarray
-    succ: np.ndarray
-    prob: np.ndarray
-    spare_ptr: np.ndarray
-    spare: np.ndarray
 
 
 class BallRows(NamedTuple):
@@ -86,7 +76,7 @@ class BallRows(NamedTuple):
     prob: np.ndarray  # (nnz,) float64
     moved: np.ndarray  # (M,) half the radius
     reward: np.ndarray  # (M,)
-    placed: Placement
+    placed: Placed  # the estimates, whose spare masses are placed anew before each sweep
 
 
 @inlined
@@ -170,36 +160,3 @@ def place_spare(models: BallRows, by_u: np.ndarray) -> None:
             succ[at], prob[at] = by_u[rank], fixed.spare[i]
             at += 1
             rank += 1
-
-
-def optimistic_law(models: ConfidenceSet, pair: int, u: np.ndarray) -> np.ndarray:
-    """The distribution in the ball of ``pair`` that maximises q.u, dense (S,): for inspection."""
-    part = slice(models.ptr[pair], models.ptr[pair + 1])
-    law = np.zeros(len(u))
-    np.add.at(law, models.succ[part], models.prob[part])
-    by_u = np.argsort(-u, kind="stable")
-    if len(models.spare):
-        unseen = by_u[~np.isin(by_u, models.succ[part])]
-        spare = models.spare[models.spare_ptr[pair] : models.spare_ptr[pair + 1]]
-        law[unseen[: len(spare)]] += spare
-    m = min(models.p_radius[pair] / 2, 1.0)
-    best = by_u[0]
-    if law.sum() == 0:  # any distribution is plausible
-        law[best] = 1.0
-        return law
-    m = min(m, 1 - law[best])
-    law[best] += m
-    for x in by_u[::-1]:
-        if x == best or m <= 0:
-            break
-        part_taken = min(m, law[x])
-        law[x] -= part_taken
-        m -= part_taken
-    return law
-
-
-def taken_rows(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where some rows begin once they stand one after another, and the entries they hold."""
-    first, last = ptr[rows], ptr[rows + 1]
-    new = starts(last - first)
-    return new, np.repeat(first - new[:-1], last - first) + np.arange(new[-1])

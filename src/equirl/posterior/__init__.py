@@ -1,6 +1,8 @@
 """A Bayesian model of equivalence, and draws from its posterior.
 
 Which pairs are alike is itself uncertain: ``class_sampler`` draws classes and which successors correspond to each
-other, ``reward_sampler`` draws which pairs share their mean reward, ``drawn_mdp`` turns both into an MDP with sparse
-rows. All state lies in plain arrays. docs/posterior.md has the model.
+other (``class_state`` keeps them), ``reward_sampler`` draws which pairs share their mean reward, ``drawn_mdp`` turns
+both into an MDP with sparse rows, a few ``odd_pairs`` aside; ``profile_draws`` does so where classes and profiles are
+given. ``drawn_plan`` plans in what was drawn, ``inspection`` opens the posterior to look at. All state lies in plain
+arrays. docs/posterior.md has the model.
 """

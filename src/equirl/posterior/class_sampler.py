@@ -233,14 +233,6 @@ def resample_range(
 
 
 @lean_kernel
-def resample_pairs(
-    rng: np.ndarray, first: int, only_new: bool, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch
-) -> tuple[int, int]:
-    """:func:`resample_range` from ``first`` to the last pair."""
-    return resample_range(rng, first, len(state.label), only_new, fixed, seen, state, scratch)
-
-
-@lean_kernel
 def _step(rng: np.ndarray, k: int, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch) -> bool:
     if fixed:
         return resample_within(rng, k, seen, state, scratch)

@@ -1,4 +1,4 @@
-"""Classes of pairs, positions of their successors, and the counts pooled over both: the books of the class sampler."""
+"""Classes of pairs, positions of their successors, and the counts pooled over both: what the class sampler keeps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import owners
 from equirl.core.compiling import lean_kernel
 from equirl.estimation.counts import Snapshot
 
@@ -45,14 +46,14 @@ def check_structure(label: np.ndarray, position: np.ndarray, hyper: np.ndarray, 
         ("classes", label, M, np.int64), ("positions", position, nnz, np.int64), ("parameters", hyper, 2, np.float64),
     ):  # fmt: skip
         if array.shape != (length,) or array.dtype != dtype:
-            raise ValueError(f"the {name} drawn do not fit the counts")
-    if ((label < -1) | (label >= M)).any():
-        raise ValueError("a class is out of range")
-    if ((position < -1) | (position >= nnz)).any():
-        raise ValueError("a position is out of range")
+            raise ValueError(f"the {name} drawn do not fit the counts: {array.dtype} of shape {array.shape}")
+    for name, array, most in (("class", label, M), ("position", position, nnz)):
+        bad = np.flatnonzero((array < -1) | (array >= most))
+        if len(bad):
+            raise ValueError(f"a {name} is out of range: entry {bad[0]} is {array[bad[0]]}, not -1 to {most - 1}")
     if not (np.isfinite(hyper) & (hyper > 0)).all():
-        raise ValueError("alpha and gamma must be positive")
-    owner = np.repeat(np.arange(M), np.diff(seen.ptr))
+        raise ValueError(f"alpha and gamma must be positive, not {hyper[0]} and {hyper[1]}")
+    owner = owners(seen.ptr)
     held = (owner * nnz + position)[position >= 0]
     if len(np.unique(held)) < len(held):
         raise ValueError("two successors of a pair stand at one position")

@@ -20,6 +20,7 @@ import numpy as np
 from equirl.core.compiling import lean_kernel
 from equirl.core.random_draws import below, beta_draw, log_gamma_draw, uniform
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.placements import contains
 from equirl.posterior.class_state import ClassState
 from equirl.posterior.odd_pairs import near_state
 
@@ -28,7 +29,7 @@ TRIES = 64  # at drawing a state that a row does not hold yet
 LEAST = 1e-7  # masses below this are not placed
 
 
-class Rows(NamedTuple):
+class DrawnRows(NamedTuple):
     """Rows being written: those of pair k in ``succ[ptr[k]:ptr[k + 1]]``, ``rest[k]`` spread over all states."""
 
     ptr: np.ndarray  # (M + 1,) int64
@@ -50,10 +51,10 @@ class Space(NamedTuple):
     odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
 
 
-def make_rows(n_pairs: int, n_entries: int, sticks: int) -> Rows:
+def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
     """Room for the rows of pairs with so many observed successors."""
     cells = n_entries + n_pairs * (UNSEEN_POSITIONS + sticks + 2)
-    return Rows(np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs))
+    return DrawnRows(np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs))
 
 
 @lean_kernel
@@ -77,16 +78,7 @@ def draw_masses(rng: np.ndarray, state: ClassState, w: np.ndarray, w_new: np.nda
 
 
 @lean_kernel
-def _holds(x: int, low: int, end: int, rows: Rows) -> bool:
-    """Whether the row ``low:end`` leads to state x."""
-    for i in range(low, end):  # noqa: SIM110 - any() is not compiled
-        if rows.succ[i] == x:
-            return True
-    return False
-
-
-@lean_kernel
-def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows) -> int:
+def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows) -> int:
     """Put a mass on a random state that the row of pair k, up to ``end``, does not hold; returns its new end."""
     n_states, low = len(space.pair_ptr) - 1, rows.ptr[k]
     free = n_states - (end - low)
@@ -96,13 +88,13 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space
     if space.local > 0.0 and uniform(rng) < space.local:
         x = near_state(rng, space.state[k], space.pair_ptr, seen)
     for _ in range(TRIES):
-        if x >= 0 and not _holds(x, low, end, rows):
+        if x >= 0 and not contains(rows.succ, low, end, x):
             break
         x = below(rng, n_states)
-    if _holds(x, low, end, rows):  # nearly all states are held: count off the others
+    if contains(rows.succ, low, end, x):  # nearly all states are held: count off the others
         skip, x = below(rng, free), 0
-        while skip > 0 or _holds(x, low, end, rows):
-            skip -= not _holds(x, low, end, rows)
+        while skip > 0 or contains(rows.succ, low, end, x):
+            skip -= not contains(rows.succ, low, end, x)
             x += 1
     rows.succ[end], rows.prob[end] = x, mass
     return end + 1
@@ -110,7 +102,7 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space
 
 @lean_kernel
 def _break(
-    rng: np.ndarray, mass: float, gamma: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows
+    rng: np.ndarray, mass: float, gamma: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows
 ) -> int:
     """Break a mass of pair k by sticks Beta(1, gamma) onto random states; the last, or the last state, takes all."""
     left = mass
@@ -127,7 +119,7 @@ def _break(
 
 @lean_kernel
 def _spread(
-    rng: np.ndarray, mass: float, strength: float, k: int, end: int, seen: Snapshot, space: Space, rows: Rows
+    rng: np.ndarray, mass: float, strength: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows
 ) -> int:
     """Share a mass among the states that the row of pair k does not hold, as Dirichlet(strength, ..., strength) would.
 
@@ -153,7 +145,7 @@ def _spread(
 
 
 @lean_kernel
-def _normalise(k: int, end: int, rows: Rows) -> None:
+def _normalise(k: int, end: int, rows: DrawnRows) -> None:
     """Close the row of pair k at ``end`` and bring it to mass one."""
     rows.ptr[k + 1] = end
     total = rows.rest[k]
@@ -176,7 +168,9 @@ def _class_of_new(rng: np.ndarray, state: ClassState, n_placed: int) -> int:
 
 
 @lean_kernel
-def _class_row(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space, rows: Rows) -> int:
+def _class_row(
+    rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space, rows: DrawnRows
+) -> int:
     """The masses of class c on the successors of pair k, and on random states where it has seen fewer."""
     end, first, w = rows.ptr[k], state.start[c], space.w
     for j in range(state.width[c]):
@@ -198,11 +192,10 @@ def _class_row(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassStat
 
 
 @lean_kernel
-def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: Rows) -> int:
+def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: DrawnRows) -> int:
     """Give the odd state of pair k, where its row does not hold it, the mass Beta(1, n)."""
-    for i in range(rows.ptr[k], end):
-        if rows.succ[i] == space.odd[k]:
-            return end
+    if contains(rows.succ, rows.ptr[k], end, space.odd[k]):
+        return end
     mass = beta_draw(rng, 1.0, n)
     for i in range(rows.ptr[k], end):
         rows.prob[i] *= 1.0 - mass
@@ -211,7 +204,7 @@ def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: Row
 
 
 @lean_kernel
-def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: Space, rows: Rows) -> None:
+def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: Space, rows: DrawnRows) -> None:
     """Rows of all pairs, through their classes."""
     n_placed = 0
     for c in range(state.used[0]):
@@ -235,7 +228,7 @@ def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: S
 
 
 @lean_kernel
-def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space, rows: Rows) -> None:
+def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space, rows: DrawnRows) -> None:
     """Rows of all pairs, each Dirichlet(strength + counts) over all states."""
     rows.ptr[0] = 0
     for k in range(len(seen.visits)):

@@ -9,31 +9,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.arrays import starts
+from equirl.core.arrays import take_rows
 from equirl.core.compiling import lean_kernel
 from equirl.core.random_draws import uniform
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
-from equirl.planning.sweeps import choose, single_sweep
+from equirl.planning.sweeps import Stop, choose, single_sweep
 
 POLICY_SWEEPS = 5  # cheap sweeps between full ones
 
 
 def plan_from(
-    state: int, pair_ptr: np.ndarray, model: ExactModel, bias: np.ndarray, accuracy: float, max_sweeps: int,
-    rng: np.ndarray,
-) -> Plan:  # fmt: skip
-    """Plan in the part of ``model`` that can be reached from ``state``, warm from ``bias``; ties at random."""
+    state: int, pair_ptr: np.ndarray, model: ExactModel, bias: np.ndarray, stop: Stop, rng: np.ndarray
+) -> Plan:
+    """Plan in the part of ``model`` that can be reached from ``state``, warm from ``bias``; ties at random.
+
+    With a discount the pieces need no common gain: everything is planned in at once.
+    """
     S = len(bias)
     coin = np.empty(S)
     _toss(rng, coin)
     number, inside = np.full(S, -1), np.empty(S, np.int64)
     n = _reach(state, pair_ptr, model, number, inside)
-    if n == S:
-        return _planned(pair_ptr, model, accuracy, max_sweeps, coin, bias)
+    if n == S or stop.discount < 1.0:
+        return _planned(pair_ptr, model, stop, coin, bias)
     inside = inside[:n]
     ptr, part = _part(pair_ptr, model, inside, number)
-    found = _planned(ptr, part, accuracy, max_sweeps, coin[inside], bias[inside])
+    found = _planned(ptr, part, stop, coin[inside], bias[inside])
     whole = bias - bias[inside].min()
     whole[inside] = found.bias
     work = single_sweep(pair_ptr, model, whole)()
@@ -43,12 +45,11 @@ def plan_from(
     return found._replace(policy=policy, bias=whole - whole.min())
 
 
-def _planned(
-    ptr: np.ndarray, model: ExactModel, accuracy: float, max_sweeps: int, coin: np.ndarray, start: np.ndarray
-) -> Plan:
+def _planned(ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray) -> Plan:
     return extended_value_iteration(
-        ptr, model, accuracy, coin=coin, start=start, max_sweeps=max_sweeps, policy_sweeps=POLICY_SWEEPS
-    )
+        ptr, model, stop.accuracy, coin=coin, start=start, max_sweeps=stop.max_sweeps,
+        policy_sweeps=stop.policy_sweeps, discount=stop.discount,
+    )  # fmt: skip
 
 
 @lean_kernel
@@ -80,8 +81,6 @@ def _part(
     pair_ptr: np.ndarray, model: ExactModel, inside: np.ndarray, number: np.ndarray
 ) -> tuple[np.ndarray, ExactModel]:
     """The MDP of the states inside alone, numbered as found."""
-    size = np.diff(pair_ptr)[inside]
-    ptr = starts(size)
-    pairs = np.repeat(pair_ptr[inside] - ptr[:-1], size) + np.arange(ptr[-1])
+    ptr, pairs = take_rows(pair_ptr, inside)
     part = model.restrict(pairs)
     return ptr, part._replace(succ=number[part.succ].astype(np.int32), state=number[part.state])

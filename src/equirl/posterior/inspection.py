@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -12,11 +12,22 @@ from equirl.core.arrays import Frozen, frozen
 from equirl.core.checking import whole_number
 from equirl.core.random_draws import draw_state
 from equirl.core.seeding import Seed, seed_sequence
+from equirl.estimation.counts import Counts
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 
-if TYPE_CHECKING:
-    from equirl.learners.posterior_sampling import PosteriorLearner
+
+class DrawsClasses(Protocol):
+    """What is asked of a learner whose posterior is looked at: ``"c-psrl"`` and its relatives have it."""
+
+    name: str
+    pairs: Pairs
+    counts: Counts
+    rows: Any  # with ``draw`` and ``labels``
+    rewards: Any  # with ``draw`` and ``arrays``
+
+    def copy(self) -> Self:
+        """An independent twin."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +132,7 @@ class ClassPosterior(Frozen):
         return f"<ClassPosterior: {draws} draws, M={M}, {self.expected_classes:.3g} classes expected>"
 
 
-def class_posterior(agent: PosteriorLearner, draws: int = 100, passes: int = 2, seed: Seed = 0) -> ClassPosterior:
+def class_posterior(agent: DrawsClasses, draws: int = 100, passes: int = 2, seed: Seed = 0) -> ClassPosterior:
     """Draw classes from the posterior of a learner, given all it has seen so far. The learner is not changed.
 
     The sampler goes on, in a copy, from the classes that the learner drew last, so neighbouring draws resemble each

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.core.compiling import lean_kernel
-from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend
+from equirl.learners.stretches import Limits, Stretch, is_over, pair_played, spend
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
 
@@ -86,6 +86,13 @@ class Rollout:
         """Play a stretch, or what fits into a block of it and into ``most`` steps.
 
         The stretch is the learner's own; its limits are left as they are.
+
+        Parameters
+        ----------
+        stretch : Stretch
+            What the learner decided.
+        most : int
+            The most steps to play.
 
         Returns
         -------

@@ -14,7 +14,6 @@ from equirl.learners.learner_registry import agent_for
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.simulation.rollout import Rollout
 from equirl.simulation.trace import Recorder, Trace, checkpoint_times
-from equirl.solving.criterion import AVERAGE_REWARD
 
 
 def simulate(
@@ -28,6 +27,7 @@ def simulate(
     callback: Callable[[Learner], None] | None = None,
     world_seed: Seed | None = None,
     gain: float | None = None,
+    epsilon: float = 0.01,
     **settings: Any,
 ) -> Trace:
     """Play a learner in ``mdp`` for ``horizon`` steps. A run is a pure function of its arguments.
@@ -52,8 +52,12 @@ def simulate(
         The world's randomness from this seed alone, so that learners can share it.
     gain : float, optional
         The optimal gain g*, where it is known already.
+    epsilon : float
+        For a learner with a discount: a step counts for its sample complexity where the values of its policy, times
+        (1 - discount), are further than this below the optimal ones.
     **settings
-        Settings of a learner given by name.
+        Settings of a learner given by name; also ``classes``, ``profiles`` and ``tolerance`` of
+        :func:`equirl.agent_for`, where it is handed classes.
 
     Returns
     -------
@@ -73,12 +77,12 @@ def simulate(
     if world_seed is not None:
         world_root = seed_sequence("world_seed", world_seed)
     learner = _prepare(mdp, agent, agent_root, settings)
-    criterion = AVERAGE_REWARD
+    criterion = learner.criterion
     optimum = criterion.optimum(mdp) if gain is None else between("gain", gain)
     rollout = Rollout(mdp, world_root)
     learner.settle(rollout.state)
     measured = flag("measure_clustering", measure_clustering)
-    recorder = Recorder(mdp, learner, marks, measured)
+    recorder = Recorder(mdp, learner, marks, measured, epsilon)
     _play(rollout, learner, recorder, int(horizon), callback)
     return recorder.trace(criterion, optimum)
 
@@ -111,4 +115,4 @@ def _play(
         learner.record(path, rewards, rollout.state)
         if learner.t != t + len(path):
             raise RuntimeError(f"{learner.name!r} recorded {len(path)} steps and went from t = {t} to {learner.t}")
-        recorder.add(t, path, rewards)
+        recorder.add(t, stretch.policy, path, rewards)

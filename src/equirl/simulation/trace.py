@@ -13,6 +13,7 @@ from equirl.core.compiling import lean_kernel
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
+from equirl.simulation.value_measures import VALUE_CURVES, ValueMeasures
 from equirl.solving.criterion import Criterion
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
@@ -24,17 +25,34 @@ class Trace:
     """What happened in a run, at checkpoints ``t``.
 
     ``curves`` holds the regret (t g* minus rewards received), the pseudo-regret (with the true means of the pairs
-    played), the rewards received so far, and every measure that the learner tells, such as the number of classes in
+    played), the rewards received so far, and every measure that the learner has, such as the number of classes in
     force. Each is an attribute too: ``trace.regret`` is (K,).
+
+    Attributes
+    ----------
+    curves : Curves
+        Of this one run.
+    episode_starts : ndarray of int64, shape (E,)
+        When the episodes began, of those that began in this run.
+    n_unconverged : int
+        Episodes whose planning hit its cap.
+    gain : float
+        The optimal gain g*.
+    agent_name : str
+        The learner's name.
+    settings : dict
+        All its settings.
+    agent : Learner
+        As the run left it.
     """
 
-    curves: Curves  # of this one run
-    episode_starts: np.ndarray  # (E,) int64, of the episodes that began in this run
-    n_unconverged: int  # episodes whose planning hit its cap
-    gain: float  # g*
+    curves: Curves
+    episode_starts: np.ndarray
+    n_unconverged: int
+    gain: float
     agent_name: str
     settings: dict[str, Any]
-    agent: Learner  # as the run left it
+    agent: Learner
 
     @property
     def t(self) -> np.ndarray:
@@ -88,31 +106,41 @@ class Recorder:
         The checkpoints, counted from the start of the run.
     measure_clustering : bool
         Whether the classes of the learner are compared with the true ones.
+    epsilon : float
+        For a learner with a discount: how far below the optimum its policy may be, on the scale of rewards.
     """
 
-    def __init__(self, mdp: TabularMDP, learner: Learner, marks: np.ndarray, measure_clustering: bool) -> None:
+    def __init__(
+        self, mdp: TabularMDP, learner: Learner, marks: np.ndarray, measure_clustering: bool, epsilon: float = 0.01
+    ) -> None:
         self.mdp, self.learner, self.offset = mdp, learner, learner.t - 1
         self.before = len(learner.episode_starts) if self.offset else 0, learner.n_unconverged
         self.marks, self.mark, self.total = np.append(marks, -1), 0, np.zeros(2)
         self.earned = np.zeros((2, len(marks)))  # rewards received, and means of the pairs played
-        self.told: dict[str, np.ndarray] = {}
+        self.measured: dict[str, np.ndarray] = {}
+        discount = learner.criterion.discount
+        self.values = ValueMeasures(mdp, discount, epsilon) if discount < 1.0 else None
+        self.value_total, self.value_curves = np.zeros(2), np.zeros((2, len(marks)))
         if measure_clustering and not learner.forms_classes:
             raise ValueError(f"{learner.name!r} forms no classes; measure_clustering makes no sense for it")
         self.measure_clustering: bool = measure_clustering
         self.truth: Partition | None = None  # the true classes, computed when first needed
 
-    def add(self, t: int, path: np.ndarray, rewards: np.ndarray) -> None:
+    def add(self, t: int, policy: np.ndarray, path: np.ndarray, rewards: np.ndarray) -> None:
         """Write down what was played from time t on; call it once the learner has recorded it."""
         first = self.mark
+        if self.values is not None and len(policy):
+            steps = self.values.along(policy, path)
+            tally(*steps, t - self.offset, self.marks, first, self.value_total, self.value_curves)
         self.mark = tally(rewards, self.mdp.r_mean[path], t - self.offset, self.marks, first, self.total, self.earned)
         if self.mark == first:
             return
         for name, value in self.learner.measures().items():
-            curve = self.told.setdefault(name, _empty(value, len(self.marks) - 1))
+            curve = self.measured.setdefault(name, _empty(value, len(self.marks) - 1))
             curve[first : self.mark] = value
         if self.measure_clustering:
             for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
-                self.told.setdefault(name, np.zeros(len(self.marks) - 1))[first : self.mark] = value
+                self.measured.setdefault(name, np.zeros(len(self.marks) - 1))[first : self.mark] = value
 
     def _quality(self) -> list[float]:
         """The values of CLUSTERING_CURVES for the classes in force."""
@@ -135,8 +163,10 @@ class Recorder:
             "regret": criterion.regret(t, optimum, reward),
             "pseudo_regret": criterion.regret(t, optimum, mean_reward),
         }
+        if self.values is not None:
+            self.measured |= dict(zip(VALUE_CURVES, self.value_curves, strict=True))
         return Trace(
-            Curves.of_run(t, {**regret, "reward": reward, **self.told}),
+            Curves.of_run(t, {**regret, "reward": reward, **self.measured}),
             np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
             learner.n_unconverged - self.before[1],
             optimum, learner.name, learner.settings.as_dict(), learner,

@@ -7,6 +7,7 @@
 
 In reading order. Tools: ``bellman`` (one sweep), ``chains`` and ``end_components`` (graphs), ``approach`` (policies
 that head for some states), ``factorization`` (sparse LU and its cost), ``gth_elimination`` (without subtraction),
-``policies``. Methods: ``value_iteration``, ``policy_iteration``, ``elimination_policy_iteration``, and
-``gain_methods``, which chooses among them. Answers: ``multichain``, ``discounted``, ``optimal_gain``, ``diameter``.
+``renewal`` (a chain solved), ``policies``. Methods: ``value_iteration``, ``policy_iteration``,
+``elimination_policy_iteration``, and ``gain_methods``, which chooses among them. Answers: ``multichain``,
+``discounted``, ``optimal_gain``, ``diameter``; ``criterion`` is what learners and simulation ask.
 """

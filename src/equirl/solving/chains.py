@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from equirl.core.arrays import number_by_appearance, owners, starts
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reachability import reached
@@ -46,7 +47,7 @@ class Block(NamedTuple):
     @property
     def owner(self) -> np.ndarray:
         """(m,) the state of each pair, in 0 .. n-1."""
-        return np.repeat(np.arange(self.n_states), np.diff(self.pair_ptr))
+        return owners(self.pair_ptr)
 
     @property
     def model(self) -> Model:
@@ -88,8 +89,8 @@ def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) 
     return Block(
         np.flatnonzero(states),
         np.flatnonzero(keep),
-        _starts(per_state),
-        _starts(np.diff(mdp.rows.ptr)[keep]),
+        starts(per_state),
+        starts(np.diff(mdp.rows.ptr)[keep]),
         local[mdp.rows.succ[entries]].astype(np.int32),
         mdp.rows.prob[entries],
         mdp.r_mean[keep],
@@ -156,21 +157,14 @@ def block_kind(part: Block) -> str:
 def closed_classes(graph: sparse.csr_array) -> np.ndarray:
     """(n,) the closed class of each state, numbered by first appearance; -1 for states outside all of them."""
     _, label = csgraph.connected_components(graph, directed=True, connection="strong")
-    source = np.repeat(np.arange(len(label)), np.diff(graph.indptr))
+    source = owners(graph.indptr)
     leaves = label[source] != label[graph.indices]
     is_open = np.zeros(label.max() + 1, bool)
     is_open[label[source[leaves]]] = True
     out = np.full(len(label), -1)
     inside = np.flatnonzero(~is_open[label])
-    _, first, number = np.unique(label[inside], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    out[inside] = rank[number]
+    out[inside] = number_by_appearance(label[inside])
     return out
-
-
-def _starts(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 def incoming(part: Block) -> Arrivals:

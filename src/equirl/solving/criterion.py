@@ -1,17 +1,18 @@
 """What is to be maximised, in one small type: all that depends on it asks here.
 
-Today the average reward; a discounted criterion fits the same face.
+The average reward, and the discounted reward. Which pairs are equivalent depends on neither.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving.optimal_gain import certified_gain
+from equirl.solving.optimal_gain import NoConstantGain, certified_gain
 
 
 class Criterion(Protocol):
@@ -49,4 +50,34 @@ class AverageReward:
         return t * optimum - earned
 
 
+@dataclass(frozen=True)
+class DiscountedReward:
+    """Rewards to come, each step's worth ``discount`` times that of the step before.
+
+    Values are told on the scale of rewards, (1 - discount) v in [0, 1], so that they compare with a gain.
+    """
+
+    discount: float
+
+    def accuracy(self, t: int) -> float:
+        """(1 - discount) / sqrt(t): values are then planned to within discount / sqrt(t)."""
+        return (1.0 - self.discount) / math.sqrt(t)
+
+    def optimum(self, mdp: TabularMDP) -> float:
+        """The optimal gain, against which the regret curve is still drawn; NaN where the MDP has no single one."""
+        try:
+            return certified_gain(mdp)
+        except NoConstantGain:
+            return math.nan
+
+    def regret(self, t: np.ndarray, optimum: float, earned: np.ndarray) -> np.ndarray:
+        """T g* minus what was earned: how a discounted learner fares on average."""
+        return t * optimum - earned
+
+
 AVERAGE_REWARD = AverageReward()
+
+
+def criterion_for(discount: float) -> Criterion:
+    """The average reward where the discount is 1, else the discounted reward."""
+    return AVERAGE_REWARD if discount == 1.0 else DiscountedReward(discount)

@@ -17,7 +17,7 @@ from equirl.solving.approach import closer_pairs, steps_to
 from equirl.solving.bellman import Index, Model, mean_value
 from equirl.solving.chains import Arrivals, Block, block, closed_classes, incoming
 from equirl.solving.factorization import factor
-from equirl.solving.policies import LONGEST_TIME, IllConditioned
+from equirl.solving.renewal import LONGEST_TIME, IllConditioned
 
 
 def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:

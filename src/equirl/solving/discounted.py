@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import choice, inside, whole_number
+from equirl.core.checking import checked_discount, choice, inside, whole_number
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.solving.bellman import Model, bellman, greedy, mean_value
 from equirl.solving.chains import Block, whole
 from equirl.solving.factorization import TooMuchFill
-from equirl.solving.policies import checked_discount, discounted_values
-from equirl.solving.value_iteration import LEAST_PER_CALL, ROUNDING, SUCCESSORS_PER_CALL, Limits
+from equirl.solving.renewal import discounted_values
+from equirl.solving.value_iteration import LEAST_PER_CALL, ROUNDING, SUCCESSORS_PER_CALL, SolverLimits
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
 EVALUATION_SWEEPS = 20  # of modified policy iteration, per improvement
@@ -103,7 +103,7 @@ def solve_discounted(
     discount : float
         In [0, 1): what a reward one step later counts.
     accuracy : float
-        How close to the optimum every value must be. One below rounding is told by ``converged=False``.
+        How close to the optimum every value must be. One below rounding ends with ``converged=False``.
     method : {"auto", "modified", "policy", "value"}
         How to solve it; "auto" chooses.
     max_sweeps : int
@@ -124,7 +124,7 @@ def solve_discounted(
     check_mdp(mdp)
     discount = checked_discount(discount)
     method = choice("method", method, DISCOUNTED_METHODS)
-    limits = Limits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
+    limits = SolverLimits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     part = whole(mdp)
     found = _find_values(part, discount, method, limits)
     pair = np.zeros(mdp.n_states, np.int64)
@@ -142,7 +142,36 @@ def solve_discounted(
     )
 
 
-def _find_values(part: Block, discount: float, method: str, limits: Limits) -> _Values:
+def original_values(mdp: TabularMDP, value: np.ndarray, discount: float) -> np.ndarray:
+    """Discounted values in the units that rewards had before they were mapped to [0, 1].
+
+    With rewards scale * r + shift, v becomes scale * v + shift / (1 - discount).
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem, whose ``reward_map`` is (scale, shift).
+    value : ndarray of float
+        Discounted values of the rewards in [0, 1].
+    discount : float
+        In [0, 1): the discount they were found with.
+
+    Returns
+    -------
+    ndarray of float, of the shape of ``value``
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_arrays([[[1.0]]], [[0.5]], reward_map=(4.0, -1.0))
+    >>> original_values(mdp, solve_discounted(mdp, 0.5).value, 0.5).round(6)
+    array([2.])
+    """
+    check_mdp(mdp)
+    scale, shift = mdp.reward_map
+    return scale * np.asarray(value) + shift / (1 - checked_discount(discount))
+
+
+def _find_values(part: Block, discount: float, method: str, limits: SolverLimits) -> _Values:
     v = np.zeros(part.n_states)
     if method == "value":
         return _sweeps(part, discount, v, limits, 0)
@@ -150,7 +179,9 @@ def _find_values(part: Block, discount: float, method: str, limits: Limits) -> _
         return _sweeps(part, discount, v, limits, EVALUATION_SWEEPS)
     if method == "policy":
         return _policy_iteration(part, discount, v, limits, 0)
-    found = _sweeps(part, discount, v, Limits(limits.accuracy, min(FIRST_SWEEPS, limits.max_sweeps)), EVALUATION_SWEEPS)
+    found = _sweeps(
+        part, discount, v, SolverLimits(limits.accuracy, min(FIRST_SWEEPS, limits.max_sweeps)), EVALUATION_SWEEPS
+    )
     seen: set[bytes] = set()
     while found.bound > limits.accuracy and found.n_sweeps < limits.max_sweeps:
         pair = np.zeros(part.n_states, np.int64)
@@ -164,13 +195,15 @@ def _find_values(part: Block, discount: float, method: str, limits: Limits) -> _
             return _sweeps(part, discount, found.value, limits, EVALUATION_SWEEPS, found.n_sweeps)
         if exact.bound <= limits.accuracy:
             return exact
-        some = Limits(limits.accuracy, min(limits.max_sweeps, exact.n_sweeps + SWEEPS_BETWEEN))
+        some = SolverLimits(limits.accuracy, min(limits.max_sweeps, exact.n_sweeps + SWEEPS_BETWEEN))
         found = _sweeps(part, discount, exact.value, some, EVALUATION_SWEEPS, exact.n_sweeps)
         found = found if found.bound <= exact.bound else exact._replace(n_sweeps=found.n_sweeps)
     return found
 
 
-def _sweeps(part: Block, discount: float, v: np.ndarray, limits: Limits, evaluations: int, done: int = 0) -> _Values:
+def _sweeps(
+    part: Block, discount: float, v: np.ndarray, limits: SolverLimits, evaluations: int, done: int = 0
+) -> _Values:
     """Value iteration, or modified policy iteration with some ``evaluations``, from ``v``."""
     v, out, pair = v - v[0], np.empty(part.n_states), np.zeros(part.n_states, np.int64)
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))
@@ -183,7 +216,7 @@ def _sweeps(part: Block, discount: float, v: np.ndarray, limits: Limits, evaluat
             return _Values(value, bound, done, "modified" if evaluations else "value")
 
 
-def _policy_iteration(part: Block, discount: float, v: np.ndarray, limits: Limits, done: int) -> _Values:
+def _policy_iteration(part: Block, discount: float, v: np.ndarray, limits: SolverLimits, done: int) -> _Values:
     """Policy iteration from the greedy policy of ``v`` until it repeats."""
     pair, seen, best = np.zeros(part.n_states, np.int64), set[bytes](), None
     greedy(part.model, discount, v, pair)

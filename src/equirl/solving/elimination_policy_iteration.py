@@ -23,9 +23,8 @@ from equirl.solving.approach import approach
 from equirl.solving.bellman import Index, Model
 from equirl.solving.chains import Block, closed_classes
 from equirl.solving.gth_elimination import costs_to_go, eliminate, irreducible_law
-from equirl.solving.value_iteration import Answer, Limits
+from equirl.solving.value_iteration import Answer, SolverLimits
 
-MOST_STATES = 3000
 MOST_REFINEMENTS = 8
 MOST_STEPS = 200
 EPS = float(np.finfo(float).eps)
@@ -38,7 +37,7 @@ class Bias(NamedTuple):
     rest: np.ndarray  # (n,)
 
 
-def elimination_policy_iteration(part: Block, pair: np.ndarray, limits: Limits, done: int = 0) -> Answer | None:
+def elimination_policy_iteration(part: Block, pair: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer | None:
     """Policy iteration from the policy ``pair``; None where a policy cannot be made to have one recurrent class."""
     pair, answer = pair.copy(), None
     seen: set[bytes] = set()

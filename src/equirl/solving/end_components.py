@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.arrays import number_by_appearance, owners
 from equirl.core.compiling import kernel
 from equirl.solving.chains import Arrivals, Block, incoming
 
@@ -45,15 +46,14 @@ class _Search(NamedTuple):
 def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
     """The component of each state (-1 for none), numbered by smallest state, and the mask of the pairs that stay in."""
     n, m = part.n_states, len(part.pair)
-    entry_pair = np.repeat(np.arange(m), np.diff(part.row_ptr))
+    entry_pair = owners(part.row_ptr)
     graph = _Graph(part.row_ptr[part.pair_ptr], entry_pair, part.succ, incoming(part))
     counts = np.diff(part.pair_ptr)
     rest = _Remaining(np.ones(m, bool), counts, np.empty(n, np.int64), np.zeros(n, bool), np.empty(n, np.int64))
     label = np.full(n, -1)
     _take_apart(graph, rest, _Search(*np.zeros((5, n), np.int64)), label)
     member = np.flatnonzero(label >= 0)
-    _, first, number = np.unique(label[member], return_index=True, return_inverse=True)
-    label[member] = np.argsort(np.argsort(first))[number]
+    label[member] = number_by_appearance(label[member])
     inner = label[graph.into.owner[graph.pair]] == label[graph.succ]
     stays = label[graph.into.owner] >= 0
     stays[graph.pair[~inner]] = False

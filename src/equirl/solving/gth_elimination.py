@@ -12,6 +12,8 @@ from scipy import sparse
 
 from equirl.core.compiling import kernel
 
+MOST_DENSE = 3000  # states of a chain for which the dense elimination is still quick
+
 
 def long_run_law(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
     """(S,) long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""

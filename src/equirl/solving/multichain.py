@@ -17,14 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from equirl.core.arrays import take_rows
 from equirl.model.mdp import TabularMDP
 from equirl.solving.approach import approach
 from equirl.solving.chains import Block, closed_classes
 from equirl.solving.end_components import end_components
 from equirl.solving.factorization import factor
 from equirl.solving.gain_methods import solve_block
-from equirl.solving.policies import IllConditioned
-from equirl.solving.value_iteration import Limits
+from equirl.solving.renewal import IllConditioned
+from equirl.solving.value_iteration import SolverLimits
 
 TIE = 1e-12  # values of the quotient this close are equal
 MOST_STEPS = 1000
@@ -59,7 +60,7 @@ class GainByState(NamedTuple):
     n_sweeps: int
 
 
-def solved_components(part: Block, limits: Limits) -> Components:
+def solved_components(part: Block, limits: SolverLimits) -> Components:
     """Find the maximal end components of a block and solve each."""
     label, stays = end_components(part)
     n_components = int(label.max()) + 1
@@ -189,9 +190,7 @@ def _members(part: Block, label: np.ndarray, stays: np.ndarray) -> list[tuple[np
 
 def _inner_block(part: Block, states: np.ndarray, pairs: np.ndarray) -> Block:
     """The block of some states and pairs of a block (numbers, increasing), which no such pair leaves."""
-    sizes = np.diff(part.row_ptr)[pairs]
-    ptr = np.concatenate([[0], np.cumsum(sizes)])
-    entries = np.arange(ptr[-1]) + np.repeat(part.row_ptr[pairs] - ptr[:-1], sizes)
+    ptr, entries = take_rows(part.row_ptr, pairs)
     pair_ptr = np.searchsorted(pairs, np.append(part.pair_ptr[states], part.pair_ptr[states[-1] + 1]))
     return Block(
         part.state[states], part.pair[pairs], pair_ptr, ptr,

@@ -38,7 +38,7 @@ from equirl.solving.policies import (
     policy_kind,
     stationary_law,
 )
-from equirl.solving.value_iteration import Answer, Limits
+from equirl.solving.value_iteration import Answer, SolverLimits
 
 __all__ = [
     "DiscountedSolution", "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain",
@@ -128,7 +128,7 @@ def solve(
     mdp : TabularMDP
         The problem.
     accuracy : float
-        How close to the optimum the gain must be. One below rounding is told by ``converged=False``.
+        How close to the optimum the gain must be. One below rounding ends with ``converged=False``.
     method : {"auto", "policy", "value"}
         How to solve it; "auto" chooses.
     max_sweeps : int
@@ -172,7 +172,7 @@ def solve(
             raise ValueError("multichain=True is for average reward; discounted values exist from every state")
         return solve_discounted(mdp, discount, accuracy, method, max_sweeps)
     method = choice("method", method, METHODS)
-    limits = Limits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
+    limits = SolverLimits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     multichain = flag("multichain", multichain)
     reachable = block(mdp, mdp.reachable())
     kind = block_kind(reachable)

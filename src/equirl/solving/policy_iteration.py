@@ -15,21 +15,21 @@ from equirl.solving.approach import approach
 from equirl.solving.bellman import Ties, greedy, improve
 from equirl.solving.chains import Block, closed_classes
 from equirl.solving.factorization import TooMuchFill
-from equirl.solving.policies import IllConditioned, gain_and_bias, renew, settled_mass
-from equirl.solving.value_iteration import Answer, Limits, better, rounding_error, value_iteration
+from equirl.solving.renewal import IllConditioned, gain_and_bias, renew, settled_mass
+from equirl.solving.value_iteration import Answer, SolverLimits, better, rounding_error, value_iteration
 
 ESCAPE_SWEEPS = 100  # of value iteration, away from a policy that cannot be evaluated
 GAIN_TIE = 1e-10  # gains this close are equal to policy iteration
 SWEEPS_BETWEEN = 200  # of value iteration, between two policies evaluated
 
 
-def policy_iteration(part: Block, u: np.ndarray, limits: Limits, done: int = 0) -> Answer:
+def policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
     """Policy iteration from the greedy policy of ``u`` (changed in place) until no action improves.
 
     A policy whose chain is out of reach of double precision is left by value iteration. The best bracket is returned.
     """
     seen = set()
-    answer = value_iteration(part, u, Limits(limits.accuracy, done + 1), done)
+    answer = value_iteration(part, u, SolverLimits(limits.accuracy, done + 1), done)
     pair, n_sweeps = answer.pair.copy(), answer.n_sweeps
     while n_sweeps < limits.max_sweeps and pair.tobytes() not in seen:
         seen.add(pair.tobytes())
@@ -39,7 +39,7 @@ def policy_iteration(part: Block, u: np.ndarray, limits: Limits, done: int = 0) 
             if answer.accuracy <= limits.accuracy:
                 break
             last = min(limits.max_sweeps, n_sweeps + ESCAPE_SWEEPS)
-            new = value_iteration(part, u, Limits(limits.accuracy, last), n_sweeps)
+            new = value_iteration(part, u, SolverLimits(limits.accuracy, last), n_sweeps)
             seen.discard(pair.tobytes())
             pair[:], improved = new.pair, True
         n_sweeps = new.n_sweeps
@@ -49,7 +49,7 @@ def policy_iteration(part: Block, u: np.ndarray, limits: Limits, done: int = 0) 
     return answer
 
 
-def directed_policy_iteration(part: Block, u: np.ndarray, limits: Limits, done: int = 0) -> Answer | None:
+def directed_policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer | None:
     """Policy iteration from a policy that heads for one state; None where no such policy can be evaluated cheaply.
 
     ``u`` is the value function with which value iteration stalled; it is not changed.
@@ -66,7 +66,7 @@ def directed_policy_iteration(part: Block, u: np.ndarray, limits: Limits, done: 
     return None
 
 
-def _improved(part: Block, pair: np.ndarray, target: int, limits: Limits, done: int) -> Answer | None:
+def _improved(part: Block, pair: np.ndarray, target: int, limits: SolverLimits, done: int) -> Answer | None:
     """Policy iteration from ``pair``, whose chain returns to the ``target``, with some sweeps after each evaluation.
 
     Sweeps from a policy's bias never lower the bracket, so their greedy policy is at least as good.
@@ -83,7 +83,7 @@ def _improved(part: Block, pair: np.ndarray, target: int, limits: Limits, done: 
         if answer.accuracy <= limits.accuracy:
             break
         last = min(limits.max_sweeps, new.n_sweeps + SWEEPS_BETWEEN)
-        swept = value_iteration(part, u, Limits(limits.accuracy, last), new.n_sweeps - 1)
+        swept = value_iteration(part, u, SolverLimits(limits.accuracy, last), new.n_sweeps - 1)
         answer, pair, done = better(answer, swept), swept.pair, swept.n_sweeps
     return answer
 
@@ -95,7 +95,7 @@ def _policy_step(
     chain = part.matrix()[pair]
     gain, bias = gain_and_bias(renew(chain, reference=reference), part.reward[pair])
     u[:] = bias
-    new = value_iteration(part, u, Limits(accuracy, done + 1), done)._replace(method="policy")
+    new = value_iteration(part, u, SolverLimits(accuracy, done + 1), done)._replace(method="policy")
     error = np.abs(part.reward[pair] + chain @ bias - bias - gain).max()
     return new, improve(part.model, gain, bias, Ties(GAIN_TIE, 4 * (error + rounding_error(bias))), pair)
 

@@ -20,7 +20,7 @@ LEAST_PER_CALL = 1000  # sweeps
 ROUNDING = 4 * np.finfo(float).eps
 
 
-class Limits(NamedTuple):
+class SolverLimits(NamedTuple):
     """What is asked of a solver, and what it may spend."""
 
     accuracy: float
@@ -54,7 +54,7 @@ def rounding_error(u: np.ndarray) -> float:
     return float(ROUNDING * (1 + np.abs(u).max()))
 
 
-def value_iteration(part: Block, u: np.ndarray, limits: Limits, done: int = 0) -> Answer:
+def value_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
     """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of the sweeps some were ``done``."""
     model = part.model
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))

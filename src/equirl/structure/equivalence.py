@@ -12,11 +12,11 @@ that sum, everything within tolerance of a point lies in a short window around i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import between, flag
+from equirl.core.checking import between, choice, flag
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.structure.partition import Partition
@@ -35,13 +35,19 @@ from equirl.structure.quality import misclustering_bias, misclustering_ratio
 
 __all__ = [
     "CONTRASTS", "TOLERANCE", "Partition", "Profiles", "Separation", "equivalence_classes", "misclustering_bias",
-    "misclustering_ratio", "profile_distance", "profiles", "separation", "similar",
+    "misclustering_ratio", "profile_distance", "profiles", "separating_tolerance", "separation", "similar",
 ]  # fmt: skip
 
+Tolerance = float | Literal["auto"]
+LADDER = tuple(10.0**-k for k in range(9, 1, -1))  # tolerances that "auto" tries
 ROUNDING = 1e-12  # far above the rounding of a projection, far below any distance that matters
 
 
-def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float = TOLERANCE) -> Partition:
+class SeparationError(ValueError):
+    """At this tolerance classes run into each other: pairs far apart are linked by others in between."""
+
+
+def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: Tolerance = TOLERANCE) -> Partition:
     """The equivalence structure of a known MDP: pairs of the same profile and mean reward share a class.
 
     Classes are the connected components of "profiles within ``tolerance`` in L1, means within ``tolerance``".
@@ -53,8 +59,10 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float 
         A known MDP.
     rewards : bool, default True
         Whether mean rewards count; with False transition probabilities alone are compared.
-    tolerance : float, default 1e-9
-        What is taken as equal.
+    tolerance : float or "auto", default 1e-9
+        What is taken as equal. Families that vary smoothly, such as demand with a long tail cut off here and there,
+        may need more, or, where pairs lie ever closer together, less. ``"auto"`` takes the least of 1e-9, 1e-8, ...,
+        1e-2 at which classes are separate (:func:`separating_tolerance`).
 
     Returns
     -------
@@ -72,7 +80,11 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float 
     (2, 1)
     """
     check_mdp(mdp)
-    rewards, tolerance = flag("rewards", rewards), between("tolerance", tolerance, most=2)
+    rewards = flag("rewards", rewards)
+    if isinstance(tolerance, str):
+        choice("tolerance", tolerance, ("auto",))
+        tolerance = separating_tolerance(mdp, rewards)
+    tolerance = between("tolerance", tolerance, most=2)
     table = profiles(mdp)
     means = mdp.r_mean if rewards else np.zeros(mdp.n_pairs)
     first, where = _distinct(table, means)
@@ -80,6 +92,44 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: float 
     component = _components(points, means[first], tolerance)
     _check_widths(mdp, points, means[first], first, component, tolerance)
     return Partition.from_labels(component[where])
+
+
+def separating_tolerance(mdp: TabularMDP, rewards: bool = True) -> float:
+    """The least of the tolerances 1e-9, 1e-8, ..., 1e-2 at which the classes of an MDP are separate.
+
+    Separate: no class is wider than ten tolerances, while any two are more than one apart. Several tolerances may
+    separate classes, coarser and coarser ones; this is where to start looking, not the one right answer.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        A known MDP.
+    rewards : bool, default True
+        Whether mean rewards count.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If none of them does.
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
+    >>> separating_tolerance(mdp)
+    1e-09
+    """
+    for tolerance in LADDER[:-1]:
+        try:
+            equivalence_classes(mdp, rewards, tolerance)
+        except SeparationError:
+            continue
+        return tolerance
+    equivalence_classes(mdp, rewards, LADDER[-1])
+    return LADDER[-1]
 
 
 def _distinct(table: Profiles, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,10 +232,11 @@ def _check_widths(
         return
     one, other = sorted(pairs[far].tolist())
     apart = _apart(compared, far[0], far[1])
-    raise ValueError(
+    raise SeparationError(
         f"({mdp.pairs.describe(one)}) and ({mdp.pairs.describe(other)}) are linked by pairs within tolerance "
         f"{tolerance:g} of each other, yet lie {apart:.3g} apart: the tolerance does not separate classes here; "
-        f"try tolerance={tolerance / 100:.0e} to tell them apart, or {apart:.0e} to take them as equal"
+        f"try tolerance={tolerance / 100:.0e} to tell them apart, or {apart:.0e} to take them as equal; "
+        "tolerance='auto' looks for one that separates"
     )
 
 

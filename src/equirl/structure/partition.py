@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import Frozen, frozen
+from equirl.core.arrays import Frozen, frozen, number_by_appearance
 from equirl.core.checking import LARGEST, plain_array, several, whole_number
 
 
@@ -81,10 +81,7 @@ class Partition(Frozen):
             raise ValueError(f"the label of pair {int(np.isnan(labels).argmax())} is NaN")
         if labels.dtype.hasobject:
             raise TypeError("labels must be numbers or strings, all of one kind")
-        _, first, where = np.unique(labels, return_index=True, return_inverse=True)
-        number = np.empty(len(first), np.int64)
-        number[np.argsort(first)] = np.arange(len(first))
-        return cls(number[where])
+        return cls(number_by_appearance(labels))
 
     @classmethod
     def singletons(cls, n_pairs: int) -> Partition:

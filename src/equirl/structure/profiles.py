@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import owners, starts
+from equirl.core.arrays import owners, take_rows
 from equirl.core.checking import between, choice
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
@@ -193,9 +193,7 @@ def take_profiles(table: Profiles, pairs: np.ndarray) -> Profiles:
     -------
     Profiles
     """
-    lengths = np.diff(table.ptr)[pairs]
-    ptr = starts(lengths)
-    place = np.arange(ptr[-1]) + np.repeat(table.ptr[pairs] - ptr[:-1], lengths)
+    ptr, place = take_rows(table.ptr, pairs)
     return Profiles(ptr, table.succ[place], table.prob[place])
 
 

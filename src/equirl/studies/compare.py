@@ -18,7 +18,7 @@ import numpy as np
 from equirl.core.checking import whole_number
 from equirl.core.csv_files import write_csv
 from equirl.core.naming import unknown_name
-from equirl.learners.learner_registry import AGENTS, make_settings
+from equirl.learners.learner_registry import AGENTS, HANDED, make_settings
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves, in_usual_order
 from equirl.simulation.simulate import simulate
@@ -256,7 +256,7 @@ def _named(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     named: dict[str, tuple[str, dict[str, Any]]] = {}
     for given, entry in listed:
         name, settings = (entry, {}) if isinstance(entry, str) else _name_and_settings(entry)
-        make_settings(name, **settings)
+        make_settings(name, **{key: value for key, value in settings.items() if key not in HANDED})
         label = given or name + "".join(f" {key}={value}" for key, value in settings.items())
         if label in named:
             raise ValueError(f"learner {label!r} is listed twice; give {{label: ...}} to tell them apart")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from equirl.core.naming import unknown_name
 from equirl.learners.learner_registry import AGENTS
 from equirl.studies.run_specs import FILE_WORLD, RunSpec, derive_seed, file_digest, one_spelling, settings_of
-from equirl.studies.study_file import LearnerEntry, Part, Study, StudyError, WorldEntry
+from equirl.studies.study_file import LearnerEntry, Study, StudyError, StudyPart, WorldEntry
 from equirl.worlds.world_registry import find_world, make, parse_world
 
 
@@ -68,7 +68,7 @@ def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
     StudyError
         Where a world, learner or setting is unknown, or something is missing.
     """
-    parts = study.parts or [Part.model_validate({"name": study.name})]
+    parts = study.parts or [StudyPart.model_validate({"name": study.name})]
     _refuse_twice("part", [part.name for part in parts])
     return [run for part in parts for run in _expand_part(study, part, folder)]
 
@@ -88,7 +88,7 @@ def unique_specs(planned: Iterable[PlannedRun]) -> list[RunSpec]:
     return list({run.spec.key: run.spec for run in planned}.values())
 
 
-def _expand_part(study: Study, part: Part, folder: Path) -> list[PlannedRun]:
+def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun]:
     horizon = _chosen(study, part, "horizon")
     worlds = [_resolve_world(entry, folder) for entry in _chosen(study, part, "worlds")]
     learners = [_resolve_learner(entry) for entry in _chosen(study, part, "learners")]
@@ -125,7 +125,7 @@ def _expand_part(study: Study, part: Part, folder: Path) -> list[PlannedRun]:
     ]
 
 
-def _chosen(study: Study, part: Part, key: str, default: Any = None) -> Any:
+def _chosen(study: Study, part: StudyPart, key: str, default: Any = None) -> Any:
     for value in (getattr(part, key), getattr(study, key), default):
         if value is not None:
             return value

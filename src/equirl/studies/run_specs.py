@@ -204,7 +204,12 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
         return {}, {}
     defaults = usual.as_dict()
     everything = {name: one_spelling(value, defaults[name]) for name, value in chosen.as_dict().items()}
-    return {name: value for name, value in everything.items() if defaults[name] != value}, everything
+    changed = {name: value for name, value in everything.items() if defaults[name] != value}
+    implied = make_settings(learner, **changed)  # a default may depend on what was changed
+    assert implied is not None
+    return changed | {
+        name: everything[name] for name, value in implied.as_dict().items() if everything[name] != value
+    }, everything
 
 
 def file_digest(path: Path) -> str:

@@ -77,7 +77,7 @@ class _Block(_Model):
     )
 
 
-class Part(_Block):
+class StudyPart(_Block):
     """A part of a study: its name and whatever differs from the top of the file."""
 
     name: str = Field(min_length=1, description="the name of the part")
@@ -89,7 +89,7 @@ class Study(_Block):
     name: str = Field("study", min_length=1, description="the name of the study")
     description: str = Field("", description="a sentence about the study")
     seed: int = Field(0, ge=0, description="the seed from which all seeds are derived")
-    parts: list[Part] = Field([], description="parts of the study, each with a name and what differs from the top")
+    parts: list[StudyPart] = Field([], description="parts of the study, each with a name and what differs from the top")
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:

@@ -4,23 +4,24 @@ A learner that is good in every ergodic MDP (regret below every power of T) has
 
     liminf R_T / log T  >=  sum over pairs with gap > 0 of gap(s,a) / K(s,a),
     gap(s,a) = g* + h*(s) - mu(s,a) - p(.|s,a).h*,
-    K(s,a) = the least KL divergence from the pair's law of outcomes (r, s') to one whose mean of r + h*(s') exceeds
-             g* + h*(s).
+    K(s,a) = the least KL divergence from the pair's distribution of outcomes (r, s') to one whose mean of
+             r + h*(s') exceeds g* + h*(s).
 
-**What is taken.** Outcomes are pairs of a reward in [0, 1] and a successor; the other law may be any law on
-[0, 1] x {all states}, so it may pay 1 and lead to the best state even where the MDP never does. K depends on the law of
-X = r + h*(s') alone and is the one-dimensional maximum of :mod:`equirl.estimation.kl_inf` with top 1 + max h* and
-target g* + h*(s). The pair's law of X is that of the MDP: deterministic rewards are the number mu(s,a), Bernoulli ones
-are 0 or 1, beta ones are integrated (Gauss-Jacobi). Learners told more about rewards or successors may pay less.
+**What is taken.** Outcomes are pairs of a reward in [0, 1] and a successor; the other distribution may be any
+distribution on [0, 1] x {all states}, so it may pay 1 and lead to the best state even where the MDP never does. K
+depends on the distribution of X = r + h*(s') alone and is the one-dimensional maximum of
+:mod:`equirl.estimation.kl_inf` with top 1 + max h* and target g* + h*(s). The pair's distribution of X is that of the
+MDP: deterministic rewards are the number mu(s,a), Bernoulli ones are 0 or 1, beta ones are integrated (Gauss-Jacobi).
+Learners given more about rewards or successors may pay less.
 
-**With classes.** Pairs of a class share their law up to the placing of states (told) and their reward law, so a sample
-of one is a sample of all. A class that holds an optimal pair is learned for nothing; any other is played where it
-costs least until the pair of the class that is easiest to mistake for a better one is decided:
+**With classes.** Pairs of a class share their distribution up to the placing of states (given) and their reward
+distribution, so a sample of one is a sample of all. A class that holds an optimal pair is learned for nothing; any
+other is played where it costs least until the pair of the class that is easiest to mistake for a better one is decided:
 
     sum over classes without an optimal pair of (least gap in the class) / (least K in the class).
 
-The told placing is read as a numbering of states by position; that probabilities decrease along it is not imposed on
-the other law. Learners who are not told the classes have the first bound.
+The given placing is read as a numbering of states by position; that probabilities decrease along it is not imposed on
+the other distribution. Learners who are not given the classes have the first bound.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ class Confusion(NamedTuple):
 
     pair: np.ndarray  # (m,) their numbers in the MDP
     gap: np.ndarray  # (m,) regret of one play; 0 for optimal pairs
-    divergence: np.ndarray  # (m,) K; inf where no law with rewards in [0, 1] makes the pair better than the best
+    divergence: np.ndarray  # (m,) K; inf where no rewards in [0, 1] would make the pair better than the best
 
 
 def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
-    """Gaps and least divergences of the pairs reachable from the initial law. O(successors) after solving.
+    """Gaps and least divergences of the pairs reachable from the initial distribution. O(successors) after solving.
 
     Parameters
     ----------
@@ -87,14 +88,14 @@ def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
 
 
 def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolerance: float = 1e-8) -> float:
-    """The constant c of ``liminf R_T / log T >= c``, without or with told classes.
+    """The constant c of ``liminf R_T / log T >= c``, without or with given classes.
 
     Parameters
     ----------
     mdp : TabularMDP
-        Its part reachable from the initial law must be ergodic.
+        Its part reachable from the initial distribution must be ergodic.
     classes : Partition, optional
-        Classes of the MDP's pairs, told to the learner together with the profiles; rewards are tied to classes.
+        Classes of the MDP's pairs, given to the learner together with the profiles; rewards are tied to classes.
     tolerance : float
         Gaps up to ``tolerance * (1 + span of h*)`` are taken for 0.
 
@@ -103,6 +104,8 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
     float
         The constant; 0 where every pair is optimal or cannot be mistaken for a better one.
 
+    Examples
+    --------
     >>> arms = TabularMDP.from_arrays([[[1.0], [1.0]]], [[0.5, 0.6]], reward_law="bernoulli")  # a bandit
     >>> kl = 0.5 * math.log(0.5 / 0.6) + 0.5 * math.log(0.5 / 0.4)
     >>> round(regret_lower_bound(arms) - 0.1 / kl, 9)

@@ -16,7 +16,7 @@ def cycle(n_states: int = 20, reward: float = 1.0, stay_reward: float = 0.0) -> 
     """A cycle: go leads to the next state, stay stays; going on from the last state pays.
 
     The optimal policy goes round, with period ``n_states`` and gain ``reward / n_states``. All pairs have the same
-    transition probabilities up to the names of successors: one class of laws.
+    transition probabilities up to the names of successors: one class, rewards aside.
 
     Parameters
     ----------

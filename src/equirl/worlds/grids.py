@@ -15,8 +15,9 @@ import numpy as np
 
 from equirl.core.checking import between, flag, several, whole_number
 from equirl.core.naming import unknown_name
-from equirl.model.mdp import Picture, TabularMDP
+from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
+from equirl.model.picture import Picture
 from equirl.model.transition_rows import rows_from_triplets
 
 ACTIONS = ("up", "down", "left", "right")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equirl.core.arrays import starts
 from equirl.core.checking import between, whole_number
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
@@ -55,8 +56,8 @@ def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4
     accept, reject = 0, 1
     head = [(k, c) for k in range(n_servers + 1) for c in range(len(pays))]
     keys = [(k, c, a) for k, c in head for a in ((accept, reject) if k else (reject,))]
-    ptr = np.concatenate([[0], np.cumsum([2 if k else 1 for k, _ in head])])
     names = tuple(f"{k},{pays[c]:g}" for k, c in head)
+    ptr = starts([2 if k else 1 for k, _ in head])
     pairs = Pairs(ptr, np.array([a for _, _, a in keys]), names, ("accept", "reject"))
 
     law = np.array([after[k - (a == accept)] for k, _, a in keys])  # (M, n + 1), of the free servers

@@ -23,9 +23,11 @@ from equirl.worlds.cycles import cycle
 from equirl.worlds.grids import four_room, grid, random_walls, two_room
 from equirl.worlds.queues import access_control
 from equirl.worlds.random_mdps import garnet, planted
+from equirl.worlds.rentals import car_rental
 from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
 from equirl.worlds.toy_text import cliff_walking, frozen_lake, taxi
 
+# Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
 DRAWING = {"forward": 0.35, "first_forward": 0.6, "small_reward": 0.05}
 COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
 
@@ -77,6 +79,7 @@ WORLDS: dict[str, World] = {
     "planted": World(planted, "Planted", "a random MDP with a given number of classes, a given distance apart"),
     "cycle": World(cycle, "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
     "access-control": World(access_control, "AccessControl", "a queue for a few servers: accept or reject customers"),
+    "car-rental": World(car_rental, "CarRental", "Jack's car rental: move cars overnight between two locations"),
     "frozen-lake": World(frozen_lake, "FrozenLake", "Gymnasium's FrozenLake without end: over the ice to the goal"),
     "cliff-walking": World(cliff_walking, "CliffWalking", "Gymnasium's CliffWalking without end: keep off the cliff"),
     "taxi": World(taxi, "Taxi", "Gymnasium's Taxi without end, in the rain: fetch passengers and drive them"),

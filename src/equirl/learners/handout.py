@@ -1,0 +1,74 @@
+"""What a learner made for a known MDP is handed: its classes, profiles and mean rewards, as the settings ask.
+
+Which classes depends on the rewards. Where a class shares its mean reward, pairs of one class must agree in law and in
+reward. Where rewards are kept by pair or known, laws alone are pooled, and classes of laws alone are handed out:
+splitting them by reward would only scatter the samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equirl.learners.given import Given
+from equirl.learners.recipes import Recipe, Settings, needs_of_parts
+from equirl.model.mdp import TabularMDP
+from equirl.structure.equivalence import SeparationError, Tolerance, equivalence_classes, separating_tolerance
+from equirl.structure.partition import Partition
+from equirl.structure.profiles import TOLERANCE, Profiles, profiles
+
+MUCH_FINER = 4  # times as many classes of laws and rewards as of laws
+SOON = 4  # largest S C / M at which pooled laws are soon learned
+
+
+def pools_rewards(settings: Settings) -> bool:
+    """Whether pairs of one class share their mean reward."""
+    return settings.as_dict().get("rewards", "per_class") == "per_class"
+
+
+def settings_for(
+    mdp: TabularMDP, name: str, recipe: Recipe, chosen: dict[str, Any], classes: Partition | None, tolerance: Tolerance
+) -> Settings:
+    """The settings of a learner for this MDP: ``rewards``, where not chosen, may be by pair instead of by class.
+
+    So it is for an optimistic learner where rewards tell apart what the laws do not (:func:`prefers_laws`), unless
+    classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and rewards
+    pool nearly nothing, and that is what the learner needs least; it would do worse than one that is told nothing.
+    """
+    settings = recipe.settings(name, chosen)
+    by_law = any(getattr(part, "by_law", False) for part in settings.parts)
+    is_open = classes is None and "rewards" not in chosen and pools_rewards(settings)
+    if by_law and is_open and prefers_laws(mdp, tolerance):
+        return recipe.settings(name, {**chosen, "rewards": "per_pair"})
+    return settings
+
+
+def prefers_laws(mdp: TabularMDP, tolerance: Tolerance) -> bool:
+    """Whether to hand out classes of laws and keep rewards by pair, rather than classes of laws and rewards.
+
+    Two conditions. There are at least :data:`MUCH_FINER` times as many classes with rewards as without. And laws are
+    soon learned once pooled: the radius of a class with n samples is about sqrt(2 S log 2 / n), so under 1 after six
+    visits to each pair where S C <= :data:`SOON` M. Where classes of laws are small against the states, what is pooled
+    stays vague for as long as rewards are unknown, and pays late.
+    """
+    try:
+        laws = equivalence_classes(mdp, rewards=False, tolerance=tolerance).n_classes
+    except SeparationError:
+        return False
+    if mdp.n_states * laws > SOON * mdp.n_pairs:
+        return False
+    return equivalence_classes(mdp, tolerance=tolerance).n_classes >= MUCH_FINER * laws
+
+
+def hand_out(
+    mdp: TabularMDP, settings: Settings, classes: Partition | None, table: Profiles | None, tolerance: Tolerance
+) -> Given:
+    """What the settings need of the MDP; classes and profiles that are stated take the place of the MDP's own."""
+    needs, rewards = needs_of_parts(settings), pools_rewards(settings)
+    exact = TOLERANCE if isinstance(tolerance, str) else tolerance
+    if classes is None and "classes" in needs:
+        exact = separating_tolerance(mdp, rewards) if isinstance(tolerance, str) else tolerance
+        classes = equivalence_classes(mdp, rewards, exact)
+    if table is None and "profiles" in needs:
+        table = profiles(mdp)
+    means = mdp.r_mean.copy() if "mean_rewards" in needs else None  # a read-only one compiles kernels anew
+    return Given(classes, table, means, exact)

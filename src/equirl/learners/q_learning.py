@@ -1,0 +1,168 @@
+"""Q-learning, the baseline everyone knows, and Q-learning that shares each step among the pairs of a given class.
+
+After a step (s, a, r, x) with n visits of the pair,
+
+    Q(s,a) <- Q(s,a) + n^(-rate) ( r + discount max_b Q(x,b) - Q(s,a) ).
+
+With classes and profiles given, the step teaches every pair of the class: the successor of a member stands where x
+stands in the profile of (s, a). Values are kept times (1 - discount), in [0, 1]; they start at 1, the optimistic end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from equirl.core.checking import between, inside
+from equirl.core.compiling import kernel
+from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
+from equirl.learners.given import check_in_profile
+from equirl.learners.recipes import Blueprint
+from equirl.solving.criterion import DiscountedReward
+
+
+@dataclass(frozen=True)
+class OwnSteps:
+    """A step teaches the pair it was made with.
+
+    ``explore``: chance of an action at random. ``rate``: of the falling step sizes, in (0.5, 1].
+    """
+
+    discount: float = 0.95
+    explore: float = 0.05
+    rate: float = 0.7
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        inside("discount", self.discount)
+        between("explore", self.explore)
+        between("rate", self.rate, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class SharedSteps(OwnSteps):
+    """A step teaches every pair of its class; classes and profiles are given."""
+
+    needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
+
+
+class QLearner(CountingLearner):
+    """A learner that keeps a value per pair and nothing else of what it saw. Make one with ``equirl.make_agent``."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        super().__init__(blueprint)
+        (self.part,) = blueprint.settings.parts
+        self.criterion = DiscountedReward(self.part.discount)
+        self.rng = np.random.default_rng(blueprint.seed)
+        self.q, self.n = np.ones(self.pairs.n_pairs), np.zeros(self.pairs.n_pairs, np.int64)
+        self.policy = np.array(self.pairs.ptr[:-1])
+        self.chosen: tuple[int, int] | None = None  # state and pair decided, not yet played
+        self._pair_ptr = np.array(self.pairs.ptr)
+        self._others = self._class_mates()
+
+    def _class_mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(ptr, pairs) of each class, and (ptr, states) of the profiles; each pair alone where nothing is given."""
+        M = self.pairs.n_pairs
+        if not self.part.needs:
+            nothing = np.zeros(M + 1, np.int64)
+            return np.arange(M + 1), np.arange(M), nothing, np.zeros(0, np.int32)
+        classes, profiles = self.given.classes, self.given.profiles
+        assert classes is not None
+        assert profiles is not None
+        order = np.argsort(classes.label, kind="stable")
+        ptr = np.concatenate([[0], np.cumsum(classes.sizes)])
+        return ptr, order, np.array(profiles.ptr), np.array(profiles.succ)
+
+    def decide(self, state: int) -> Stretch:
+        """The best pair by its value, ties at random, or any with a small chance; for one step."""
+        if self.chosen is None or self.chosen[0] != state:
+            first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
+            own = self.q[first:last]
+            best = np.flatnonzero(own >= own.max())
+            pair = first + best[int(self.rng.random() * len(best))]
+            if self.rng.random() < self.part.explore:
+                pair = first + int(self.rng.random() * (last - first))
+            self.chosen = state, int(pair)
+        self.policy[state] = self.chosen[1]
+        return Stretch(self.policy, step_limits(1))
+
+    def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
+        """Learn the steps of a path."""
+        for i, k in enumerate(path.tolist()):
+            after = int(self.pairs.state[path[i + 1]]) if i + 1 < len(path) else final
+            self._teach(k, float(rewards[i]), after)
+        super().record(path, rewards, final)
+
+    def record_step(self, pair: int, reward: float, successor: int) -> None:
+        """Learn one step."""
+        self._teach(pair, reward, successor)
+        super().record_step(pair, reward, successor)
+
+    def _teach(self, pair: int, reward: float, successor: int) -> None:
+        label = pair if self.given.classes is None else int(self.given.classes.label[pair])
+        own = self.part.discount, self.part.rate
+        teach_class(pair, label, reward, successor, own, self._others, self._pair_ptr, (self.q, self.n))
+        first, last = self.pairs.ptr[self.pairs.state[pair]], self.pairs.ptr[self.pairs.state[pair] + 1]
+        self.policy[self.pairs.state[pair]] = first + int(np.argmax(self.q[first:last]))  # no longer what was tried
+        self.chosen = None
+
+    def check_successor(self, pair: int, successor: int) -> None:
+        """An error where the profiles given leave the successor out."""
+        check_in_profile(self.given, self.pairs, pair, successor)
+
+    def measures(self) -> Mapping[str, float]:
+        """The classes that share steps, or one per pair."""
+        return {"n_classes": self.given.classes.n_classes if self.given.classes else self.pairs.n_pairs}
+
+    def greedy_policy(self) -> np.ndarray:
+        """The best action by value in each state: (S,) action ids, of equals the first."""
+        best = [first + int(np.argmax(self.q[first:last])) for first, last in pairwise(self.pairs.ptr.tolist())]
+        return self.pairs.action[np.array(best)]
+
+    def state(self) -> State:
+        """Values, how often each was taught, what was decided and not yet played, the generator."""
+        arrays, values = super().state()
+        arrays |= {"q": self.q, "taught": self.n, "greedy": self.policy}
+        return State(arrays, values | {"chosen": self.chosen, "rng": self.rng.bit_generator.state})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        super().restore(state)
+        q, n, policy = (state.arrays[name].copy() for name in ("q", "taught", "greedy"))
+        if q.shape != self.q.shape or n.shape != self.n.shape or not np.isfinite(q).all() or n.dtype != np.int64:
+            raise ValueError("the values do not fit the learner")
+        ptr = self.pairs.ptr
+        if policy.shape != self.policy.shape or not ((policy >= ptr[:-1]) & (policy < ptr[1:])).all():
+            raise ValueError("the policy does not fit the learner")
+        self.q, self.n, self.policy = q, n, policy
+        self.rng.bit_generator.state = state.values["rng"]
+        chosen = state.values["chosen"]
+        self.chosen = None if chosen is None else (int(chosen[0]), int(chosen[1]))
+
+
+@kernel
+def teach_class(
+    pair: int, label: int, reward: float, successor: int, own: tuple[float, float],
+    others: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], pair_ptr: np.ndarray,
+    values: tuple[np.ndarray, np.ndarray],
+) -> None:  # fmt: skip
+    """One step for every pair of a class: each with the successor that stands where that of ``pair`` stands."""
+    discount, rate = own
+    class_ptr, members, profile_ptr, profile_succ = others
+    q, n = values
+    place = 0
+    while len(profile_succ) > 0 and profile_succ[profile_ptr[pair] + place] != successor:
+        place += 1
+    for i in range(class_ptr[label], class_ptr[label + 1]):
+        k, x = members[i], successor
+        if len(profile_succ) > 0:
+            x = profile_succ[profile_ptr[k] + place]
+        best = -np.inf
+        for j in range(pair_ptr[x], pair_ptr[x + 1]):
+            best = max(best, q[j])
+        n[k] += 1
+        q[k] += n[k] ** (-rate) * ((1.0 - discount) * reward + discount * best - q[k])

@@ -1,0 +1,157 @@
+"""The ways to make an MDP from what users hold: arrays by state and action, a list of pairs, a row per pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from equirl.core.checking import flag, several
+from equirl.core.naming import unknown_name
+from equirl.model.pairs import Pairs
+from equirl.model.row_readers import initial_law, read_arrays, read_pairs, read_rows
+from equirl.model.transition_rows import Rows
+
+EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name", "discount")
+
+
+class MdpMakers:
+    """What :class:`equirl.model.mdp.TabularMDP` is made with; it inherits these methods."""
+
+    @classmethod
+    def from_arrays(
+        cls, transitions: Any, rewards: Any, initial: Any = 0, *, normalize: bool = False, **extras: Any
+    ) -> Self:
+        """An MDP from arrays by state and action.
+
+        Parameters
+        ----------
+        transitions : array_like, shape (S, A, S), or list of scipy.sparse matrices (S, S), one per action
+            ``transitions[s, a, x]``, or ``transitions[a][s, x]``, is the probability of x after action a in state s.
+        rewards : array_like, shape (S, A), (S,) or (S, A, S)
+            Mean rewards in [0, 1] by pair, by state, or by transition (then averaged over the successors).
+        initial : int, str or array_like, shape (S,), default 0
+            The first state, by number or name, or its distribution.
+        normalize : bool, default False
+            Divide each row of probabilities by its sum, which must be within 0.001 of 1; for numbers rounded to
+            float32 or to a few digits. By default a sum further than 1e-8 from 1 is an error.
+        **extras
+            ``state_names``, ``action_names`` (sequences of str), ``reward_law`` ("deterministic", "bernoulli" or
+            "beta"), ``concentration``, ``picture``, ``reward_map``, ``name``, ``discount``: as for the class.
+
+        Returns
+        -------
+        TabularMDP
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something does not fit; the message names the state and action.
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP
+        >>> TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]).n_pairs
+        2
+        """
+        names, extras = _split_extras(extras)
+        pairs, rows, means = read_arrays(transitions, rewards, normalize=flag("normalize", normalize))
+        return _made(cls, (replace(pairs, **names), rows, means), initial, normalize, extras)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[Any, Any, Mapping[Any, float], float]],
+        n_states: int,
+        initial: Any = 0,
+        *,
+        normalize: bool = False,
+        **extras: Any,
+    ) -> Self:
+        """An MDP from a list of its pairs; actions may differ by state, and keep their ids.
+
+        Parameters
+        ----------
+        pairs : iterable of (state, action, {next: probability}, mean_reward)
+            Every pair once, in any order. States and actions are numbers, or names where ``extras`` name them.
+        n_states : int
+            The number of states.
+        initial : int, str or array_like, shape (S,), default 0
+            The first state, by number or name, or its distribution.
+        normalize : bool, default False
+            Divide probabilities by their sum, as in :meth:`from_arrays`.
+        **extras
+            As for :meth:`from_arrays`.
+
+        Returns
+        -------
+        TabularMDP
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP
+        >>> lamp = [("off", "press", {"on": 0.9, "off": 0.1}, 0.0), ("on", "wait", {"on": 1.0}, 1.0)]
+        >>> TabularMDP.from_pairs(lamp, 2, state_names=["off", "on"], action_names=["press", "wait"]).law("off", 0)
+        {0: 0.1, 1: 0.9}
+        """
+        names, extras = _split_extras(extras)
+        tables = read_pairs(pairs, n_states, **names, normalize=flag("normalize", normalize))
+        return _made(cls, tables, initial, normalize, extras)
+
+    @classmethod
+    def from_rows(
+        cls, transitions: Any, rewards: Any, actions: Any, initial: Any = 0, *, normalize: bool = False, **extras: Any
+    ) -> Self:
+        """An MDP from one row of transition probabilities per pair, such as one scipy.sparse matrix (M, S).
+
+        Parameters
+        ----------
+        transitions : scipy.sparse matrix or array_like, shape (M, S), or tuple (ptr, succ, prob)
+            Transition probabilities; pairs are numbered by state, then action. As a tuple of arrays: the successors
+            of pair k are ``succ[ptr[k]:ptr[k + 1]]``, in any order, with their probabilities in ``prob``.
+        rewards : array_like, shape (M,)
+            Mean rewards in [0, 1] by pair.
+        actions : int, array_like of int, shape (S,), or Pairs
+            How many actions each state has: one number for all, or one per state. ``Pairs`` where actions have ids
+            other than 0, 1, ...
+        initial : int, str or array_like, shape (S,), default 0
+            The first state, by number or name, or its distribution.
+        normalize : bool, default False
+            Divide rows by their sums, as in :meth:`from_arrays`.
+        **extras
+            As for :meth:`from_arrays`.
+
+        Returns
+        -------
+        TabularMDP
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP
+        >>> from scipy.sparse import csr_array
+        >>> matrix = csr_array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])  # two actions in state 0, one in state 1
+        >>> TabularMDP.from_rows(matrix, [0.0, 0.2, 1.0], actions=[2, 1]).law(0, 1)
+        {0: 1.0}
+        """
+        names, extras = _split_extras(extras)
+        pairs, rows, means = read_rows(transitions, rewards, actions, normalize=flag("normalize", normalize))
+        return _made(cls, (replace(pairs, **names), rows, means), initial, normalize, extras)
+
+
+def _split_extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of the makers, as names of states and actions and the rest."""
+    for key in extras:
+        if key not in EXTRAS:
+            raise TypeError(unknown_name("keyword", key, EXTRAS))
+    names = {key: tuple(map(str, several(key, extras[key]))) for key in EXTRAS[:2] if extras.get(key) is not None}
+    return names, {key: value for key, value in extras.items() if key not in EXTRAS[:2]}
+
+
+def _made(
+    make: Any, tables: tuple[Pairs, Rows, np.ndarray], initial: Any, normalize: bool, extras: dict[str, Any]
+) -> Any:
+    """The MDP of these pairs, rows and means; ``initial`` is a state or a distribution."""
+    pairs, rows, means = tables
+    return make(pairs, rows, means, initial_law(initial, pairs, normalize=normalize), **extras)

@@ -1,0 +1,60 @@
+"""Maps to draw the states of an MDP on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equirl.core.arrays import frozen
+
+
+class Picture(NamedTuple):
+    """A map to draw the states on.
+
+    Parameters
+    ----------
+    rows : tuple of str
+        The map: ``#`` wall, ``S`` start, ``G`` goal.
+    cell : ndarray of int, shape (S, 2)
+        Row and column of each state.
+    """
+
+    rows: tuple[str, ...]
+    cell: np.ndarray  # (S, 2) int: row and column of each state
+
+
+def checked_picture(picture: Any) -> Picture | None:
+    """The picture with read-only cells of its own, or None where there is none.
+
+    Parameters
+    ----------
+    picture : Picture or None
+        What was given.
+
+    Returns
+    -------
+    Picture or None
+    """
+    if picture is None:
+        return None
+    if not isinstance(picture, Picture):
+        raise TypeError(f"picture must be a Picture, not {picture!r}")
+    return Picture(tuple(picture.rows), frozen("picture.cell", picture.cell, np.int64))
+
+
+def same_picture(one: Picture | None, two: Picture | None) -> bool:
+    """Whether two pictures show the same map with the states on the same cells.
+
+    Parameters
+    ----------
+    one, two : Picture or None
+        The two.
+
+    Returns
+    -------
+    bool
+    """
+    if one is None or two is None:
+        return one is two
+    return one.rows == two.rows and np.array_equal(one.cell, two.cell)

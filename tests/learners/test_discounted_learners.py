@@ -1,0 +1,127 @@
+"""Learners under a discount: what they reduce to, how near they come, and how that is measured."""
+
+import numpy as np
+import pytest
+
+import equirl as eq
+from equirl.learners.contract import Stretch, step_limits
+from equirl.simulation.rollout import Rollout
+from equirl.simulation.value_measures import ValueMeasures
+from equirl.structure.partition import Partition
+
+RIVER = eq.make("riverswim", n_states=5, reward_law="bernoulli")
+SINGLE = {"classes": Partition.singletons(10), "profiles": eq.profiles(RIVER)}
+DISCOUNTED = ["mbie", "c-mbie", "c-mbie-c", "c-mbie-c-sigma", "q-learning", "c-q-learning-c-sigma"]
+POSTERIOR = ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma")
+FAMILY = [*((name, {}) for name in DISCOUNTED), *((name, {"discount": 0.9}) for name in POSTERIOR)]
+
+
+def same_run(one, other):
+    runs = [eq.simulate(RIVER, agent, 3000, seed=4, checkpoints=30) for agent in (one, other)]
+    np.testing.assert_array_equal(runs[0].reward, runs[1].reward)
+    np.testing.assert_array_equal(runs[0].sample_complexity, runs[1].sample_complexity)
+
+
+def test_singleton_classes_make_mbie_with_both_given_the_same_as_mbie():
+    same_run(
+        eq.make_agent("c-mbie-c-sigma", 5, 2, seed=1, stopping="pair", **SINGLE), eq.make_agent("mbie", 5, 2, seed=1)
+    )
+
+
+def test_singleton_classes_make_mbie_with_classes_given_the_same_as_mbie_at_a_third_of_delta():
+    given = eq.make_agent("c-mbie-c", 5, 2, seed=1, classes=SINGLE["classes"])
+    same_run(given, eq.make_agent("mbie", 5, 2, seed=1, delta=0.05 / 3))
+
+
+def test_singleton_classes_make_shared_steps_the_same_as_q_learning():
+    same_run(eq.make_agent("c-q-learning-c-sigma", 5, 2, seed=1, **SINGLE), eq.make_agent("q-learning", 5, 2, seed=1))
+
+
+def test_a_step_teaches_a_whole_class_what_each_pair_would_have_learned():
+    world = eq.make("riverswim", n_states=6)
+    agent = eq.agent_for(world, "c-q-learning-c-sigma", discount=0.5, rate=1.0)
+    pair, other = world.pairs.index(2, 0), world.pairs.index(3, 0)  # right in two inner states: forward is one up
+    agent.q[:] = np.linspace(0.0, 1.0, 12)
+    before = agent.q.copy()
+    agent.observe(2, 0, 0.0, 3)
+    for k, x in ((pair, 3), (other, 4)):
+        assert agent.q[k] == pytest.approx(0.5 * before[world.pairs.ptr[x] : world.pairs.ptr[x + 1]].max())
+    left = world.pairs.index(3, 1)
+    assert agent.q[left] == before[left]
+
+
+@pytest.mark.parametrize(("name", "settings"), FAMILY)
+def test_every_learner_is_near_optimal_from_a_fixed_time_on(name, settings):
+    world, horizon = eq.make("riverswim", n_states=3), 40_000
+    explores = 0.05 if "q-learning" in name else 0.0  # of its steps for ever
+    for seed in range(3):
+        trace = eq.simulate(world, name, horizon, seed=seed, checkpoints=10, epsilon=0.1, **settings)
+        late = trace.sample_complexity[-1] - trace.sample_complexity[-4]
+        assert late <= (explores + 0.02) * 0.3 * horizon, (name, seed)
+
+
+@pytest.mark.parametrize(("name", "settings"), FAMILY)
+def test_the_curves_are_those_of_their_definition(name, settings):
+    trace = eq.simulate(RIVER, name, 400, seed=2, checkpoints=400, epsilon=0.03, **settings)
+    steps = np.diff(trace.sample_complexity, prepend=0.0)
+    assert set(steps.tolist()) <= {0.0, 1.0}
+    gaps = np.diff(trace.value_regret, prepend=0.0)
+    assert gaps.min() >= -1e-12
+    np.testing.assert_array_equal(steps == 1.0, gaps > 0.03)
+
+
+def test_gaps_are_the_difference_of_exact_values():
+    discount = 0.9
+    measures = ValueMeasures(RIVER, discount, 0.01)
+    P, R = RIVER.to_arrays()
+    best = np.zeros(5)
+    for _ in range(2000):
+        best = (R + discount * P @ best).max(1)
+    policy = np.array([0, 1, 0, 0, 1])
+    chain, reward = P[np.arange(5), policy], R[np.arange(5), policy]
+    value = np.linalg.solve(np.eye(5) - discount * chain, reward)
+    np.testing.assert_allclose(measures.gap(RIVER.pairs.ptr[:-1] + policy), (1 - discount) * (best - value), atol=1e-7)
+
+
+def test_without_a_discount_there_are_no_such_curves():
+    trace = eq.simulate(RIVER, "psrl", 200, seed=0)
+    assert "sample_complexity" not in trace.curves
+    assert trace.agent.criterion.discount == 1.0
+
+
+@pytest.mark.parametrize(("name", "settings"), FAMILY)
+def test_saved_and_loaded_it_goes_on_as_if_never_stopped(name, settings, tmp_path):
+    agent = eq.simulate(RIVER, name, 150, seed=3, **settings).agent
+    agent.save(tmp_path / "agent.npz")
+    twin = eq.load_agent(tmp_path / "agent.npz")
+    one, other = (eq.simulate(RIVER, learner, 300, seed=5, checkpoints=60) for learner in (agent, twin))
+    np.testing.assert_array_equal(one.reward, other.reward)
+
+
+def test_optimistic_values_stay_above_the_true_ones():
+    """On the event that the truth is plausible, the optimistic plan promises at least the optimal value."""
+    discount, world = 0.9, eq.make("riverswim", n_states=4)
+    optimal = eq.solve(world, discount=discount).value
+    violations = 0
+    for seed in range(20):
+
+        def look(agent):
+            nonlocal violations
+            plan = agent.plan
+            upper = plan.bias + (plan.gain + plan.span / 2) / (1 - discount)
+            violations += bool((upper + 1e-9 < optimal).any())
+
+        eq.simulate(world, "mbie", 3000, seed=seed, discount=discount, callback=look)
+    assert violations == 0
+
+
+@pytest.mark.parametrize("discount", [0, -0.1, 1.5, float("nan"), "high"])
+def test_a_discount_that_is_none_is_named(discount):
+    with pytest.raises((ValueError, TypeError), match="discount"):
+        eq.make_settings("psrl", discount=discount)
+
+
+def test_the_policy_of_a_one_step_stretch_is_measured_where_it_stands():
+    rollout = Rollout(RIVER, np.random.SeedSequence(0))
+    path, _ = rollout.play(Stretch(RIVER.pairs.ptr[:-1].copy(), step_limits(1)), 10)
+    assert len(path) == 1
