@@ -75,8 +75,9 @@ def _facts(boards: Sequence[Board], expectations: Sequence[Expectation]) -> str:
     good, open_, bad = (sum(item.verdict == kind for item in expectations) for kind in kinds)
     learners = len({group.learner for group in groups})
     return (
-        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {work_done(groups)}. Expectations that hold: "
-        f"{good} of {len(expectations)}; undecided: {open_}; failed: {bad}. Computed with {versions()}."
+        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {work_done(groups)}. "
+        f"Expectations that hold: {good} of {len(expectations)}; undecided: {open_}; failed: {bad}. "
+        f"Computed with {versions()}."
     )
 
 

@@ -94,6 +94,11 @@ def register_learner(name: str, recipe: Recipe) -> None:
     AGENTS.outside |= {module for module in recipe.modules if not module.startswith("equirl.")}
 
 
+def outside_modules(name: str) -> tuple[str, ...]:
+    """The modules outside the package that hold a learner: what another process must import to know it."""
+    return tuple(sorted(module for module in find_learner(name).modules if not module.startswith("equirl.")))
+
+
 def find_learner(name: str) -> Recipe:
     """The recipe of a learner; a wrong name is answered with the nearest right one."""
     if not isinstance(name, str) or name not in AGENTS:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import between, choice, flag
+from equirl.core.checking import between, flag
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.structure.partition import Partition
@@ -82,7 +82,8 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: Tolera
     check_mdp(mdp)
     rewards = flag("rewards", rewards)
     if isinstance(tolerance, str):
-        choice("tolerance", tolerance, ("auto",))
+        if tolerance != "auto":
+            raise TypeError(f"tolerance must be a number or 'auto', not {tolerance!r}")
         tolerance = separating_tolerance(mdp, rewards)
     tolerance = between("tolerance", tolerance, most=2)
     table = profiles(mdp)

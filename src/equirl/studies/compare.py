@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import whole_number
+from equirl.core.checking import flag, whole_number
 from equirl.core.csv_files import write_csv
 from equirl.core.naming import unknown_name
-from equirl.learners.learner_registry import AGENTS, HANDED, make_settings
+from equirl.learners.learner_registry import HANDED, make_settings, outside_modules
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves, in_usual_order
 from equirl.simulation.simulate import simulate
@@ -203,11 +203,10 @@ def simulate_many(
     (1200, ['random', 'ucrl2-l'])
     """
     named, seeds, jobs = _named(learners), _checked_seeds(seeds), whole_number("jobs", jobs)
-    times = checkpoint_times(checkpoints, horizon)
+    times, shared = checkpoint_times(checkpoints, horizon), flag("common_random_numbers", common_random_numbers)
     gain = AVERAGE_REWARD.optimum(mdp)
-    modules = tuple(sorted(AGENTS.outside))
     calls = [
-        (mdp, name, settings, horizon, seed, times, gain, seed if common_random_numbers else None, modules)
+        (mdp, name, settings, horizon, seed, times, gain, seed if shared else None, outside_modules(name))
         for name, settings in named.values()
         for seed in seeds
     ]

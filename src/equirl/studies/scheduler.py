@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from equirl.core.formatting import counted
-from equirl.learners.learner_registry import AGENTS
+from equirl.learners.learner_registry import outside_modules
 from equirl.studies.engines import Engine, EngineError
 from equirl.studies.run_specs import RunSpec
 from equirl.studies.runs import RunFailure, RunResult, execute
@@ -233,7 +233,7 @@ class _Scheduler:
             self.listener.finished(spec, None)
             return True
         try:
-            job = pool.submit(attempt, self.run, spec, tuple(sorted(AGENTS.outside)))
+            job = pool.submit(attempt, self.run, spec, outside_modules(spec.learner))
         except BrokenExecutor:
             self.queue.appendleft(spec)
             return False
