@@ -102,5 +102,5 @@ def test_auto_takes_the_least_tolerance_that_separates():
     assert separating_tolerance(smooth) == pytest.approx(1e-8)
     assert equivalence_classes(smooth, tolerance="auto").n_classes == 1
     assert agent_for(smooth, "c-ucrl-c", tolerance="auto").given.tolerance == pytest.approx(1e-8)
-    with pytest.raises(ValueError, match="tolerance"):
+    with pytest.raises(TypeError, match="tolerance"):
         equivalence_classes(world, tolerance="wide")
