@@ -32,7 +32,7 @@ def settings_for(
 
     So it is for an optimistic learner where rewards tell apart what the laws do not (:func:`prefers_laws`), unless
     classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and rewards
-    pool nearly nothing, and that is what the learner needs least; it would do worse than one that is told nothing.
+    pool nearly nothing, and that is what the learner needs least; it would do worse than one that is given nothing.
     """
     settings = recipe.settings(name, chosen)
     by_law = any(getattr(part, "by_law", False) for part in settings.parts)
