@@ -23,8 +23,8 @@ def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4
     can only be rejected. States are named "free servers,payment"; the first has all servers free and is drawn over
     the payments.
 
-    The optimal gain is 2.748 a step in the units of the payments. The book prints 2.31, which is what its learner
-    came to estimate, not the optimum.
+    The optimal gain is 2.748 a step in the units of the payments. The book prints 2.31 for its learner;
+    two independent solutions of the rules as stated here give 2.748.
 
     What follows depends on how many servers are free after the decision alone, so the transition probabilities have
     ``n_servers + 1`` classes, whatever the customers pay.
