@@ -26,6 +26,9 @@ _HOME = {  # public name -> the module that holds it
     "DamagedFile": "core.files",
     "DiscountedSolution": "solving.discounted",
     "IllConditioned": "solving.policies",
+    "Learned": "logs.log_policy",
+    "Log": "logs.log",
+    "LogClasses": "logs.log_classes",
     "NoConstantGain": "solving.optimal_gain",
     "Pairs": "model.pairs",
     "Partition": "structure.partition",
@@ -42,12 +45,15 @@ _HOME = {  # public name -> the module that holds it
     "certified_gain": "solving.optimal_gain",
     "chain_kind": "solving.chains",
     "class_posterior": "posterior.inspection",
+    "classes_of": "logs.log_classes",
     "diameter": "solving.diameter",
     "equivalence_classes": "structure.equivalence",
     "evaluate_policy": "solving.policies",
     "from_gymnasium": "interop.gym",
+    "from_log": "logs.log",
     "from_quantecon": "interop.convert",
     "from_toolbox": "interop.convert",
+    "learn": "logs.log_policy",
     "load_agent": "learners.saving",
     "load_world": "worlds.world_registry",
     "make": "worlds.world_registry",
@@ -55,6 +61,7 @@ _HOME = {  # public name -> the module that holds it
     "make_settings": "learners.learner_registry",
     "misclustering_bias": "structure.quality",
     "misclustering_ratio": "structure.quality",
+    "next_steps": "logs.next_steps",
     "policy_gain": "solving.policies",
     "policy_kind": "solving.policies",
     "profile_distance": "structure.profiles",
@@ -105,6 +112,13 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.learners.learner_registry import register_learner as register_learner
     from equirl.learners.recipes import Recipe as Recipe
     from equirl.learners.saving import load_agent as load_agent
+    from equirl.logs.log import Log as Log
+    from equirl.logs.log import from_log as from_log
+    from equirl.logs.log_classes import LogClasses as LogClasses
+    from equirl.logs.log_classes import classes_of as classes_of
+    from equirl.logs.log_policy import Learned as Learned
+    from equirl.logs.log_policy import learn as learn
+    from equirl.logs.next_steps import next_steps as next_steps
     from equirl.model.mdp import TabularMDP as TabularMDP
     from equirl.model.pairs import Pairs as Pairs
     from equirl.model.reward_laws import rescale_rewards as rescale_rewards

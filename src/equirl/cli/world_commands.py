@@ -64,13 +64,22 @@ def classes(
         bool, typer.Option("--laws-only", help="Compare transition probabilities, not mean rewards.")
     ] = False,
     tolerance: Annotated[float, typer.Option(help="Distances up to this count as equal.")] = 1e-9,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", help="Of a log: what a column is called, such as state=s.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which pairs of a known problem behave alike: its equivalence classes and how far apart they are."""
+    """Which pairs behave alike: the classes of a known problem, or of a log (.csv, .parquet) and how surely."""
+    from equirl.logs.log_files import is_log_file
     from equirl.structure.equivalence import equivalence_classes, separation
     from equirl.worlds.world_registry import load_world
 
     _check_plot(plot)
+    if is_log_file(world):
+        if plot is not None:
+            raise ValueError("a log has no map to draw its classes on; leave --plot out")
+        _show_log_classes(world, column, as_json)
+        return
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
     apart, mean_gap = separation(mdp, tolerance=tolerance)
@@ -92,6 +101,23 @@ def classes(
         from equirl.plots import draw_classes
 
         _save(draw_classes(mdp, part), plot)
+
+
+def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> None:
+    """Print which pairs of a log look alike."""
+    from equirl.cli.log_commands import log_facts, print_some, print_unsaid, read
+    from equirl.logs.log_classes import classes_of
+
+    found = classes_of(read(Path(path), column, "seen", None, False))
+    if as_json:
+        print_json({
+            "log": path, "n_steps": found.log.n_steps, "n_classes": found.n_classes,
+            "classes": found.class_table().rows(), "pairs": found.table().rows(), "unsaid": found.log.unsaid(),
+        })  # fmt: skip
+        return
+    print_facts(path, {**log_facts(found.log), "classes": f"{found.n_classes}, by transition probabilities"})
+    print_some(found.class_table(), "Classes, the most visited first", "--json has all, and every pair")
+    print_unsaid(found.log)
 
 
 def solve(
@@ -185,7 +211,7 @@ def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, 
 
 def _print_values(mdp: TabularMDP, value: np.ndarray) -> None:
     """The first states with their values."""
-    names = mdp.pairs.state_names or tuple(map(str, range(mdp.n_states)))
+    names = tuple(map(str, mdp.pairs.state_names or range(mdp.n_states)))
     shown = zip(names[:MOST_STATES], value[:MOST_STATES].tolist(), strict=True)
     print_table(["state", "value#"], [[name, f"{v:.10g}"] for name, v in shown])
     if mdp.n_states > MOST_STATES:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from equirl.core.arrays import owners
 from equirl.core.checking import flag
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.learners.rewards import unit_reward
@@ -182,6 +183,16 @@ class Learner(ABC):
         """:meth:`record` for a single step."""
         self.record(np.array([pair]), np.array([reward]), successor)
 
+    def start_from(self, seen: Snapshot) -> None:
+        """Start from counts instead of from nothing, as those of a log (:meth:`equirl.Log.agent`).
+
+        Parameters
+        ----------
+        seen : Snapshot
+            The counts of all that was seen before; of the learner's own pairs, with rewards in [0, 1].
+        """
+        raise TypeError(f"{self.name!r} cannot start from counts: its class has no start_from of its own")
+
     @contextmanager
     def in_use(self) -> Iterator[None]:
         """Inside, another thread that wants to decide or learn is refused."""
@@ -261,6 +272,18 @@ class CountingLearner(Learner):
         self.t += 1
         if self.limits is not None:
             spend(pair, self.limits)
+
+    def start_from(self, seen: Snapshot) -> None:
+        """Take over counts, as if these steps had been recorded; what else is to be known of them follows from them."""
+        if self.t != 1:
+            raise ValueError(f"{self!r} has learned already; only a new learner starts from counts")
+        if len(seen.visits) != self.pairs.n_pairs:
+            raise ValueError(f"the counts are of {len(seen.visits)} pairs; {self.name!r} has {self.pairs.n_pairs}")
+        if self.given.profiles is not None:
+            for pair, successor in zip(owners(seen.ptr).tolist(), seen.succ.tolist(), strict=True):
+                self.check_successor(pair, successor)
+        self.counts = Counts.restore(seen)
+        self.t = 1 + int(seen.visits.sum())
 
     def state(self) -> State:
         """The counts and the limits of the stretch under way."""

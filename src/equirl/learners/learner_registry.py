@@ -16,6 +16,7 @@ from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
 from equirl.learners.given import Given, checked
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
+from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
@@ -133,8 +134,8 @@ def make_settings(name: str, **settings: Any) -> Settings | None:
 
 def make_agent(
     name: str,
-    n_states: int,
-    n_actions: int | Sequence[int] | np.ndarray,
+    n_states: int | Sequence[Any],
+    n_actions: int | Sequence[Any] | Mapping[Any, Sequence[Any]] | np.ndarray,
     seed: Seed = 0,
     *,
     classes: Partition | Sequence[int] | np.ndarray | None = None,
@@ -149,10 +150,11 @@ def make_agent(
     ----------
     name : str
         A learner; ``equirl agents`` lists them with their settings.
-    n_states : int
-        The number of states.
-    n_actions : int or sequence of int
-        How many actions there are, in every state or one by one.
+    n_states : int or sequence of names
+        The number of states, or their names: strings, numbers or tuples.
+    n_actions : int, sequence or mapping
+        How many actions there are, in every state or one by one; their names, the same in every state; or the actions
+        that each state allows, by id or name: a list per state in order, or ``{state: actions}``.
     seed : int or SeedSequence
         From which its random choices follow.
     classes : Partition or labels, optional
@@ -181,10 +183,10 @@ def make_agent(
     """
     if find_learner(name).knows_mdp:
         raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
-    pairs = Pairs.uniform(n_states, n_actions)
-    scale, shift = _reward_map(reward_range)
+    pairs = pairs_from(n_states, n_actions)
+    scale, shift = reward_map_of(reward_range)
     means = None if mean_rewards is None else (np.asarray(mean_rewards, dtype=float) - shift) / scale
-    return build_learner(name, pairs, settings, Given(_partition(classes), profiles, means), seed, (scale, shift))
+    return build_learner(name, pairs, settings, Given(partition_of(classes), profiles, means), seed, (scale, shift))
 
 
 def agent_for(
@@ -241,7 +243,7 @@ def agent_for(
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
     from equirl.learners.handout import hand_out, settings_for
 
-    stated = _partition(classes)
+    stated = partition_of(classes)
     if isinstance(tolerance, str):
         choice("tolerance", tolerance, ("auto",))
     within = tolerance if isinstance(tolerance, str) else between("tolerance", tolerance, most=2)
@@ -267,13 +269,14 @@ def build_learner(
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
 
 
-def _partition(classes: Partition | Sequence[int] | np.ndarray | None) -> Partition | None:
+def partition_of(classes: Partition | Sequence[int] | np.ndarray | None) -> Partition | None:
+    """Classes as a Partition, from any labels."""
     if classes is None or isinstance(classes, Partition):
         return classes
     return Partition.from_labels(np.asarray(classes))
 
 
-def _reward_map(reward_range: tuple[float, float]) -> tuple[float, float]:
+def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
     """(scale, shift) that take [0, 1] to the range."""
     try:
         low, high = map(float, reward_range)

@@ -34,6 +34,7 @@ from equirl.learners.structures import Problem
 from equirl.planning.extended_value_iteration import Plan, gain_bounds
 from equirl.planning.sweeps import ModelSet
 from equirl.solving.criterion import criterion_for
+from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 
 ESTIMATE_WORK = 20  # look-ups that estimates and sets are counted for, per observed successor
@@ -169,18 +170,39 @@ class OptimisticLearner(CountingLearner):
         array of int, (S,)
             An action id per state. Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
+        estimates, _ = self._believe_now()
+        return self.pairs.action[greedy_pairs(self.pairs, estimates)]
+
+    def _believe_now(self) -> tuple[Estimates, ModelSet]:
+        """Estimates and plausible models from all that was seen, over the groups of the episode or the first ones."""
         seen = self.counts.snapshot()
         if self.episode is not None:
             groups = self.episode.groups
         else:
             groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
-        estimates, _ = self._believe(seen, groups, self.t)
-        return self.pairs.action[greedy_pairs(self.pairs, estimates)]
+        return self._believe(seen, groups, self.t)
 
-    def gain_bounds(self) -> tuple[float, float]:
-        """Certified bounds on the gain of the policy being played, on the event that the truth is plausible."""
-        episode = self.current
-        return gain_bounds(episode.models, episode.plan.policy, self.criterion.accuracy(episode.start))
+    def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
+        """Certified bounds on the gain of a policy, on the event that the truth is plausible.
+
+        Parameters
+        ----------
+        policy : sequence of int or names, optional
+            An action per state, judged by all that was seen until now. By default the policy being played, judged by
+            what was seen when it was made.
+
+        Returns
+        -------
+        low, high : float
+            In the units of ``reward_range``.
+        """
+        scale, shift = self.reward_map
+        if policy is None:
+            models, pairs, t = self.current.models, self.current.plan.policy, self.current.start
+        else:
+            models, pairs, t = self._believe_now()[1], policy_pairs(self.pairs, policy), self.t
+        low, high = gain_bounds(models, pairs, self.criterion.accuracy(t))
+        return scale * low + shift, scale * high + shift
 
     # --- saving
 

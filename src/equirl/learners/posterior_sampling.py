@@ -136,12 +136,8 @@ class PosteriorLearner(CountingLearner):
     def _start_episode(self, state: int) -> tuple[Plan, Limits]:
         planner, lengths = self.parts.planner, self.parts.lengths
         seen = self.counts.snapshot()
-        rows, work = self.rows.draw(seen, self.rng)
-        reward = self.rewards.draw(seen, self.rng)
-        end = int(rows.ptr[-1])
-        owner = np.array(self.pairs.state)
-        stay = planner.stay if planner.discount == 1.0 else 0.0
-        self.model = ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay)
+        self.model, work = self.draw_model(seen)
+        end = self.model.n_entries
 
         bias = np.zeros(self.pairs.n_states) if self._plan is None else self._plan.bias
         accuracy = planner.accuracy * self.criterion.accuracy(self.t)
@@ -154,6 +150,16 @@ class PosteriorLearner(CountingLearner):
         self.episode_starts.append(self.t)
         self.seen, self._plan = seen, plan
         return plan, self.limits
+
+    def draw_model(self, seen: Snapshot) -> tuple[ExactModel, int]:
+        """An MDP drawn from the posterior of these counts, and the work it took in look-ups."""
+        planner = self.parts.planner
+        rows, work = self.rows.draw(seen, self.rng)
+        reward = self.rewards.draw(seen, self.rng)
+        end = int(rows.ptr[-1])
+        stay = planner.stay if planner.discount == 1.0 else 0.0
+        owner = np.array(self.pairs.state)
+        return ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay), work
 
     def check_successor(self, pair: int, successor: int) -> None:
         """An error where the profiles given leave the successor out."""

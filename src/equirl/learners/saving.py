@@ -12,6 +12,7 @@ from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Blueprint, needs_of_parts
+from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import Profiles
@@ -75,7 +76,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
 
 
 def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
-    names = {key: tuple(meta[key]) if meta[key] else None for key in ("state_names", "action_names")}
+    names = {key: names_from_json(meta[key]) for key in ("state_names", "action_names")}
     pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
     name = meta["name"]
     if name not in AGENTS:

@@ -270,7 +270,7 @@ def describe_class(mdp: TabularMDP, partition: Partition, label: int) -> str:
 
 def _action_name(mdp: TabularMDP, action: int) -> str:
     names = mdp.pairs.action_names
-    return names[action] if names else f"action {action}"
+    return str(names[action]) if names else f"action {action}"
 
 
 def _arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
