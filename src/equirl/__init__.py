@@ -25,6 +25,8 @@ _HOME = {  # public name -> the module that holds it
     "ConfidenceSet": "planning.l1_ball",
     "DamagedFile": "core.files",
     "DiscountedSolution": "solving.discounted",
+    "Encoder": "interop.encoder",
+    "GymSimulator": "interop.simulators",
     "IllConditioned": "solving.policies",
     "Learned": "logs.log_policy",
     "Log": "logs.log",
@@ -35,6 +37,7 @@ _HOME = {  # public name -> the module that holds it
     "Plan": "planning.extended_value_iteration",
     "Profiles": "structure.profiles",
     "Recipe": "learners.recipes",
+    "Simulator": "interop.simulators",
     "TabularEnv": "interop.gym",
     "TabularMDP": "model.mdp",
     "Trace": "simulation.trace",
@@ -62,6 +65,8 @@ _HOME = {  # public name -> the module that holds it
     "misclustering_bias": "structure.quality",
     "misclustering_ratio": "structure.quality",
     "next_steps": "logs.next_steps",
+    "play": "simulation.play",
+    "play_many": "studies.play_compare",
     "policy_gain": "solving.policies",
     "policy_kind": "solving.policies",
     "profile_distance": "structure.profiles",
@@ -103,8 +108,11 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.interop.convert import from_toolbox as from_toolbox
     from equirl.interop.convert import to_quantecon as to_quantecon
     from equirl.interop.convert import to_toolbox as to_toolbox
+    from equirl.interop.encoder import Encoder as Encoder
     from equirl.interop.gym import TabularEnv as TabularEnv
     from equirl.interop.gym import from_gymnasium as from_gymnasium
+    from equirl.interop.simulators import GymSimulator as GymSimulator
+    from equirl.interop.simulators import Simulator as Simulator
     from equirl.learners.learner_registry import AGENTS as AGENTS
     from equirl.learners.learner_registry import agent_for as agent_for
     from equirl.learners.learner_registry import make_agent as make_agent
@@ -126,6 +134,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
     from equirl.posterior.inspection import ClassPosterior as ClassPosterior
     from equirl.posterior.inspection import class_posterior as class_posterior
+    from equirl.simulation.play import play as play
     from equirl.simulation.simulate import simulate as simulate
     from equirl.simulation.trace import Trace as Trace
     from equirl.solving.chains import chain_kind as chain_kind
@@ -150,6 +159,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.structure.quality import misclustering_bias as misclustering_bias
     from equirl.structure.quality import misclustering_ratio as misclustering_ratio
     from equirl.studies.compare import simulate_many as simulate_many
+    from equirl.studies.play_compare import play_many as play_many
     from equirl.theory.lower_bounds import regret_lower_bound as regret_lower_bound
     from equirl.worlds.world_registry import WORLDS as WORLDS
     from equirl.worlds.world_registry import load_world as load_world

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.learners.catalogue import ROWS as LEARNERS
 from equirl.logs.log_columns import read_log
 
 ROWS = [
@@ -200,10 +201,10 @@ def test_the_estimated_problem_has_the_frequencies():
 # --- a warm start
 
 
-WARM = [name for name in eq.AGENTS if name not in ("optimal", "q-learning") and not name.endswith(("-c", "-sigma"))]
+WARM = [name for name in LEARNERS if name not in ("optimal", "q-learning") and not name.endswith(("-c", "-sigma"))]
 
 
-@pytest.mark.parametrize("name", [name for name in WARM if "published" not in name])
+@pytest.mark.parametrize("name", WARM)
 def test_a_learner_that_starts_from_a_log_is_one_that_saw_its_rows(name):
     rows = walk(eq.make("ergodic-riverswim", n_states=5), 400)
     log = eq.from_log(rows)

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.cli import app
-from equirl.logs.log_policy import gain_in, mean_model
 from equirl.planning.exact_model import ExactModel
+from equirl.posterior.drawn_gains import gain_in, mean_model
 
 RIVER = eq.make("ergodic-riverswim", n_states=5)
 
@@ -148,7 +148,7 @@ def test_the_mean_of_drawn_mdps_is_their_mean_where_pairs_were_played():
         )
         for x, r in ((1, 0.2), (2, 0.4))
     ]  # fmt: skip
-    mean = mean_model(log, draws)
+    mean = mean_model(log.pairs, log.seen.visits > 0, draws)
     assert mean.succ.tolist() == [1, 2, 0, 2]
     assert mean.prob.tolist() == [0.5, 0.5, 1.0, 1.0]
     np.testing.assert_allclose(mean.reward, [0.3, 0.5, 0.0])

@@ -87,6 +87,7 @@ def classes(
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "n_classes": part.n_classes,
             "sizes": part.sizes.tolist(), "separation": apart, "mean_gap": mean_gap, "label": part.label.tolist(),
+            "table": part.table(mdp).rows(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {
@@ -158,24 +159,27 @@ def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | No
     """Print what is optimal on average; the policy."""
     from equirl.solving.optimal_gain import solve as find_optimum
 
-    best = find_optimum(mdp, accuracy=accuracy)
+    best, scale = find_optimum(mdp, accuracy=accuracy), mdp.reward_map[0]
     asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
     longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
     if as_json:
         print_json({
-            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind, "gain": best.gain,
-            "accuracy": best.accuracy, "converged": best.converged, "span": best.span, "diameter": longest,
-            "policy": best.policy.tolist(),
+            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind,
+            "gain": best.original_gain, "accuracy": scale * best.accuracy, "converged": best.converged,
+            "span": scale * best.span, "diameter": longest, "policy": best.policy.tolist(), "unit_gain": best.gain,
+            "reward_map": list(mdp.reward_map), "table": best.table().rows(),
         })  # fmt: skip
     else:
         own = mdp.discount
+        mapped = {} if mdp.reward_map == (1.0, 0.0) else {"with rewards in [0, 1]": f"gain {best.gain:.10g}"}
         own_discount = {} if own is None else {"discount of its own": f"{own:g}, used with --discount {own:g}"}
         print_facts(mdp.name or world, {
             "S, states": str(mdp.n_states),
             "M, pairs": str(mdp.n_pairs),
             "kind": best.kind,
-            "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
-            "span of the bias": number(best.span, DIGITS),
+            "gain": f"{best.original_gain:.10g}  (within {scale * best.accuracy:.1e})",
+            **mapped,
+            "span of the bias": number(scale * best.span, DIGITS),
             "diameter": why_not if longest is None else number(longest, DIGITS),
             **own_discount,
         })  # fmt: skip
@@ -194,7 +198,7 @@ def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, 
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "discount": discount,
             "value_from_start": start, "accuracy": within, "converged": best.converged, "value": value.tolist(),
-            "policy": best.policy.tolist(),
+            "policy": best.policy.tolist(), "reward_map": list(mdp.reward_map), "table": best.table().rows(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {

@@ -43,6 +43,8 @@ from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
+    from equirl.core.tables import Table
+    from equirl.learners.answers import PolicyGap
     from equirl.learners.recipes import Blueprint
 
 __all__ = [
@@ -114,6 +116,13 @@ class Learner(ABC):
 
     def classes(self) -> FormedClasses | None:
         """The classes in force, with what they were formed from; None where the learner forms none."""
+        return None
+
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell.
+
+        The learner is not changed.
+        """
         return None
 
     def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing
@@ -220,6 +229,12 @@ class Learner(ABC):
         if formed is None:
             raise ValueError(f"{self.name!r} forms no classes")
         return formed.partition
+
+    def policy_table(self) -> Table:
+        """A row per state: the action it would play without exploring, by name, its visits and its mean reward."""
+        from equirl.learners.answers import policy_table
+
+        return policy_table(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything, generators included; ``equirl.load_agent`` restores it.

@@ -15,6 +15,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
+from equirl.learners.answers import LearnerPlan, PolicyGap, shown_plan
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
@@ -142,10 +143,13 @@ class OptimisticLearner(CountingLearner):
         return {"n_classes": self.current.groups.n_classes}
 
     def classes(self) -> FormedClasses:
-        """The classes in force: given, estimated, or one per pair."""
-        episode = self.current
-        partition = Partition.from_labels(episode.groups.label)
-        return FormedClasses(partition, episode.seen, self.parts.estimate.pool_rewards)
+        """The classes in force: given, estimated, or one per pair; before the first decision those of what was seen."""
+        if self.episode is not None:
+            seen, groups = self.episode.seen, self.episode.groups
+        else:
+            seen = self.counts.snapshot()
+            groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
+        return FormedClasses(Partition.from_labels(groups.label), seen, self.parts.estimate.pool_rewards)
 
     @property
     def estimates(self) -> Estimates:
@@ -158,9 +162,9 @@ class OptimisticLearner(CountingLearner):
         return self.current.models
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> LearnerPlan:
         """The optimistic plan being played."""
-        return self.current.plan
+        return shown_plan(self.current.plan, self.pairs, self.reward_map)
 
     def greedy_policy(self) -> np.ndarray:
         """What it would play without optimism: optimal in the estimates as they are now.
@@ -203,6 +207,14 @@ class OptimisticLearner(CountingLearner):
             models, pairs, t = self._believe_now()[1], policy_pairs(self.pairs, policy), self.t
         low, high = gain_bounds(models, pairs, self.criterion.accuracy(t))
         return scale * low + shift, scale * high + shift
+
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """The optimistic optimum less the certified gain of the policy being played; None at another risk."""
+        if self.episode is None or self.criterion.discount < 1.0 or delta < self.parts.models.delta:
+            return None
+        plan = self.episode.plan
+        low, _ = gain_bounds(self.episode.models, plan.policy, self.criterion.accuracy(self.episode.start))
+        return PolicyGap(plan.policy, max(0.0, min(1.0, plan.gain + plan.span / 2) - low), True)
 
     # --- saving
 

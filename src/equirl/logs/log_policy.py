@@ -21,11 +21,9 @@ from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, SCANNED
 from equirl.model.names import action_labels, state_labels
-from equirl.planning.exact_model import ExactModel
-from equirl.planning.extended_value_iteration import Plan
-from equirl.planning.sweeps import Stop, single_sweep
+from equirl.planning.sweeps import Stop
+from equirl.posterior.drawn_gains import gain_in, losses, mean_model
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
-from equirl.solving.renewal import share_of_time
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
 PLAN_ACCURACY, PLAN_SWEEPS = 1e-5, 5000
@@ -134,7 +132,7 @@ def learn(log: Any, *, draws: int = 50, delta: float = 0.05, seed: Seed = 0, **s
     models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
     start, none, rng = int(np.argmax(log.initial)), np.zeros(log.pairs.n_states), draw_state(root)
     stop = Stop(1.0, PLAN_ACCURACY, PLAN_SWEEPS, POLICY_SWEEPS)
-    best = plan_from(start, log.pairs.ptr, mean_model(log, models), none, stop, rng)
+    best = plan_from(start, log.pairs.ptr, mean_model(log.pairs, log.seen.visits > 0, models), none, stop, rng)
     policy = log.pairs.action[best.policy]
     bounding: Any = log.agent(BOUNDS_BY, delta=delta)
     bounds = bounding.gain_bounds(policy)
@@ -157,49 +155,10 @@ def learn(log: Any, *, draws: int = 50, delta: float = 0.05, seed: Seed = 0, **s
 
 def posterior_of(log: Log, seed: np.random.SeedSequence, **settings: Any) -> PosteriorLearner:
     """A learner whose draws are those of the posterior, without the departures that keep it exploring."""
-    plain = {"lonely": 0, "bridge": 0, "local": 0, "scan": max(1000, log.pairs.n_pairs // SCANNED)}
-    agent = log.agent("c-psrl", seed, **{**plain, **settings})
+    agent = log.agent("c-psrl", seed, **{"scan": max(1000, log.pairs.n_pairs // SCANNED), **settings})
     assert isinstance(agent, PosteriorLearner)
+    agent.rows.plain()
     return agent
-
-
-def mean_model(log: Log, models: list[ExactModel]) -> ExactModel:
-    """The mean of drawn MDPs; pairs never played stay put and pay the least reward, so that no policy seeks them."""
-    from scipy import sparse
-
-    pairs, shape = log.pairs, (log.pairs.n_pairs, log.pairs.n_states)
-    played = (log.seen.visits > 0).astype(float)
-    total = sparse.csr_array((1 - played, (np.arange(len(played)), pairs.state)), shape=shape)
-    for model in models:
-        row = np.repeat(played, np.diff(model.ptr))
-        total = sparse.csr_array(total + sparse.csr_array((row * model.prob, model.succ, model.ptr), shape=shape))
-    total.eliminate_zeros()
-    prob = total.data / np.repeat(np.asarray(total.sum(axis=1)).ravel(), np.diff(total.indptr))
-    reward = played * np.mean([model.reward for model in models], axis=0)
-    ptr, succ = total.indptr.astype(np.int64), total.indices.astype(np.int32)
-    return ExactModel(ptr, succ, prob, np.zeros(len(played)), reward, np.array(pairs.state), models[0].stay)
-
-
-def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float:
-    """The gain of a policy, a pair per state, in a drawn MDP from the first state."""
-    from scipy import sparse
-
-    own, S = model.restrict(policy), len(initial)
-    chain = sparse.csr_array((own.prob, own.succ, own.ptr), shape=(S, S))
-    chain.sum_duplicates()
-    if (anywhere := np.flatnonzero(own.rest > 0)).size:
-        row = np.repeat(anywhere, S)
-        spread = np.repeat(own.rest[anywhere] / S, S), (row, np.tile(np.arange(S), len(anywhere)))
-        chain = sparse.csr_array(chain + sparse.csr_array(spread, shape=(S, S)))
-    total = np.asarray(chain.sum(axis=1)).ravel()
-    chain = sparse.csr_array(sparse.diags_array(1 / total) @ chain)
-    return float(share_of_time(chain, initial) @ own.reward)
-
-
-def losses(model: ExactModel, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """(S,) what playing these pairs once, and then the plan, loses against the plan."""
-    value = single_sweep(pair_ptr, model, plan.bias)().q
-    return np.maximum(0.0, np.maximum.reduceat(value, pair_ptr[:-1]) - value[pairs])
 
 
 def _middle(values: np.ndarray) -> tuple[float, float]:
