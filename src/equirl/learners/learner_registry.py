@@ -21,8 +21,8 @@ from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import TOLERANCE, Profiles
 
-Agent = Learner
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
+OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "tolerance")  # keywords of agent_for that say what is handed out, not settings
 LATER = {"c-ucrl-published": "equirl.paper.published_learner"}  # rows that stand in folders further on
 
@@ -242,14 +242,22 @@ def agent_for(
     from equirl.learners.handout import hand_out, settings_for
 
     stated = _partition(classes)
-    if isinstance(tolerance, str):
-        choice("tolerance", tolerance, ("auto",))
-    within = tolerance if isinstance(tolerance, str) else between("tolerance", tolerance, most=2)
+    within = check_tolerance(name, recipe.settings(name, settings), tolerance)
     chosen = settings_for(mdp, name, recipe, settings, stated, within)
-    if within != TOLERANCE and "classes" not in needs_of_parts(chosen):
-        raise ValueError(f"{name!r} with these settings makes no use of tolerance; leave it out")
     given = hand_out(mdp, chosen, stated, profiles, within)
     return build_learner(name, mdp.pairs, chosen.as_dict(), given, seed)
+
+
+def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> float | Literal["auto"]:
+    """What is taken as equal when classes are handed to this learner; an error where it is handed none."""
+    within: float | Literal["auto"] = "auto"
+    if not isinstance(tolerance, str):
+        within = between("tolerance", tolerance, most=2)
+    else:
+        choice("tolerance", tolerance, ("auto",))
+    if within != TOLERANCE and (settings is None or "classes" not in needs_of_parts(settings)):
+        raise ValueError(f"{name!r} with these settings makes no use of tolerance; leave it out")
+    return within
 
 
 def build_learner(

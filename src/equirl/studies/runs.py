@@ -118,7 +118,7 @@ def execute(spec: RunSpec) -> RunResult:
         Where the learner records a measure under a name that tables use for something else.
     """
     mdp, gain = build_world(spec)
-    started = time.perf_counter()
+    started = time.thread_time()
     trace = simulate(
         mdp,
         spec.learner,
@@ -139,7 +139,7 @@ def execute(spec: RunSpec) -> RunResult:
         "n_episodes": int(trace.n_episodes),
         "n_unconverged": int(trace.n_unconverged),
     }
-    return RunResult(spec, trace.curves, facts, _provenance(time.perf_counter() - started))
+    return RunResult(spec, trace.curves, facts, _provenance(time.thread_time() - started))
 
 
 def _provenance(seconds: float) -> dict[str, Any]:
