@@ -31,10 +31,10 @@ def settings_for(
     """The settings of a learner for this MDP, where ``rewards`` and ``pooling``, if not chosen, may differ from usual.
 
     An optimistic learner keeps rewards by pair where they tell apart what the laws do not (:func:`prefers_laws`),
-    unless classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and rewards
-    pool nearly nothing, and that is what the learner needs least; it would do worse than one that is given nothing.
-    And where every class is a single pair, whole classes are pooled, not balanced parts of them: the same samples, with
-    no confidence spent on telling which pairs of a class may be pooled.
+    unless classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and
+    rewards pool nearly nothing, and that is what the learner needs least; it would do worse than one that is given
+    nothing. And where every class is a single pair, whole classes are pooled, not balanced parts of them: the same
+    samples, with no confidence spent on telling which pairs of a class may be pooled.
     """
     settings = recipe.settings(name, chosen)
     by_law = any(getattr(part, "by_law", False) for part in settings.parts)
