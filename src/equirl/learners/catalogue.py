@@ -19,7 +19,7 @@ from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.learners.vanishing_rule import VanishingRule
 
-THRIFTY = 1e5  # effort of learners that cluster: on small problems nothing changes, on large ones they cluster less
+THRIFTY = 1e5  # effort of learners that cluster: on small problems nothing changes, on large ones they plan less
 WARM = OptimisticPlanner(warm_start=True)  # where a sweep is dear
 
 
