@@ -147,7 +147,7 @@ def test_defaults_are_those_of_the_tables():
 def test_the_published_setting_is_c_ucrl_with_its_choices():
     choices = {
         "rewards": "per_class", "merge_rule": "balanced", "ties": "index", "action_ties": "first", "stopping": "class",
-        "priority": "index",
+        "priority": "index", "effort": math.inf,
     }  # fmt: skip
     published = make_settings("c-ucrl-published").as_dict()
     assert make_settings("c-ucrl", **choices).as_dict() == {k: v for k, v in published.items() if k != "nearest_by"}
