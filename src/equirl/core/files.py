@@ -208,8 +208,8 @@ def load_npz(
                 raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
             archive = Archive(handle)
             header = json.loads(str(archive.read("header", longest_header))) if "header" in archive.names else None
-            _check_header(path, header, kind, versions)
-            return _listed_arrays(path, archive, header.get("arrays")), header["meta"]
+            meta, listing = _checked_header(path, header, kind, versions)
+            return _listed_arrays(path, archive, listing), meta
     except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):
         raise
     except Exception as error:  # what a zip or npy reader raises on foreign bytes is open-ended
@@ -217,7 +217,8 @@ def load_npz(
         raise DamagedFile(f"{path} cannot be read as an equirl file: {reason}") from error
 
 
-def _check_header(path: str, header: Any, kind: str, versions: tuple[int, ...]) -> None:
+def _checked_header(path: str, header: Any, kind: str, versions: tuple[int, ...]) -> tuple[dict[str, Any], Any]:
+    """The meta of a header of the right kind and version, and its list of arrays if it has one."""
     if not isinstance(header, dict) or not {"kind", "version", "meta"} <= set(header):
         raise DamagedFile(f"{path} is not an equirl file: it has no header")
     if header["kind"] != kind:
@@ -229,6 +230,7 @@ def _check_header(path: str, header: Any, kind: str, versions: tuple[int, ...]) 
         )
     if not isinstance(header["meta"], dict):
         raise DamagedFile(f"{path} is not an equirl file: its header is not whole")
+    return header["meta"], header.get("arrays")
 
 
 def _listed_arrays(path: str, archive: Archive, listing: dict[str, Any] | None) -> dict[str, np.ndarray]:
