@@ -22,7 +22,7 @@ from equirl.studies.store import KIND as RUN_KIND
 from equirl.studies.store import Store
 from studies_kit import specs
 
-RIVER = eq.make("riverswim", n_states=4)
+RIVER, SPEC = eq.make("riverswim", n_states=4), specs()[0]
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def _make_learner(folder: Path) -> Path:
 
 
 def _make_run(folder: Path) -> Path:
-    return Store(folder).write(execute(specs()[0]))
+    return Store(folder).write(execute(SPEC))
 
 
 SUBJECTS = {
     "mdp": Subject(MDP_FORMAT, _make_mdp, eq.TabularMDP.load),
     "learner": Subject((AGENT_KIND, AGENT_VERSION), _make_learner, eq.load_agent),
-    "run": Subject((RUN_KIND, RESULT_VERSION), _make_run, lambda path: Store(path.parents[1]).read(specs()[0])),
+    "run": Subject((RUN_KIND, RESULT_VERSION), _make_run, lambda path: Store(path.parents[1]).read(SPEC)),
 }
 
 
@@ -95,6 +95,7 @@ def tally(subject: Subject, path: Path, damages: list[bytes]) -> dict[str, int]:
     content, whole = path.read_bytes(), subject.content(path)
     ends: dict[str, int] = {}
     for k, damaged in enumerate(damages):
+        path.unlink()  # a new file is not forced to the disk, as one written over may be
         path.write_bytes(damaged)
         end = subject.outcome(path, whole)
         ends[end] = ends.get(end, 0) + 1
