@@ -181,7 +181,7 @@ def test_a_folder_that_goes_while_a_file_is_written_is_told_as_that(folder, monk
         raise FileNotFoundError(2, "No such file or directory")
 
     monkeypatch.setattr("equirl.core.files.os.replace", gone)
-    with pytest.raises(StoreError, match="it was removed while the study ran. Give the same command again"):
+    with pytest.raises(StoreError, match=r"it was removed while the study ran. Give the same command again"):
         store.write(execute(SPEC))
 
 
