@@ -53,7 +53,18 @@ def in_one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-app = typer.Typer(
+class Application(typer.Typer):
+    """Commands that end with code 130 when interrupted, also while they are still being read."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("equirl: interrupted", err=True)
+            raise SystemExit(130) from None
+
+
+app = Application(
     name="equirl",
     cls=Commands,
     no_args_is_help=True,

@@ -100,7 +100,7 @@ def status(file: StudyFile, out: Out = None) -> None:
     print_table(headings, rows, title=f"{file.name}: results in {store.folder}")
     for spec in state.failed:
         record = store.failure(spec)
-        typer.echo(f"failed: {record['error'] if record else 'no record'} ({store.failure_path(spec)})")
+        typer.echo(f"failed: {record['error'] if record else 'no readable record'} ({store.failure_path(spec)})")
     for _, reason in state.damaged:
         typer.echo(f"damaged: {reason}")
     if len(state.versions) > 1:
@@ -119,7 +119,10 @@ def export(
     from equirl.studies.export import export as write_table
 
     planned, store = _open(file, out)
-    path, n_rows = write_table(planned, store, table)
+    damaged: list[str] = []
+    path, n_rows = write_table(planned, store, table, damaged)
+    for reason in damaged:
+        typer.echo(f"damaged, left out: {reason}", err=True)
     typer.echo(f"{path}: {counted(n_rows, 'row')}")
 
 
@@ -224,7 +227,7 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
 def _compute(
     planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, quiet: bool
 ) -> bool:
-    """Compute what is missing and say how it ended; whether every run succeeded."""
+    """Compute what is missing and say how it ended; whether every run succeeded and is stored."""
     from equirl.core.formatting import counted
     from equirl.studies.engines import EngineError
     from equirl.studies.execution import run_study
@@ -238,11 +241,14 @@ def _compute(
     except (StoreError, EngineError) as error:
         typer.echo(f"equirl: {error}", err=True)
         raise typer.Exit(STOPPED) from None
-    n_ready = len(outcome.before.done) + outcome.report.n_computed + outcome.report.n_elsewhere
+    n_ready = outcome.n_stored
     are = "is" if n_ready == 1 else "are"
     typer.echo(
         f"{counted(n_ready, 'run')} {are} done, {outcome.report.n_computed} computed now; results in {store.folder}"
     )
+    if outcome.n_lost:
+        gone = counted(outcome.n_lost, "result is", "results are")
+        typer.echo(f"{gone} not in {store.folder} any more; the same command computes what is gone", err=True)
     for (learner, reason), alike in outcome.report.failures_alike().items():
         place = store.failure_path(alike[0].spec)
         typer.echo(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)

@@ -21,6 +21,7 @@ from equirl.worlds.world_registry import make
 RUN_COLUMNS = (  # of an exported table, beside its curves
     "part", "world", "learner", "replicate", "seed", "world_seed", "gain", "n_episodes", "n_unconverged", "t",
 )  # fmt: skip
+FACTS = ("gain", "n_episodes", "n_unconverged")  # of a run as a whole
 _RESERVED = {*RUN_COLUMNS, "header"}  # a measure of that name would be lost in a table or file
 
 
