@@ -28,7 +28,7 @@ from equirl.learners.saving import save_agent
 
 SNAPSHOT = re.compile(r"snapshot-(\d{12,})-([0-9a-f]{8})\.npz")
 SEGMENT = re.compile(r"journal-(\d{12,})\.log")
-UNFINISHED = re.compile(r"\.(snapshot|journal).*")
+UNFINISHED = re.compile(r"\.+(snapshot|journal)[-.].*")
 
 
 class SnapshotFile(NamedTuple):

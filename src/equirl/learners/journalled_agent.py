@@ -224,7 +224,7 @@ class JournalledAgent:
     def _snapshot_or_warn(self) -> None:
         try:
             self._snapshot()
-        except OSError as error:
+        except Exception as error:  # also where a learner of one's own cannot say its state
             if not self._whole:
                 raise
             self._tried_at = self._segment.end
