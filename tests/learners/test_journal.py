@@ -130,7 +130,12 @@ def test_a_folder_cannot_be_opened_twice_in_a_process(tmp_path):
     eq.open_agent(tmp_path).close()
 
 
-HOLD = "import sys, equirl as eq; a = eq.open_agent(sys.argv[1], 'random', n_states=5, n_actions=2); print('open', flush=True); input()"
+HOLD = """
+import sys, equirl as eq
+agent = eq.open_agent(sys.argv[1], "random", n_states=5, n_actions=2)
+print("open", flush=True)
+input()
+"""
 
 
 def test_a_folder_cannot_be_opened_by_two_processes_and_is_free_after_a_kill(tmp_path):
@@ -430,7 +435,10 @@ def test_the_archive_is_a_log_of_all_that_was_observed(tmp_path):
     with eq.open_agent(tmp_path, "c-ucrl", snapshot_every=20, archive=True, **SMALL) as agent:
         told = []
         observe = agent.observe
-        agent.observe = lambda *step, terminated: (told.append((*step, terminated)), observe(*step, terminated=terminated))
+        agent.observe = lambda *step, terminated: (
+            told.append((*step, terminated)),
+            observe(*step, terminated=terminated),
+        )
         play(agent, 55)
         log = eq.read_journal(tmp_path)  # while it is open
     assert [tuple(row) for row in zip(*(column.tolist() for column in log[1:6]), strict=True)] == told

@@ -120,7 +120,11 @@ def read_segment(path: Path, n_records: int | None = None) -> SegmentContent:
     DamagedFile
         The header cannot be trusted.
     """
-    data = path.read_bytes()
+    return parse_segment(path, path.read_bytes(), n_records)
+
+
+def parse_segment(path: Path, data: bytes, n_records: int | None = None) -> SegmentContent:
+    """:func:`read_segment` of bytes that were read."""
     header, start = read_header(path, data)
     body = memoryview(data)[start:]
     n_slots = len(body) // SIZE
