@@ -17,7 +17,7 @@ from outside_learners import OUTSIDE
 
 import equirl as eq
 from equirl.core.durable import FolderInUse
-from equirl.learners import journal_records, journalled_agent
+from equirl.learners import journal_records, journal_sync
 from equirl.learners.catalogue import ROWS
 from equirl.learners.journal_recovery import ReplayMismatch
 from equirl.learners.learner_registry import AGENTS, LATER
@@ -81,7 +81,7 @@ def test_at_every_change_of_its_files_a_crash_leaves_a_folder_that_goes_on(name,
     live, copies, acknowledged, seen = tmp_path / "live", [], [0], [None]
 
     def look(frame, event, _):
-        if "journal" not in frame.f_code.co_filename and not frame.f_code.co_filename.endswith("core/files.py"):
+        if not Path(frame.f_code.co_filename).name.startswith(("journal", "durable", "files")):
             return None
         if live.exists():
             files = {path.name: path.read_bytes() for path in sorted(live.iterdir()) if path.is_file()}
@@ -101,7 +101,7 @@ def test_at_every_change_of_its_files_a_crash_leaves_a_folder_that_goes_on(name,
     finally:
         sys.settrace(None)
     whole = fingerprint(play_plain(learner.copy(), 40))
-    assert len(copies) > 100
+    assert len(copies) > 80
     names = {name for _, files in copies for name in files}
     assert sum(name.startswith("journal-") for name in names) >= 4
     assert any(name.endswith(".part") for name in names)
@@ -394,15 +394,15 @@ def test_a_snapshot_that_cannot_be_written_does_not_stop_the_service(tmp_path, m
 # --- forcing to disk, snapshots, the log
 
 
-@pytest.mark.parametrize(("sync", "forced"), [("always", 40), (10, 4), ("second", 4), ("os", 0)])
+@pytest.mark.parametrize(("sync", "forced"), [("always", 40), (10, 4), ("second", 3), ("os", 0)])
 def test_records_are_forced_to_disk_as_often_as_asked(sync, forced, tmp_path, monkeypatch):
-    calls, clock = [], iter(np.arange(0.0, 1e6, 0.05))
+    calls, clock = [], iter(np.arange(0.0, 1e6, 0.1))
     with eq.open_agent(tmp_path, "random", sync=sync, **SMALL) as agent:
         monkeypatch.setattr(journal_records, "force_file", calls.append)
-        monkeypatch.setattr(journalled_agent.time, "monotonic", lambda: next(clock))
-        agent._forced_at = 0.0
-        play(agent, 80 if sync == "second" else 40)
-        assert abs(len(calls) - forced) <= (sync == "second")
+        monkeypatch.setattr(journal_sync.time, "monotonic", lambda: next(clock))
+        agent._sync_rule.start()
+        play(agent, 40)
+        assert len(calls) == forced
 
 
 def test_a_snapshot_is_on_disk_before_its_records_are_removed(tmp_path, monkeypatch):

@@ -19,8 +19,7 @@ import copy
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -63,6 +62,23 @@ class State(NamedTuple):
 
     arrays: dict[str, np.ndarray]
     values: dict[str, Any]
+
+
+class InUse(NamedTuple):
+    """A context in which one thread alone uses a learner; a second is refused."""
+
+    name: str
+    busy: threading.Lock
+
+    def __enter__(self) -> None:
+        if not self.busy.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
+                "your own around act and observe, or agent.copy())"
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self.busy.release()
 
 
 class Learner(ABC):
@@ -199,18 +215,9 @@ class Learner(ABC):
         """:meth:`record` for a single step."""
         self.record(np.array([pair]), np.array([reward]), successor)
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> InUse:
         """Inside, another thread that wants to decide or learn is refused."""
-        if not self._busy.acquire(blocking=False):
-            raise RuntimeError(
-                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
-                "your own around act and observe, or agent.copy())"
-            )
-        try:
-            yield
-        finally:
-            self._busy.release()
+        return InUse(self.name, self._busy)
 
     # --- telling
 

@@ -18,7 +18,8 @@ from equirl.core.durable import FolderLock
 from equirl.learners.contract import Learner
 from equirl.learners.journal_folder import JournalFolder, is_whole
 from equirl.learners.journal_recovery import recover
-from equirl.learners.journalled_agent import JournalledAgent, Sync, sync_rule
+from equirl.learners.journal_sync import Sync, SyncRule
+from equirl.learners.journalled_agent import JournalledAgent
 from equirl.learners.learner_registry import make_agent
 from equirl.learners.sameness import differences
 from equirl.learners.saving import load_agent
@@ -92,7 +93,7 @@ def open_agent(
     whole_number("snapshot_every", snapshot_every)
     flag("archive", archive)
     flag("strict", strict)
-    sync_rule(sync)
+    rule = SyncRule(sync)
     place = Path(folder)
     if begin_with is None and not place.is_dir():
         raise ValueError(f"there is no folder {place}; {_SAY_WHICH}")
@@ -102,7 +103,7 @@ def open_agent(
         files.sweep()
         _begin_or_compare(files, begin_with)
         recovered = recover(files, strict)
-        return JournalledAgent(files, lock, recovered, sync, snapshot_every, archive)
+        return JournalledAgent(files, lock, recovered, rule, snapshot_every, archive)
     except BaseException:
         lock.release()
         raise

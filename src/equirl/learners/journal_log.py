@@ -18,6 +18,16 @@ from equirl.learners.journal_recovery import DamageWarning
 MOST_TRIES = 20
 
 
+class Transition(NamedTuple):
+    """One step that was observed; the reward as it was given."""
+
+    state: int
+    action: int
+    reward: float
+    next_state: int
+    terminated: bool
+
+
 class Transitions(NamedTuple):
     """Steps that were observed, in order: one entry per step."""
 

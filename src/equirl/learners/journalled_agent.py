@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from equirl.core.checking import choice, whole_number
 from equirl.core.durable import FolderLock
-from equirl.learners.contract import Learner
+from equirl.learners.contract import InUse, Learner
 from equirl.learners.journal_folder import JournalFolder
+from equirl.learners.journal_log import Transition
 from equirl.learners.journal_records import ACT, OBSERVE, TERMINATED, SegmentWriter
 from equirl.learners.journal_recovery import Recovered
+from equirl.learners.journal_sync import SyncRule
 from equirl.structure.partition import Partition
-
-Sync = Literal["always", "second", "os"] | int
-
-
-class Transition(NamedTuple):
-    """One step that was observed; the reward as it was given."""
-
-    state: int
-    action: int
-    reward: float
-    next_state: int
-    terminated: bool
 
 
 class JournalledAgent:
@@ -49,7 +37,7 @@ class JournalledAgent:
         Held as long as it is open.
     recovered : Recovered
         The learner, and what the folder holds of it.
-    sync : "always", "second", "os" or int
+    sync : SyncRule
         When records are forced to disk.
     snapshot_every : int
         Records between snapshots.
@@ -58,17 +46,16 @@ class JournalledAgent:
     """
 
     def __init__(
-        self, folder: JournalFolder, lock: FolderLock, recovered: Recovered, sync: Sync, snapshot_every: int,
+        self, folder: JournalFolder, lock: FolderLock, recovered: Recovered, sync: SyncRule, snapshot_every: int,
         archive: bool,
     ) -> None:  # fmt: skip
         self.learner = recovered.learner
         self.last: Transition | None = None
         self.awaiting: tuple[int, int] | None = None
         self._folder, self._lock = folder, lock
-        self._sync_after, self._sync_seconds = sync_rule(sync)
+        self._sync_rule = sync
         self._snapshot_every, self._archive = snapshot_every, archive
         self._snapshot_at = self._tried_at = recovered.at
-        self._unforced, self._forced_at = 0, time.monotonic()
         self._whole = self._open = True
         self._started = recovered.started
         self._segment = self._resume(recovered)
@@ -104,14 +91,19 @@ class JournalledAgent:
         """
         learner = self.learner
         s = learner.pairs.state_number(state)
-        with self._ready():
+        with self._usable():
+            before = self._begin()
             if learner.pending is not None:
                 learner.check_successor(learner.pending[0], s)
             self._whole = False
-            action = int(learner.pairs.action[learner.choose(s)])
-            self._segment.append(ACT, s, action)
-            self._counts(ACT, s, action, 0, 0.0)
-            return action
+            try:
+                action = int(learner.pairs.action[learner.choose(s)])
+                self._segment.append(ACT, s, action)
+                self._counts(ACT, s, action, 0, 0.0)
+            except BaseException:
+                self._take_back(before)
+                raise
+        return action
 
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
@@ -130,16 +122,39 @@ class JournalledAgent:
             The process restarts: the successor learned is the state next given to :meth:`act`.
         """
         learner = self.learner
-        with self._ready():
+        with self._usable():
+            before = self._begin()
             step = learner.read_step(state, action, reward, next_state, terminated)
             pair, _, successor, ends = step
             kind = TERMINATED if ends else OBSERVE
             record = kind, int(learner.pairs.state[pair]), int(learner.pairs.action[pair]), successor, float(reward)
-            self._segment.append(*record)
-            self._whole = False
-            self._force_if_due()
-            learner.learn(step)
-            self._counts(*record)
+            try:
+                self._segment.append(*record)
+                self._whole = False
+                if self._sync_rule.is_due():
+                    self.sync()
+                learner.learn(step)
+                self._counts(*record)
+            except BaseException:
+                self._take_back(before)
+                raise
+
+    def _usable(self) -> InUse:
+        """Inside, the learner may be changed: it is open, whole, this process's, and no other thread's."""
+        self._check()
+        return self.learner.in_use()
+
+    def _begin(self) -> int:
+        """Make a snapshot where one is due; how many records there are."""
+        if self._segment.end - self._tried_at >= self._snapshot_every:
+            self._snapshot_or_warn()
+        return self._segment.n_records
+
+    def _take_back(self, before: int) -> None:
+        """A call that fails leaves no record."""
+        if self._segment.n_records > before:
+            with contextlib.suppress(OSError):
+                self._segment.take_back()
 
     def _counts(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
         """What was appended has come about."""
@@ -153,34 +168,10 @@ class JournalledAgent:
         else:
             self.last, self.awaiting = Transition(state, action, reward, next_state, kind == TERMINATED), None
 
-    def _force_if_due(self) -> None:
-        self._unforced += 1
-        due = self._unforced >= self._sync_after
-        if self._sync_seconds is not None:
-            due = time.monotonic() - self._forced_at >= self._sync_seconds
-        if due:
-            self.sync()
-
     def sync(self) -> None:
         """Force everything to disk now, whatever the setting."""
         self._segment.force()
-        self._unforced, self._forced_at = 0, time.monotonic()
-
-    @contextlib.contextmanager
-    def _ready(self) -> Iterator[None]:
-        """Inside, the learner may be changed: it is open, whole, this process's, and no other thread's."""
-        self._check()
-        with self.learner.in_use():
-            if self._segment.end - self._tried_at >= self._snapshot_every:
-                self._snapshot_or_warn()
-            before = self._segment.n_records
-            try:
-                yield
-            except BaseException:
-                if self._segment.n_records > before:
-                    with contextlib.suppress(OSError):
-                        self._segment.take_back()
-                raise
+        self._sync_rule.start()
 
     def _check(self) -> None:
         where = self._folder.path
@@ -197,8 +188,7 @@ class JournalledAgent:
 
     def snapshot(self) -> None:
         """Save the learner whole; the journal starts a new file, and what is no longer needed is removed."""
-        self._check()
-        with self.learner.in_use():
+        with self._usable():
             self._snapshot()
 
     def _snapshot(self) -> None:
@@ -317,14 +307,6 @@ class JournalledAgent:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:  # fmt: skip
         self.close()
-
-
-def sync_rule(sync: Sync) -> tuple[float, float | None]:
-    """(observes, seconds) after which records are forced to disk."""
-    if isinstance(sync, str):
-        mode = choice("sync", sync, ("always", "second", "os"))
-        return (1, None) if mode == "always" else (np.inf, 1.0 if mode == "second" else None)
-    return whole_number("sync", sync), None
 
 
 def _tail(records: np.ndarray) -> int:
