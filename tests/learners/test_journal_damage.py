@@ -233,6 +233,14 @@ def test_where_no_snapshot_can_be_used_the_folder_is_refused_and_its_log_still_r
     assert len(eq.read_journal(two_snapshots).step) == 15
 
 
+def test_without_its_first_snapshot_a_folder_still_refuses_another_learner(two_snapshots):
+    snapshots_of(two_snapshots)[0].unlink()
+    with pytest.raises(ValueError, match=r"explore: 0\.05, 0\.2"):
+        eq.open_agent(two_snapshots, eq.agent_for(RIVER, "q-learning", seed=4, explore=0.2))
+    with eq.open_agent(two_snapshots, learner()) as agent:
+        assert agent.n_observed == 25
+
+
 def test_with_an_archive_even_the_first_snapshot_brings_everything_back(tmp_path, small_files):
     agent = eq.open_agent(tmp_path / "live", learner(), snapshot_every=20, archive=True)
     play(agent, 45)

@@ -101,8 +101,12 @@ def open_agent(
     try:
         files = JournalFolder(place)
         files.sweep()
-        _begin_or_compare(files, begin_with)
+        first = _begin(files, begin_with)
+        if first is not None and begin_with is not None:
+            _check_same(place, differences(first, begin_with))
         recovered = recover(files, strict)
+        if first is None and begin_with is not None:
+            _check_same(place, differences(recovered.learner, begin_with, past=False))
         return JournalledAgent(files, lock, recovered, rule, snapshot_every, archive)
     except BaseException:
         lock.release()
@@ -122,8 +126,8 @@ def _given(learner: Learner | str | None, making: dict[str, Any]) -> Learner | N
     return None if learner is None else learner.copy()
 
 
-def _begin_or_compare(files: JournalFolder, begin_with: Learner | None) -> None:
-    """Write the first snapshot of a new folder; elsewhere an error where the folder has another learner."""
+def _begin(files: JournalFolder, begin_with: Learner | None) -> Learner | None:
+    """The learner as the folder was begun, or is now, with it; None where its first snapshot is not to be had."""
     snapshots = files.snapshots()
     if not snapshots and not files.segments():
         if begin_with is None:
@@ -131,10 +135,15 @@ def _begin_or_compare(files: JournalFolder, begin_with: Learner | None) -> None:
         if begin_with.pairs.n_action_ids > np.iinfo(np.int32).max:
             raise ValueError(f"action {begin_with.pairs.n_action_ids - 1} is too large a number for a journal")
         files.save_snapshot(begin_with, 0)
-    elif begin_with is not None and snapshots and snapshots[0].at == 0 and is_whole(snapshots[0]):
-        found = differences(load_agent(snapshots[0].path), begin_with)
-        if found:
-            raise ValueError(
-                f"{files.path} was begun with another learner than the one given: {'; '.join(found)}. Open it without "
-                "naming a learner, or begin a new folder"
-            )
+        return begin_with
+    if begin_with is not None and snapshots and snapshots[0].at == 0 and is_whole(snapshots[0]):
+        return load_agent(snapshots[0].path)
+    return None
+
+
+def _check_same(place: Path, found: list[str]) -> None:
+    if found:
+        raise ValueError(
+            f"{place} was begun with another learner than the one given: {'; '.join(found)}. Open it without naming a "
+            "learner, or begin a new folder"
+        )

@@ -6,6 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -222,12 +223,10 @@ class JournalledAgent:
 
     def _about(self) -> dict[str, Any]:
         """What a file of the journal says of itself."""
-        from equirl import __version__
-
         learner = self.learner
         return {
             "learner": learner.name, "settings": learner.settings.as_dict(), "state_names": learner.pairs.state_names,
-            "action_names": learner.pairs.action_names, "equirl": __version__, "numpy": np.__version__,
+            "action_names": learner.pairs.action_names, "equirl": version("equirl"), "numpy": np.__version__,
             "started": self._started, "observed": self.n_observed, "last": self.last, "awaiting": self.awaiting,
         }  # fmt: skip
 

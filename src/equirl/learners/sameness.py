@@ -10,13 +10,15 @@ import numpy as np
 from equirl.learners.contract import Learner
 
 
-def differences(one: Learner, other: Learner) -> list[str]:
-    """In what two learners differ, each as "what: of one, of the other"; what they have learned comes last.
+def differences(one: Learner, other: Learner, past: bool = True) -> list[str]:
+    """In what two learners differ, each as "what: of one, of the other".
 
     Parameters
     ----------
     one, other : Learner
         The learners; neither is changed.
+    past : bool, default True
+        Whether what they have learned, and their seeds, must agree too.
 
     Returns
     -------
@@ -30,7 +32,7 @@ def differences(one: Learner, other: Learner) -> list[str]:
     ['delta: 0.05, 0.1']
     """
     found = list(_in_making(one, other))
-    return found or list(_in_state(one, other))
+    return found or (list(_in_state(one, other)) if past else [])
 
 
 def _in_making(one: Learner, other: Learner) -> Iterator[str]:
