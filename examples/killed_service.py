@@ -45,8 +45,8 @@ def serve(folder: str, learner: Learner, settings: dict, tell=lambda number: Non
             state = following
 
 
-def one_life(folder: str, learner: Learner, settings: dict, seconds: float) -> list[int]:
-    """Serve in a child process that is killed after some seconds; what it told."""
+def one_life(folder: str, learner: Learner, settings: dict, seconds: float, early: bool) -> list[int]:
+    """Serve in a child process that is killed some seconds after it opened the folder, or began to; what it told."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -55,10 +55,11 @@ def one_life(folder: str, learner: Learner, settings: dict, seconds: float) -> l
         finally:
             os._exit(1)  # it is killed before it gets here
     os.close(writing)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
     with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
+        told = b"" if early else pipe.read(8)
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+        told += pipe.read()
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
         sys.exit("the service ended by itself; see above")
@@ -101,7 +102,7 @@ def main() -> None:
         serve(os.path.join(place, "rehearsal"), learner, settings, upto=200)  # compiled here: lives start at once
         folder = os.path.join(place, "service")
         for _ in range(options.kills):
-            told = one_life(folder, learner, settings, seconds=0.12 * moments.random())
+            told = one_life(folder, learner, settings, seconds=0.1 * moments.random(), early=moments.random() < 0.2)
             if told:  # it got so far as to open the folder
                 lives += 1
                 lost += max(0, known - told[0])
