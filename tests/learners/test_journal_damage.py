@@ -144,6 +144,18 @@ def test_a_damaged_tail_is_told_with_file_offset_and_numbers_and_kept_aside(fold
     assert (folder / "damaged" / f"{path.name}.0").read_bytes() == before
 
 
+@pytest.mark.usefixtures("small_files")
+def test_a_file_grows_before_its_empty_room_is_used_up(tmp_path):
+    with eq.open_agent(tmp_path, learner()) as agent:
+        sizes = set()
+        for n in range(1, 40):
+            agent.act(0)
+            found = read_segment(journal_of(tmp_path))
+            assert (len(found.records), found.damage) == (n, None)
+            sizes.add(journal_of(tmp_path).stat().st_size - found.start)
+    assert sizes == {256, 512, 768, 1024, 1280}
+
+
 def test_a_record_half_written_is_dropped_and_the_rest_is_kept(folder):
     path = journal_of(folder)
     content = bytearray(path.read_bytes())
