@@ -55,10 +55,12 @@ _HOME = {  # public name -> the module that holds it
     "make_settings": "learners.learner_registry",
     "misclustering_bias": "structure.quality",
     "misclustering_ratio": "structure.quality",
+    "open_agent": "learners.journal",
     "policy_gain": "solving.policies",
     "policy_kind": "solving.policies",
     "profile_distance": "structure.profiles",
     "profiles": "structure.profiles",
+    "read_journal": "learners.journal_log",
     "register_learner": "learners.learner_registry",
     "regret_lower_bound": "theory.lower_bounds",
     "rescale_rewards": "model.reward_laws",
@@ -98,6 +100,8 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.interop.convert import to_toolbox as to_toolbox
     from equirl.interop.gym import TabularEnv as TabularEnv
     from equirl.interop.gym import from_gymnasium as from_gymnasium
+    from equirl.learners.journal import open_agent as open_agent
+    from equirl.learners.journal_log import read_journal as read_journal
     from equirl.learners.learner_registry import AGENTS as AGENTS
     from equirl.learners.learner_registry import agent_for as agent_for
     from equirl.learners.learner_registry import make_agent as make_agent

@@ -20,7 +20,9 @@ def bench(
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option(help="Subjects by commas: planning, acceleration, learning, clustering, start, memory, scale."),
+        typer.Option(
+            help="Subjects by commas: planning, acceleration, learning, journal, clustering, start, memory, scale."
+        ),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
     markdown: Annotated[

@@ -19,8 +19,7 @@ import copy
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -63,6 +62,23 @@ class State(NamedTuple):
 
     arrays: dict[str, np.ndarray]
     values: dict[str, Any]
+
+
+class InUse(NamedTuple):
+    """A context in which one thread alone uses a learner; a second is refused."""
+
+    name: str
+    busy: threading.Lock
+
+    def __enter__(self) -> None:
+        if not self.busy.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
+                "your own around act and observe, or agent.copy())"
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self.busy.release()
 
 
 class Learner(ABC):
@@ -135,9 +151,13 @@ class Learner(ABC):
         """
         s = self.pairs.state_number(state)
         with self.in_use():
-            self.settle(s)
-            stretch = self.decide(s)
-            return int(self.pairs.action[pair_played(stretch, self.pairs.ptr, s, 0)])
+            return int(self.pairs.action[self.choose(s)])
+
+    def choose(self, state: int) -> int:
+        """The pair to play in a state; a terminated step that is pending is learned first."""
+        self.settle(state)
+        stretch = self.decide(state)
+        return int(pair_played(stretch, self.pairs.ptr, state, 0))
 
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
@@ -156,17 +176,30 @@ class Learner(ABC):
             The process restarts: the successor learned is the state next given to :meth:`act`. After a truncation
             simply go on from the new state: the jump is not a transition and is not learned.
         """
+        with self.in_use():
+            self.learn(self.read_step(state, action, reward, next_state, terminated))
+
+    def read_step(
+        self, state: object, action: object, reward: float, next_state: object, terminated: bool
+    ) -> tuple[int, float, int, bool]:
+        """A step as :meth:`learn` takes it, all of it checked: pair, reward in [0, 1], successor, whether it ends."""
         pair = self.pairs.index(state, action)
         successor = self.pairs.state_number(next_state)
         value = unit_reward(reward, self.reward_map, self.pairs, pair)
         ends = flag("terminated", terminated)
-        with self.in_use():
-            if self.pending is not None:
-                raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
-            if ends:
-                self.pending = pair, value
-            else:
-                self._learn(pair, value, successor)
+        if self.pending is not None:
+            raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
+        if not ends:
+            self.check_successor(pair, successor)
+        return pair, value, successor, ends
+
+    def learn(self, step: tuple[int, float, int, bool]) -> None:
+        """Learn a step that :meth:`read_step` has checked; one that ends an episode is pending until :meth:`settle`."""
+        pair, value, successor, ends = step
+        if ends:
+            self.pending = pair, value
+        else:
+            self.record_step(pair, value, successor)
 
     def settle(self, state: int) -> None:
         """Learn a terminated step, if one is pending: the process restarted in ``state``."""
@@ -182,18 +215,9 @@ class Learner(ABC):
         """:meth:`record` for a single step."""
         self.record(np.array([pair]), np.array([reward]), successor)
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> InUse:
         """Inside, another thread that wants to decide or learn is refused."""
-        if not self._busy.acquire(blocking=False):
-            raise RuntimeError(
-                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
-                "your own around act and observe, or agent.copy())"
-            )
-        try:
-            yield
-        finally:
-            self._busy.release()
+        return InUse(self.name, self._busy)
 
     # --- telling
 
