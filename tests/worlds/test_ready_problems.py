@@ -1,9 +1,10 @@
-"""Cycles, the access-control queue and Gymnasium's toy text: sizes, classes and gains."""
+"""Cycles, the access-control queue and Gymnasium's toy text: sizes, classes and gains; all by another solver."""
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from equirl.interop.convert import to_quantecon
 from equirl.solving.optimal_gain import solve
 from equirl.structure.equivalence import equivalence_classes
 from equirl.worlds.world_registry import make
@@ -125,7 +126,19 @@ def test_actions_of_toy_text_have_the_names_of_gymnasium():
     assert taxi.law("1", "down") == {taxi.pairs.state_number("101"): 1.0}
 
 
-@pytest.mark.parametrize("name", ["cycle", "access-control", "frozen-lake", "cliff-walking", "taxi"])
+READY = ["admission", "lost-sales", "perishable", "sites", "machines", "delivery", "pendulum", "toymaker", "taxicab"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["access-control", *READY])
+def test_quantecon_finds_the_same_discounted_values(name):
+    pytest.importorskip("quantecon")
+    mdp = make(name)
+    theirs = to_quantecon(mdp, 0.95).solve(method="policy_iteration").v
+    np.testing.assert_allclose(solve(mdp, accuracy=1e-10, discount=0.95).value, theirs, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["cycle", "access-control", "frozen-lake", "cliff-walking", "taxi", *READY])
 def test_ready_problems_are_renumbered_at_random(name):
     mdp = make(name, shuffle=3)
     assert mdp != make(name)

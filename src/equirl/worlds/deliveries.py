@@ -91,4 +91,4 @@ def _twice(cells: np.ndarray, cell: np.ndarray) -> Picture:
     empty, loaded = np.where(cells == "P", "S", cells), np.where(cells == "D", "G", cells)
     empty[cells == "D"] = loaded[cells == "P"] = "."
     rows = tuple(f"{''.join(one)}#{''.join(two)}" for one, two in zip(empty, loaded, strict=True))
-    return Picture(rows, np.concatenate([cell, cell + [0, width]]))
+    return Picture(rows, np.concatenate([cell, cell + np.array([0, width])]))

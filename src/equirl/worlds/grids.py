@@ -253,17 +253,7 @@ def read_map(text: Any, marks: str, needed: Mapping[str, str]) -> np.ndarray:
 
 
 def read_kernel(kernel: Any) -> tuple[float, float, float]:
-    """The probabilities of a move: forward, to each side, and of staying.
-
-    Parameters
-    ----------
-    kernel : str or three floats
-        The name of a kernel, three numbers, or text such as "0.7/0.1/0.1".
-
-    Returns
-    -------
-    forward, side, stay : float
-    """
+    """Forward, side and stay of a kernel that is named, or given as three numbers or as text "0.7/0.1/0.1"."""
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]
     try:
@@ -309,20 +299,7 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
 
 
 def neighbours(cells: np.ndarray, cell: np.ndarray) -> np.ndarray:
-    """Where a step in each direction ends: on the next cell, or where it began if that is a wall or off the map.
-
-    Parameters
-    ----------
-    cells : ndarray of str, shape (height, width)
-        The map.
-    cell : ndarray of int, shape (S, 2)
-        Row and column of each state.
-
-    Returns
-    -------
-    goes : ndarray of int, shape (S, 4)
-        The state after a step up, down, left, right.
-    """
+    """(S, 4) where a step in each direction ends: the next cell, or this one before a wall and at the edge."""
     number = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1)  # -1: a wall, or off the map
     is_floor = cells[tuple(cell.T)] != "#"
     number[tuple(cell[is_floor].T + 1)] = np.flatnonzero(is_floor)

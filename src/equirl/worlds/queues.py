@@ -86,7 +86,8 @@ def admission(
     ``waiting`` for a unit of time. A step lasts 1 / rate on average, with rate = the sum of the arrival rates +
     n_servers * service, the same in all states: so the gain times that rate is what is earned in a unit of time. A
     state is how many customers there are and who is at the door, named "5,1" for a customer of the first class and
-    "5,-" for nobody; the first is empty. With nobody at the door the only action is "on"; a full queue rejects.
+    "5,-" for nobody; the first is an empty queue with a customer of the first class at the door. Nobody, and whoever
+    comes to a full queue, can only be rejected.
 
     Unlike in :func:`access_control` customers come and go in continuous time and may wait. What follows depends on how
     many are there after the decision, and that only through the busy servers: all queues behind them are alike. And an
@@ -131,24 +132,24 @@ def admission(
     rate = sum(rates) + n_servers * service
     doors = range(len(pays) + 1)  # 0: nobody
 
+    def wait(there: int) -> float:
+        return waiting * max(0, there - n_servers) / rate
+
     def follows(there: int) -> dict[State, float]:
         busy = min(there, n_servers)
-        law = {(there, door): rates[door - 1] / rate for door in doors[1:]}
+        law: dict[State, float] = {(there, door): rates[door - 1] / rate for door in doors[1:]}
         law[there, 0] = (n_servers - busy) * service / rate
         return law | ({(there - 1, 0): busy * service / rate} if busy else {})
 
     def rule(state: State) -> Choices:
         there, door = state
-        choices = {}
-        for action, after in (("admit", there + 1), ("reject", there)) if door else (("on", there),):
-            if after <= n_places:
-                paid = pays[door - 1] if action == "admit" else 0.0
-                choices[action] = (follows(after), paid - waiting * max(0, after - n_servers) / rate)
+        choices = {"reject": (follows(there), -wait(there))}
+        if door and there < n_places:
+            choices["admit"] = (follows(there + 1), pays[door - 1] - wait(there + 1))
         return choices
 
     states = [(there, door) for there in range(n_places + 1) for door in doors]
-    actions, first = ("admit", "reject", "on"), (0, 0)
-    every = mdp_from_rules(states, actions, rule, first, names=lambda s: f"{s[0]},{s[1] or '-'}")
+    every = mdp_from_rules(states, ("admit", "reject"), rule, (0, 1), names=lambda s: f"{s[0]},{s[1] or '-'}")
     return every.restrict_to_reachable()  # a full queue with nobody at the door is never seen
 
 

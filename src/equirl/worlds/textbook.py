@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from equirl.model.mdp import TabularMDP
-from equirl.worlds.rules import Choices, State, mdp_from_rules
+from equirl.worlds.rules import Choices, Law, State, mdp_from_rules
 
 Alternative = tuple[Sequence[float], Sequence[float]]  # probabilities and rewards of the transitions to each state
 
@@ -13,8 +13,8 @@ Alternative = tuple[Sequence[float], Sequence[float]]  # probabilities and rewar
 def toymaker() -> TabularMDP:
     """Howard's toymaker: advertise while a toy sells, do research while it does not.
 
-    In the state "success" he may advertise, in "failure" do research, or do "nothing" in either. His best policy does
-    both, with a gain of 2 a week. Two states, four pairs and no two of them alike: there is nothing to pool.
+    In the state "success" he may "spend" on advertising, in "failure" on research, or "save" in either. His best policy
+    spends on both, with a gain of 2 a week. Two states, four pairs and no two of them alike: there is nothing to pool.
 
     Returns
     -------
@@ -24,14 +24,14 @@ def toymaker() -> TabularMDP:
     Examples
     --------
     >>> toys = toymaker()
-    >>> toys.law("success", "advertise"), toys.reward_map
+    >>> toys.law("success", "spend"), toys.reward_map
     ({0: 0.8, 1: 0.2}, (11.0, -5.0))
     """
     return _howard(
         ("success", "failure"),
         [
-            {"nothing": ((0.5, 0.5), (9, 3)), "advertise": ((0.8, 0.2), (4, 4))},
-            {"nothing": ((0.4, 0.6), (3, -7)), "research": ((0.7, 0.3), (1, -19))},
+            {"save": ((0.5, 0.5), (9, 3)), "spend": ((0.8, 0.2), (4, 4))},
+            {"save": ((0.4, 0.6), (3, -7)), "spend": ((0.7, 0.3), (1, -19))},
         ],
     )
 
@@ -79,10 +79,11 @@ def _howard(names: Sequence[str], tables: Sequence[Mapping[str, Alternative]]) -
     """The MDP of Howard's tables: probabilities and rewards by transition, alternative by alternative."""
 
     def rule(state: State) -> Choices:
-        return {
-            name: ({(x,): p for x, p in enumerate(chances) if p}, sum(p * r for p, r in zip(chances, pays, strict=True)))
-            for name, (chances, pays) in tables[state[0]].items()
-        }
+        choices: dict[str, tuple[Law, float]] = {}
+        for name, (chances, pays) in tables[state[0]].items():
+            law = {(x,): p for x, p in enumerate(chances) if p}
+            choices[name] = (law, float(sum(p * r for p, r in zip(chances, pays, strict=True))))
+        return choices
 
     actions = list(dict.fromkeys(name for table in tables for name in table))
     states = [(k,) for k in range(len(names))]
