@@ -81,7 +81,7 @@ def _howard(names: Sequence[str], tables: Sequence[Mapping[str, Alternative]]) -
     def rule(state: State) -> Choices:
         choices: dict[str, tuple[Law, float]] = {}
         for name, (chances, pays) in tables[state[0]].items():
-            law = {(x,): p for x, p in enumerate(chances) if p}
+            law: Law = {(x,): p for x, p in enumerate(chances) if p}
             choices[name] = (law, float(sum(p * r for p, r in zip(chances, pays, strict=True))))
         return choices
 
