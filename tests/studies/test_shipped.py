@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from typer.testing import CliRunner
 
+from equirl.cli import app
 from equirl.studies.expansion import expand
 from equirl.studies.shipped import discounted_study, ready_study
 
@@ -21,3 +23,11 @@ def test_the_study_of_ready_problems_has_each_of_them():
         "access-control", "admission", "delivery", "pendulum", "machines", "sites", "lost-sales", "perishable",
         "car-rental", "toymaker", "taxicab",
     }  # fmt: skip
+
+
+def test_a_folder_of_the_same_name_does_not_hide_a_shipped_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ready").mkdir()
+    done = CliRunner().invoke(app, ["status", "ready"])
+    assert done.exit_code == 0, done.output
+    assert "1200" in done.output

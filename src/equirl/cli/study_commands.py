@@ -204,7 +204,7 @@ def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
         "paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study, "ready": ready_study,
     }  # fmt: skip
     try:
-        loaded = shipped[str(file)]() if str(file) in shipped and not file.exists() else load_study(file)
+        loaded = shipped[str(file)]() if str(file) in shipped and not file.is_file() else load_study(file)
         planned = expand(loaded, file.parent)
     except StudyError as error:
         typer.echo(f"equirl: {error}", err=True)
