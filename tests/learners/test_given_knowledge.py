@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import gamma
 
 import equirl as eq
 from equirl.learners.handout import prefers_laws
@@ -28,22 +27,6 @@ def machines(n_types=6, n_wear=6):
             p[s, 1, ::n_wear] = 1 / n_types
             r[s, 0] = (0.4 + 0.6 * kind / (n_types - 1)) * (1 - wear / (n_wear - 1)) ** 0.5
     return TabularMDP.from_arrays(p, r)
-
-
-def perishable(most=4, mean=2.0, variation=0.5):
-    """Stock that keeps two periods, ordered one ahead, the oldest sold first (in the manner of De Moor et al. 2022)."""
-    shape, demand = variation**-2, np.arange(2 * most + 1)
-    below = gamma.cdf(np.append(0, demand + 0.5), shape, scale=mean / shape)
-    chance = np.diff(below) / below[-1]
-    n = most + 1
-    p, cost = np.zeros((n * n, n, n * n)), np.zeros((n * n, n))
-    for old, young, order in np.ndindex(n, n, n):
-        for k, q in zip(demand, chance, strict=True):
-            left = min(young, max(0, old + young - k))
-            p[old * n + young, order, left * n + order] += q
-            lost, waste = max(0, k - old - young), max(0, old - k)
-            cost[old * n + young, order] += q * (3 * order + 5 * lost + 7 * waste + left)
-    return TabularMDP.from_arrays(p, (cost.max() - cost) / np.ptp(cost))
 
 
 def chain(step, n=40):
@@ -89,7 +72,7 @@ def test_being_told_does_not_cost_regret(name, world):
 
 @pytest.mark.parametrize("name", ["c-ucrl-c", "c-ucrl-c-sigma"])
 def test_classes_of_one_pair_each_cost_nothing(name):
-    stock = perishable()
+    stock = make("perishable", max_order=4, mean=2.0)
     assert equivalence_classes(stock).n_classes == stock.n_pairs
     runs = [eq.simulate(stock, which, 20_000, seed=3) for which in (name, "ucrl2-l")]
     np.testing.assert_array_equal(runs[0].regret, runs[1].regret)

@@ -30,7 +30,7 @@ StudyFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="The study, a TOML file; or paper, leaderboard, discounted: those shipped.",
+        help="The study, a TOML file; or paper, leaderboard, discounted, ready: those shipped.",
         show_default=False,
     ),
 ]
@@ -199,13 +199,15 @@ def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
     from equirl.leaderboard.leaderboard_study import leaderboard_study
     from equirl.paper.paper_study import paper_study
     from equirl.studies.expansion import expand
-    from equirl.studies.shipped import discounted_study
+    from equirl.studies.shipped import discounted_study, ready_study
     from equirl.studies.store import Store
     from equirl.studies.study_file import StudyError, load_study
 
-    shipped = {"paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study}
+    shipped = {
+        "paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study, "ready": ready_study,
+    }  # fmt: skip
     try:
-        loaded = shipped[str(file)]() if str(file) in shipped and not file.exists() else load_study(file)
+        loaded = shipped[str(file)]() if str(file) in shipped and not file.is_file() else load_study(file)
         planned = expand(loaded, file.parent)
     except StudyError as error:
         typer.echo(f"equirl: {error}", err=True)

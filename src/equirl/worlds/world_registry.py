@@ -20,11 +20,16 @@ from equirl.core.text_values import parse_value
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
 from equirl.worlds.cycles import cycle
+from equirl.worlds.deliveries import delivery
 from equirl.worlds.grids import four_room, grid, random_walls, two_room
-from equirl.worlds.queues import access_control
+from equirl.worlds.inventories import lost_sales, perishable
+from equirl.worlds.like_units import machines, sites
+from equirl.worlds.pendulums import pendulum
+from equirl.worlds.queues import access_control, admission
 from equirl.worlds.random_mdps import garnet, planted
 from equirl.worlds.rentals import car_rental
 from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
+from equirl.worlds.textbook import taxicab, toymaker
 from equirl.worlds.toy_text import cliff_walking, frozen_lake, taxi
 
 # Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
@@ -80,6 +85,15 @@ WORLDS: dict[str, World] = {
     "cycle": World(cycle, "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
     "access-control": World(access_control, "AccessControl", "a queue for a few servers: accept or reject customers"),
     "car-rental": World(car_rental, "CarRental", "Jack's car rental: move cars overnight between two locations"),
+    "admission": World(admission, "Admission", "customer classes at a queue in continuous time: admit or reject"),
+    "lost-sales": World(lost_sales, "LostSales", "inventory with a lead time; demand beyond the stock is lost"),
+    "perishable": World(perishable, "Perishable", "stock that keeps a few periods: order, sell, throw away"),
+    "sites": World(sites, "Sites", "several like sites and one supplier, who reaches one of them a day"),
+    "machines": World(machines, "Machines", "like machines that wear, and one crew that repairs one of them a day"),
+    "delivery": World(delivery, "Delivery", "parcels over road, ice and sand: fetch them here, deliver them there"),
+    "pendulum": World(pendulum, "Pendulum", "a noisy pendulum with a weak motor: swing it up and keep it there"),
+    "toymaker": World(toymaker, "Toymaker", "Howard's toymaker: advertise or not, do research or not"),
+    "taxicab": World(taxicab, "Taxicab", "Howard's taxicab: cruise, drive to a stand or wait, in three towns"),
     "frozen-lake": World(frozen_lake, "FrozenLake", "Gymnasium's FrozenLake without end: over the ice to the goal"),
     "cliff-walking": World(cliff_walking, "CliffWalking", "Gymnasium's CliffWalking without end: keep off the cliff"),
     "taxi": World(taxi, "Taxi", "Gymnasium's Taxi without end, in the rain: fetch passengers and drive them"),
