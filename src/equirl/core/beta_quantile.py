@@ -184,14 +184,13 @@ def beta_quantile(a: float, b: float, u: float) -> float:
 
 
 @lean_kernel
-def beta_quantiles(mean: np.ndarray, concentration: float, u: np.ndarray, out: np.ndarray) -> None:
-    """Quantiles of Beta(mean k, (1 - mean) k), with concentration k, into ``out``; one of 0 (or nearly) or 1 is its own."""
-    for i in range(len(out)):
+def beta_quantiles(mean: np.ndarray, concentration: float, u: np.ndarray) -> None:
+    """Put quantiles of Beta(m k, (1 - m) k), with concentration k, in place of means m; 0 (or nearly) and 1 stay."""
+    for i in range(len(mean)):
         m = mean[i]
         a, b = m * concentration, (1.0 - m) * concentration
-        if m <= TINY or m >= 1.0:
-            out[i] = m
-        elif min(a, b) > TINY:
-            out[i] = beta_quantile(a, b, u[i])
-        else:  # all mass is at 0 and 1
-            out[i] = 0.0 if u[i] < 1.0 - m else 1.0
+        if TINY < m < 1.0:
+            if min(a, b) > TINY:
+                mean[i] = beta_quantile(a, b, u[i])
+            else:  # all mass is at 0 and 1
+                mean[i] = 0.0 if u[i] < 1.0 - m else 1.0

@@ -46,8 +46,8 @@ def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.rand
         return (uniform < means).astype(float)
     from equirl.core.beta_quantile import beta_quantiles
 
-    rewards = np.empty(len(means))
-    beta_quantiles(means, concentration, uniform, rewards)
+    rewards = means.copy()
+    beta_quantiles(rewards, concentration, uniform)
     return rewards
 
 
