@@ -298,7 +298,7 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
         for spec in specs()[:3]:
             display.finished(spec, None)
     bars = {task.description: (task.completed, task.total) for task in progress.tasks}
-    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "[bold]all runs": (900, 1200)}
+    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "all runs": (900, 1200)}
 
 
 def cli(*words):

@@ -12,6 +12,7 @@ from equirl.planning.interval_models import IntervalModels
 from equirl.planning.sweeps import ModelSet
 
 ACTION_TIES = ("random", "first")
+MOST_THREADS = 1024
 POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
 
 
@@ -35,7 +36,7 @@ class OptimisticPlanner:
         choice("action_ties", self.action_ties, ACTION_TIES)
         flag("warm_start", self.warm_start)
         whole_number("max_sweeps", self.max_sweeps)
-        whole_number("threads", self.threads)
+        whole_number("threads", self.threads, most=MOST_THREADS)
 
     def plan(
         self,

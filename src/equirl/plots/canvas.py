@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equirl.core.files import write_aside
+from equirl.core.formatting import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +41,27 @@ def new_figure(width: float, height: float) -> Figure:
     except ImportError:
         raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def figure_text(text: object) -> str:
+    """Text of a user's as it stands: dollars begin no formula, control characters are spelled out.
+
+    Parameters
+    ----------
+    text : object
+        A title, a label, a name.
+
+    Returns
+    -------
+    str
+        For Matplotlib, which takes a dollar for one after a backslash.
+
+    Examples
+    --------
+    >>> figure_text("costs $5 to $6")
+    'costs \\\\$5 to \\\\$6'
+    """
+    return printable(text, keep="\n").replace("$", r"\$")
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) -> Path:
