@@ -239,6 +239,14 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
     assert table(store, LONGER) == table(whole, LONGER)
 
 
+def test_a_killed_scheduler_is_told_in_one_line_and_what_is_done_is_kept(tmp_path, cluster, capfd):
+    store = Store(tmp_path / "dask")
+    with pytest.raises(EngineError, match=r"the scheduler went away. Finished runs are safe"):
+        compute(specs(LONGER), store, DaskEngine(2, cluster.address), KillsWorker(cluster.scheduler))
+    assert store.status(specs(LONGER)).done
+    assert "Traceback" not in capfd.readouterr().err
+
+
 class Vanishing(Executor):
     """A scheduler that goes away: every job it was given is cancelled."""
 
