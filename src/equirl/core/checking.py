@@ -212,6 +212,20 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
+def check_callable(name: str, value: Any) -> None:
+    """Refuse what is neither None nor something to call.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given.
+    """
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function, not {shown(value)}")
+
+
 def several(name: str, values: Any) -> list[Any]:
     """A list of whatever ``values`` holds.
 

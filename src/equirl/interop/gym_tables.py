@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.core.arrays import starts
+from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs
 from equirl.model.reachability import reached
 from equirl.model.transition_rows import check_entries, check_n_states
@@ -92,7 +93,7 @@ def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, 
         return float(prob), operator.index(succ), float(reward), bool(ends)
     except (TypeError, ValueError):
         raise ValueError(
-            f"P[{state}][{action}] holds {outcome!r}, not (probability, next, reward, terminated)"
+            f"P[{state}][{action}] holds {shown(outcome)}, not (probability, next, reward, terminated)"
         ) from None
 
 
@@ -214,7 +215,9 @@ def _state(observation: Any, table: OutcomeTable) -> int:
     try:
         return table.pairs.state_number(observation)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"the environment shows {observation!r}, which is no state of its table: {error}") from None
+        raise ValueError(
+            f"the environment shows {shown(observation)}, which is no state of its table: {error}"
+        ) from None
 
 
 def _outcome_odds(table: OutcomeTable) -> OutcomeOdds:

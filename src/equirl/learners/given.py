@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.formatting import shown
 from equirl.estimation.pooling import tie_groups
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import check_entries
@@ -73,7 +74,7 @@ def _check_means(means: np.ndarray, pairs: Pairs) -> None:
 
 def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
     if not isinstance(profiles, Profiles):
-        raise TypeError(f"profiles must be what equirl.profiles(mdp) returns, not {profiles!r}")
+        raise TypeError(f"profiles must be what equirl.profiles(mdp) returns, not {shown(profiles)}")
     ptr, succ, prob = profiles
     if len(ptr) != pairs.n_pairs + 1:
         raise ValueError(f"the profiles describe {len(ptr) - 1} pairs, the problem has {pairs.n_pairs}")

@@ -86,9 +86,9 @@ def register_learner(name: str, recipe: Recipe) -> None:
         Description, how it is built, and its parts with their defaults.
     """
     if not isinstance(name, str) or not name:
-        raise TypeError(f"a learner's name must be a string, not {name!r}")
+        raise TypeError(f"a learner's name must be a string, not {shown(name)}")
     if not isinstance(recipe, Recipe):
-        raise TypeError(f"recipe must be a Recipe, not {recipe!r}")
+        raise TypeError(f"recipe must be a Recipe, not {shown(recipe)}")
     if name in ROWS or name in LATER:
         raise ValueError(f"there is a learner {name!r} in the package already; choose another name")
     AGENTS.add(name, recipe)

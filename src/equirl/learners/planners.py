@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equirl.core.checking import choice, flag, inside, whole_number
+from equirl.core.checking import choice, flag, inside, real_number, whole_number
 from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
 from equirl.planning.interval_models import IntervalModels
 from equirl.planning.sweeps import ModelSet
@@ -18,7 +18,8 @@ POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
 
 def check_discount(discount: float) -> float:
     """A discount in (0, 1]; 1 is the average reward."""
-    return 1.0 if discount == 1 else inside("discount", discount)
+    number = real_number("discount", discount)
+    return number if number == 1 else inside("discount", discount)
 
 
 @dataclass(frozen=True)

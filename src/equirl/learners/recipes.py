@@ -9,11 +9,13 @@ fields by name, taken where the user gave none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.core.checking import flag, several
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.learners.contract import Learner
 from equirl.learners.given import NOTHING, Given
@@ -95,6 +97,12 @@ class Recipe:
     knows_mdp: bool = False
 
     def __post_init__(self) -> None:
+        for part in several("parts", self.parts):
+            if not is_dataclass(part) or isinstance(part, type):
+                raise TypeError(f"parts must be dataclasses, not {shown(part)}")
+        if not callable(self.build):
+            raise TypeError(f"build must be a function that makes a learner, not {shown(self.build)}")
+        flag("knows_mdp", self.knows_mdp)
         names = [field.name for part in self.parts for field in fields(part)]
         for name in names:
             if names.count(name) > 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from equirl.core.arrays import check_starts, owners, starts
 from equirl.core.checking import real_array, several, whole_array, whole_number
+from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
 
@@ -241,7 +242,9 @@ def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
         law = {x: float(p) for x, p in dict(law).items()}
         return state, action, law, float(mean)
     except (TypeError, ValueError):
-        raise ValueError(f"{entry!r} in pairs is not (state, action, {{next: probability}}, mean_reward)") from None
+        raise ValueError(
+            f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_reward)"
+        ) from None
 
 
 def _action(action: Any, numbers: Numbers, state: int) -> int:
@@ -250,7 +253,7 @@ def _action(action: Any, numbers: Numbers, state: int) -> int:
     try:
         number = operator.index(action)
     except TypeError:
-        raise TypeError(f"an action is an integer or a name, not {action!r} (in state {state})") from None
+        raise TypeError(f"an action is an integer or a name, not {shown(action)} (in state {state})") from None
     if number < 0:
         raise ValueError(f"pair (s={state}, a={number}) has a negative action id")
     if number > np.iinfo(INDEX).max:

@@ -7,12 +7,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from equirl.core.checking import whole_number
 from equirl.core.files import write_aside
-from equirl.core.formatting import printable
+from equirl.core.formatting import printable, shown
+from equirl.core.paths import checked_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST_DPI, MOST_DPI = 10, 2400
 FIGURE_FORMATS = ("png", "pdf", "svg")
 
 # Okabe and Ito's colours, told apart by colour-blind eyes; black is left to walls and lines.
@@ -87,8 +90,12 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) ->
         For another ending.
     """
     import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     check_format(path)
+    if not isinstance(figure, Figure):
+        raise TypeError(f"figure must be a Matplotlib figure, not {shown(figure)}")
+    dpi = whole_number("dpi", dpi, least=LEAST_DPI, most=MOST_DPI)
     buffer = io.BytesIO()
     kind = Path(path).suffix[1:].lower()
     stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]  # the same figure, the same bytes
@@ -110,7 +117,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
     ValueError
         If it does not.
     """
-    if Path(path).suffix[1:].lower() not in FIGURE_FORMATS:
+    if checked_path("path", path).suffix[1:].lower() not in FIGURE_FORMATS:
         raise ValueError(f"{path} does not end in a format of figures: .png, .pdf or .svg")
 
 

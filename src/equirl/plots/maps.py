@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.formatting import counted
-from equirl.model.mdp import TabularMDP
+from equirl.core.formatting import counted, shown
+from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.plots.arrows import action_signs, marked_cells, policy_steps
 from equirl.plots.canvas import figure_text, label_colours, new_figure
 from equirl.plots.sheets import ABSENT, FLOOR, Sheet, line_sheet, map_sheet, sheet_colours
@@ -54,6 +54,9 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     >>> len(draw_classes(mdp, Partition.singletons(2)).axes)
     2
     """
+    check_mdp(mdp)
+    if not isinstance(partition, Partition):
+        raise TypeError(f"partition must be a Partition, not {shown(partition)}")
     if partition.n_pairs != mdp.n_pairs:
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
     colours = _by_size(partition)
@@ -89,6 +92,7 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     >>> draw_policy(mdp, [0, 0]).axes[0].get_title()
     'Policy'
     """
+    check_mdp(mdp)
     steps = policy_steps(mdp, policy)
     sheet = map_sheet(mdp)
     on_map = sheet is not None

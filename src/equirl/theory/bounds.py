@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import above, between, inside, real_array, whole_number
+from equirl.core.formatting import shown
 from equirl.estimation.confidence import log_events, weissman
 
 MOST_VISITS = 10**300  # a float can still hold it
@@ -174,7 +175,7 @@ def _smallest(holds: Callable[[int], bool]) -> int:
 def _times(T: Any, C: Any) -> np.ndarray:
     times, least = real_array("T", T), whole_number("C", C)
     if not (times >= least).all():
-        raise ValueError(f"T must be at least {least} (the bound asks for T >= C), not {T!r}")
+        raise ValueError(f"T must be at least {least} (the bound asks for T >= C), not {shown(T)}")
     return times
 
 

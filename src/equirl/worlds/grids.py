@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import between, flag, several, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
@@ -218,7 +219,7 @@ def _read_map(text: Any) -> np.ndarray:
     given = several("map", text)
     for number, row in enumerate(given):
         if not isinstance(row, str):
-            raise TypeError(f"map must be rows of text; row {number} is {row!r}")
+            raise TypeError(f"map must be rows of text; row {number} is {shown(row)}")
     rows = [row.strip() for row in given]
     if not any(rows):
         raise ValueError("the map is empty; it needs at least a start S and a goal G")
@@ -243,12 +244,12 @@ def _read_kernel(kernel: Any) -> tuple[float, float, float]:
     except (TypeError, ValueError):
         raise ValueError(unknown_name("kernel", kernel, [*KERNELS, "forward/side/stay"])) from None
     if len(numbers) != 3:
-        raise ValueError(f"kernel {kernel!r} has {len(numbers)} numbers; it needs forward, side and stay")
+        raise ValueError(f"kernel {shown(kernel)} has {len(numbers)} numbers; it needs forward, side and stay")
     forward, side, stay = (
         between(f"kernel {name}", p) for name, p in zip(("forward", "side", "stay"), numbers, strict=True)
     )
     if abs(forward + 2 * side + stay - 1) > 1e-8:
-        raise ValueError(f"kernel {kernel!r}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
+        raise ValueError(f"kernel {shown(kernel)}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
     return forward, side, stay
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from equirl.core.arrays import starts
 from equirl.core.checking import between, whole_number
+from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import unit_map
@@ -84,7 +85,7 @@ def _payments(payments: Any) -> list[float]:
     try:
         numbers = [float(part) for part in (payments.split("/") if isinstance(payments, str) else payments)]
     except (TypeError, ValueError):
-        raise ValueError(f"payments must be numbers, such as 1/2/4/8, not {payments!r}") from None
+        raise ValueError(f"payments must be numbers, such as 1/2/4/8, not {shown(payments)}") from None
     if not numbers or min(numbers) < 0 or max(numbers) == 0 or not np.isfinite(numbers).all():
-        raise ValueError(f"payments must be at least 0 and one of them more, not {payments!r}")
+        raise ValueError(f"payments must be at least 0 and one of them more, not {shown(payments)}")
     return numbers
