@@ -105,7 +105,12 @@ def names_culprit(error: Exception, arguments: Mapping[str, Any], words: Iterabl
     wanted = "|".join(re.escape(name) for name in {*names, *words} if name)
     if re.search(rf"(?<!\w)({wanted})s?(?!\w)", message, re.IGNORECASE):
         return True
-    return any(shown(value)[:60] in message for value in arguments.values() if len(shown(value)) > 2)
+    values = [text for value in arguments.values() for text in (shown(value), str(value) if _is_path(value) else "")]
+    return any(text[:60] in message for text in values if len(text) > 2)
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | Path)
 
 
 def _trace(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -89,6 +89,35 @@ def one_observation(name: str, state: Any, action: Any, reward: Any, next_state:
     agent.observe(state, action, reward, next_state, terminated)
 
 
+def table_of(held: Any, initial: Any) -> Any:
+    """An MDP from an environment whose transition table is whatever."""
+
+    class Env:
+        P, initial_state_distrib, spec = held, initial, None
+
+        @property
+        def unwrapped(self) -> Any:
+            return self
+
+    return eq.from_gymnasium(Env())
+
+
+def program(R: Any, Q: Any, beta: Any, num_states: Any, s_indices: Any, a_indices: Any) -> Any:
+    """An MDP from what has the parts of a DiscreteDP."""
+    held = dict(locals())
+    return eq.from_quantecon(type("DDP", (), held)())
+
+
+def one_pair(state: Any, action: Any, successor: Any, probability: Any, mean: Any) -> Any:
+    rest = [(0, 1, {0: 1.0}, 0.0), (1, 0, {0: 1.0}, 1.0)]
+    law = {successor: probability} if isinstance(successor, Hashable) else successor
+    return eq.TabularMDP.from_pairs([(state, action, law, mean), *rest], 2)
+
+
+def given_profiles(ptr: Any, succ: Any, prob: Any, classes: Any) -> Any:
+    return eq.make_agent("c-psrl-c-sigma", 2, 1, classes=classes, profiles=eq.Profiles(ptr, succ, prob))
+
+
 def environment(mdp: Any, render_mode: Any, seed: Any, options: Any, action: Any) -> None:
     env = eq.TabularEnv(mdp, render_mode)
     env.reset(seed=seed, options=options)
@@ -142,7 +171,56 @@ LEARNER_WORDS = (
 )
 GAIN_WORDS = ("gain", "kind", "tolerance", "ergodic")
 
+OUTCOMES = [[(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)]]
 CALLS: dict[str, Call] = {
+    "from_gymnasium table": Call(
+        table_of,
+        {
+            "held": sampled_from(
+                [{0: dict(enumerate(OUTCOMES)), 1: dict(enumerate(OUTCOMES))}, [OUTCOMES, OUTCOMES], [[[]], [[]]]]
+            ),
+            "initial": just([0.5, 0.5]),
+        },
+        (*MDP_WORDS, "P", "table", "env", "transition table"),
+    ),
+    "from_quantecon parts": Call(
+        program,
+        {
+            "R": just(np.full((2, 2), 0.5)),
+            "Q": just(np.full((2, 2, 2), 0.5)),
+            "beta": sampled_from([0.9, 1]),
+            "num_states": just(2),
+            "s_indices": st.none(),
+            "a_indices": st.none(),
+        },
+        (*MDP_WORDS, "ddp", "discount", "rewards", "transitions", "ptr"),
+    ),
+    "from_pairs entry": Call(
+        one_pair,
+        {
+            "state": just(0),
+            "action": just(0),
+            "successor": sampled_from([0, 1]),
+            "probability": just(1.0),
+            "mean": FRACTION,
+        },
+        (*MDP_WORDS, "pairs", "pair"),
+    ),
+    "profiles given": Call(
+        given_profiles,
+        {
+            "ptr": just([0, 1, 2]),
+            "succ": just([0, 0]),
+            "prob": just([1.0, 1.0]),
+            "classes": sampled_from([[0, 0], [0, 1]]),
+        },
+        ("profile", "profiles", *LEARNER_WORDS, *MDP_WORDS),
+    ),
+    "trace name": Call(
+        lambda name: getattr(trace(), str(name)),
+        {"name": sampled_from(["regret", "n_classes", "nonsense"])},
+        ("trace", "attribute"),
+    ),
     "equivalence_classes": Call(eq.equivalence_classes, {"mdp": MDP, "rewards": FLAG, "tolerance": TOLERANCE}),
     "separation": Call(eq.separation, {"mdp": MDP, "tolerance": TOLERANCE}),
     "profiles": Call(eq.profiles, {"mdp": MDP}),

@@ -45,7 +45,27 @@ def learner_settings(data: st.DataObject, ledger: Ledger) -> None:
 
 
 def _setting(default: Any) -> st.SearchStrategy:
-    words = ["random", "first", "index", "per_pair", "per_class", "known", "pooled", "theory", "balanced", "nearest"]
+    words = [
+        "random",
+        "first",
+        "index",
+        "per_pair",
+        "per_class",
+        "known",
+        "pooled",
+        "theory",
+        "balanced",
+        "nearest",
+        "law",
+        "law_and_mean",
+        "optimistic",
+        "quicksort",
+        "either",
+        "pair",
+        "class",
+        "both",
+        "empirical",
+    ]
     if isinstance(default, bool):
         return st.booleans() | anything
     if isinstance(default, str):
@@ -77,8 +97,6 @@ def learner_history(data: st.DataObject, ledger: Ledger) -> None:
                 return
         agent.observe(**step)
         twin.observe(**step)
-        ledger.counts["calls"] += 4
-        ledger.counts["answered"] += 4
         state = step["next_state"]
 
 
@@ -158,13 +176,17 @@ toml_keys = st.one_of(
 def study_text(data: st.DataObject, ledger: Ledger) -> None:
     """A study file with values and keys changed, parts added, characters lost."""
     lines = dict(VALID)
-    for _ in range(data.draw(st.integers(0, 3))):
+    for _ in range(data.draw(sampled_from([0, 1, 1, 1, 2]))):
         lines[data.draw(toml_keys)] = data.draw(toml_values)
-    for key in data.draw(st.sets(sampled_from(sorted(VALID)), max_size=2)):
+    for key in data.draw(
+        st.sets(sampled_from(["name", "seed", "runs", "horizon", "checkpoints", "measures"]), max_size=2)
+    ):
         lines.pop(key, None)
     text = "\n".join(f"{key} = {value}" for key, value in lines.items())
-    for _ in range(data.draw(sampled_from([0, 0, 1, 2]))):
-        text += f"\n[[parts]]\n{data.draw(toml_keys)} = {data.draw(toml_values)}\nname = {data.draw(toml_values)}"
+    for part in range(data.draw(sampled_from([0, 0, 0, 1, 2]))):
+        key = data.draw(sampled_from(["runs", "horizon", "seed", "worlds", "learners", "renumber", "nonsense"]))
+        value = data.draw(toml_values) if data.draw(st.booleans()) else VALID.get(key, "1")
+        text += f'\n[[parts]]\nname = "part {part}"\n{key} = {value}'
     if data.draw(st.integers(0, 5)) == 0:
         at = data.draw(st.integers(0, len(text)))
         text = text[:at] + data.draw(st.text(max_size=3)) + text[at + data.draw(st.integers(0, 5)) :]

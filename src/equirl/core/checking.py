@@ -288,7 +288,7 @@ def real_array(name: str, values: Any) -> np.ndarray:
         if np.issubdtype(array.dtype, np.complexfloating):
             raise TypeError("some are complex")
         return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must be an array of numbers: {error}") from None
 
 

@@ -70,9 +70,8 @@ def from_quantecon(
     -------
     TabularMDP
     """
-    lacks = [part for part in ("R", "Q", "beta", "num_states", "s_indices", "a_indices") if not hasattr(ddp, part)]
-    if lacks:
-        raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {shown(ddp)}: it has no {lacks[0]}")
+    if not any(kind.__name__ == "DiscreteDP" for kind in type(ddp).__mro__):
+        raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {shown(ddp)}")
     allowed = ~np.isneginf(ddp.R)
     if ddp.s_indices is None:
         state, action = np.nonzero(allowed)

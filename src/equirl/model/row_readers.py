@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.arrays import check_starts, owners, starts
-from equirl.core.checking import real_array, several, whole_array, whole_number
+from equirl.core.checking import plain_array, real_array, several, whole_array, whole_number
 from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
@@ -107,7 +107,9 @@ def _row_entries(transitions: Any) -> tuple[int, int | None, Entries]:
 def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
     if isinstance(actions, Pairs):
         return actions
-    if np.ndim(actions) > 0:
+    if plain_array("actions", actions).ndim > 0:
+        if not len(actions):
+            raise ValueError("actions is empty; how many each state has is needed")
         return Pairs.uniform(len(actions), whole_array("actions", actions, least=1))
     n_actions = whole_number("actions", actions)
     if n_rows == 0 or n_rows % n_actions:
@@ -278,7 +280,7 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
     ndarray of float, shape (S,)
     """
     n_states = pairs.n_states
-    if np.ndim(initial) == 0:
+    if plain_array("initial", initial).ndim == 0:
         law = np.zeros(n_states)
         try:
             law[pairs.state_number(initial)] = 1.0

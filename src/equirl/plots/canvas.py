@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from equirl.core.checking import whole_number
 from equirl.core.files import write_aside
@@ -65,6 +65,23 @@ def figure_text(text: object) -> str:
     'costs \\\\$5 to \\\\$6'
     """
     return printable(text, keep="\n").replace("$", r"\$")
+
+
+def checked_title(title: Any) -> str | None:
+    """A title, or None where there is none.
+
+    Parameters
+    ----------
+    title : object
+        What was given.
+
+    Returns
+    -------
+    str or None
+    """
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a str, not {shown(title)}")
+    return title
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) -> Path:

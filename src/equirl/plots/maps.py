@@ -13,7 +13,7 @@ import numpy as np
 from equirl.core.formatting import counted, shown
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.plots.arrows import action_signs, marked_cells, policy_steps
-from equirl.plots.canvas import figure_text, label_colours, new_figure
+from equirl.plots.canvas import checked_title, figure_text, label_colours, new_figure
 from equirl.plots.sheets import ABSENT, FLOOR, Sheet, line_sheet, map_sheet, sheet_colours
 from equirl.structure.partition import Partition
 
@@ -55,6 +55,7 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     2
     """
     check_mdp(mdp)
+    title = checked_title(title)
     if not isinstance(partition, Partition):
         raise TypeError(f"partition must be a Partition, not {shown(partition)}")
     if partition.n_pairs != mdp.n_pairs:
@@ -93,6 +94,7 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     'Policy'
     """
     check_mdp(mdp)
+    title = checked_title(title)
     steps = policy_steps(mdp, policy)
     sheet = map_sheet(mdp)
     on_map = sheet is not None

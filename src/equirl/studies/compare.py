@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import check_callable, flag, whole_number
+from equirl.core.checking import check_callable, flag, several, whole_number
 from equirl.core.csv_files import write_csv
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
@@ -252,7 +252,9 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
 def _named(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     if isinstance(learners, str) or not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list; for one, write [{shown(learners)}]")
-    listed = list(learners.items()) if isinstance(learners, Mapping) else [(None, entry) for entry in learners]
+    listed = (
+        list(learners.items()) if isinstance(learners, Mapping) else [(None, k) for k in several("learners", learners)]
+    )
     if not listed:
         raise ValueError("learners is empty; give at least one")
     named: dict[str, tuple[str, dict[str, Any]]] = {}

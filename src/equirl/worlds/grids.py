@@ -17,7 +17,7 @@ from equirl.core.checking import between, flag, several, whole_number
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.model.mdp import TabularMDP
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import rows_from_triplets
 
@@ -201,7 +201,8 @@ def _floors(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _walled(height: int, width: int) -> np.ndarray:
-    cells = np.full((whole_number("height", height, least=5), whole_number("width", width, least=5)), "#")
+    height = whole_number("height", height, least=5, most=MOST_STATES)
+    cells = np.full((height, whole_number("width", width, least=5, most=MOST_STATES // height)), "#")
     cells[1:-1, 1:-1] = "."
     return cells
 
