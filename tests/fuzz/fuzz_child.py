@@ -1,8 +1,9 @@
 """A process that fuzzes one subject: a crash or a hang ends it alone, and the call under way stands in its log.
 
-    python fuzz_child.py SUBJECT SEED EXAMPLES SECONDS LOG [collect]
+    python fuzz_child.py SUBJECT SEED EXAMPLES SECONDS CALL_SECONDS LOG [collect]
 
-It ends after so many examples or seconds, whichever comes first, and prints its counts as JSON on the last line.
+It ends after so many examples or seconds, whichever comes first, and prints its counts as JSON on the last line. A call
+that takes more than CALL_SECONDS of the processor ends it with SIGPROF.
 """
 
 from __future__ import annotations
@@ -23,33 +24,34 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 MEMORY = 8 * 2**30  # bytes of address space, so that a huge request is an error here and no burden on the machine
-CALL_SECONDS, WALL_SECONDS = 30, 300  # of the processor, and of the clock, for one call
+WALL_FACTOR = 10  # the clock may run so much longer than the processor, for one call
 BATCH = 250  # examples between two looks at the clock
 
 
 class LoggedLedger(promise.Ledger):
     """Writes every call down before it is made."""
 
-    def __init__(self, path: str, collect: bool) -> None:
+    def __init__(self, path: str, collect: bool, call_seconds: float) -> None:
         super().__init__(collect)
+        self.call_seconds = call_seconds
         self.log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
     def announce(self, call: str) -> None:
         text = call.encode(errors="backslashreplace")[:4000]
         os.pwrite(self.log, text, 0)
         os.ftruncate(self.log, len(text))
-        signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS)  # nobody handles its signal: the process ends with it
-        faulthandler.dump_traceback_later(WALL_SECONDS, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, self.call_seconds)  # nobody handles its signal: the process ends with it
+        faulthandler.dump_traceback_later(WALL_FACTOR * self.call_seconds, exit=True)
 
 
-def main(subject: str, first_seed: int, examples: int, seconds: float, log: str, collect: bool) -> None:
+def main(subject: str, first_seed: int, examples: int, seconds: float, ledger: LoggedLedger) -> None:
     public_calls.DEEP.mkdir(parents=True)
     os.chdir(public_calls.DEEP)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     faulthandler.enable()
     faulthandler.register(signal.SIGPROF, chain=True)
-    ledger, fuzz, end = LoggedLedger(log, collect), getattr(subjects, subject), time.monotonic() + seconds
-    phases = (Phase.generate,) if collect else (Phase.generate, Phase.shrink)
+    fuzz, end = getattr(subjects, subject), time.monotonic() + seconds
+    phases = (Phase.generate,) if ledger.collect else (Phase.generate, Phase.shrink)
     done = 0
     while done < examples and time.monotonic() < end:
 
@@ -72,5 +74,6 @@ def main(subject: str, first_seed: int, examples: int, seconds: float, log: str,
 
 
 if __name__ == "__main__":
-    subject, first_seed, examples, seconds, log, *collect = sys.argv[1:]
-    main(subject, int(first_seed), int(examples), float(seconds), log, bool(collect))
+    subject, first_seed, examples, seconds, call_seconds, log, *collect = sys.argv[1:]
+    ledger = LoggedLedger(log, bool(collect), float(call_seconds))
+    main(subject, int(first_seed), int(examples), float(seconds), ledger)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import sampled_from
 from nonsense_values import HOSTILE, anything, numbers, texts
@@ -29,7 +33,17 @@ def public_call(data: st.DataObject, ledger: Ledger) -> None:
     some = data.draw(st.integers(0, 9)) > 0
     wrong = data.draw(st.sets(sampled_from(keys), max_size=2)) if some else set(keys)
     arguments = {key: data.draw(anything if key in wrong else call.arguments[key]) for key in call.arguments}
+    assume(not is_long_work(arguments))
     keep_promise(ledger, name, call.function, arguments, call.words)
+
+
+def is_long_work(arguments: dict[str, Any]) -> bool:
+    """Whether a call asks for work that takes long, however fast the library: so many steps, draws or processes."""
+    return any(
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and value > most
+        for key, most in (("horizon", 10**4), ("draws", 100), ("passes", 100), ("jobs", 1))
+        for value in [arguments.get(key)]
+    )
 
 
 def learner_settings(data: st.DataObject, ledger: Ledger) -> None:
@@ -423,3 +437,24 @@ def _damaged(data: st.DataObject, ending: str) -> bytes:
     for _ in range(data.draw(st.integers(0, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     return bytes(content[: data.draw(st.integers(0, len(content)))]) if data.draw(st.booleans()) else bytes(content)
+
+
+def crash(data: st.DataObject, ledger: Ledger) -> None:
+    """The interpreter dies: to see that this is told."""
+    keep_promise(ledger, "crash on purpose", lambda: ctypes.string_at(0), {})
+
+
+def hang(data: st.DataObject, ledger: Ledger) -> None:
+    """A call does not end: to see that this is told. The clock is set forward."""
+
+    def forever() -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0.1)
+        while True:
+            pass
+
+    keep_promise(ledger, "hang on purpose", forever, {})
+
+
+def defect(data: st.DataObject, ledger: Ledger) -> None:
+    """An error that nobody meant: to see that this is told."""
+    keep_promise(ledger, "defect on purpose", lambda: np.zeros(3)[np.zeros(3)], {})

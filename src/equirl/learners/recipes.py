@@ -8,6 +8,7 @@ fields by name, taken where the user gave none.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple
@@ -124,7 +125,7 @@ class Recipe:
 
     def settings(self, name: str, given: dict[str, Any]) -> Settings:
         """The parts with these settings; a mistake is an error that names it."""
-        values = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
+        values = {key: _plain(value) for key, value in given.items()}
         for key in values:
             if not self.keys:
                 raise TypeError(f"learner {name!r} has no settings; {key!r} was given")
@@ -143,3 +144,11 @@ class Recipe:
             if hasattr(part, "check_with"):
                 part.check_with(chosen)
         return chosen
+
+
+def _plain(value: Any) -> Any:
+    """A number as kernels know it: NumPy's and fractions become Python's own; anything else is left as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    is_other = isinstance(value, numbers.Real) and not isinstance(value, int | float)
+    return float(value) if is_other else value

@@ -219,7 +219,8 @@ def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizo
         if not np.issubdtype(times.dtype, np.integer) or times < 1:
             raise ValueError(f"checkpoints must be a number of at least 1, not {shown(checkpoints)}")
         n = min(int(times), horizon)
-        return (np.arange(1, n + 1, dtype=np.int64) * horizon) // n
+        k, (whole, rest) = np.arange(1, n + 1, dtype=np.int64), divmod(horizon, n)
+        return k * whole + k * rest // n  # k * horizon could overflow
     if times.ndim != 1 or not np.issubdtype(times.dtype, np.integer) or len(times) == 0:
         raise ValueError("checkpoints must be a list of integer times")
     if (np.diff(times) <= 0).any() or times[0] < 1 or times[-1] != horizon:

@@ -249,4 +249,5 @@ def _map_in(path: Path) -> str:
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value.strip().replace("\n", "/")
-    return "/".join(map(str, value)) if isinstance(value, Iterable) and getattr(value, "ndim", 1) else str(value)
+    is_list = isinstance(value, Iterable) and getattr(value, "shape", None) != ()
+    return "/".join(map(str, value)) if is_list else str(value)
