@@ -230,6 +230,7 @@ def from_gymnasium(
     ({0: 1.0}, 1.0)
     """
     choice("on_terminal", on_terminal, ON_TERMINAL)
+    normalize = flag("normalize", normalize)
     if not hasattr(env, "unwrapped"):
         remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
         raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}{remedy}")
@@ -243,7 +244,7 @@ def from_gymnasium(
         law = bare.mdp.initial if initial is None else law
         mdp = replace(bare.mdp, reward_law=law_of_rewards or bare.mdp.reward_law, initial=law)
     else:
-        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), flag("normalize", normalize))
+        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), normalize)
         mdp = TabularMDP(table.pairs, rows, means, law, law_of_rewards or "deterministic", reward_map=reward_map)
         mdp = replace(mdp, name=_name(bare))
     mdp = mdp if name is None else replace(mdp, name=name)

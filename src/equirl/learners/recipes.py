@@ -103,6 +103,8 @@ class Recipe:
                 raise TypeError(f"parts must be dataclasses, not {shown(part)}")
         if not callable(self.build):
             raise TypeError(f"build must be a function that makes a learner, not {shown(self.build)}")
+        if not isinstance(self.description, str):
+            raise TypeError(f"description must be a str, not {shown(self.description)}")
         flag("knows_mdp", self.knows_mdp)
         names = [field.name for part in self.parts for field in fields(part)]
         for name in names:

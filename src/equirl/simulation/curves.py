@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.core.checking import between, real_number
+from equirl.core.checking import between
 from equirl.core.naming import unknown_name
 
 CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
@@ -228,7 +228,7 @@ class Curves:
         -------
         (n_runs,) array
         """
-        time, grid = real_number("time", time), np.concatenate([[0], self.t])
+        time, grid = between("time", time, 0, float(self.t[-1])), np.concatenate([[0], self.t])
         return np.array([np.interp(time, grid, np.concatenate([[0.0], row])) for row in self[name]])
 
     def final(self, name: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, check_callable, flag
+from equirl.core.checking import between, check_callable, flag, inside
 from equirl.core.formatting import shown
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.contract import Learner
@@ -74,6 +74,7 @@ def simulate(
     """
     marks = checkpoint_times(checkpoints, horizon)
     check_callable("callback", callback)
+    inside("epsilon", epsilon)
     check_mdp(mdp)
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     if world_seed is not None:
