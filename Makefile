@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup paper test lint coverage bench docs clean
+.PHONY: setup paper test fuzz lint coverage bench docs clean
 
 setup: .venv/ready
 
@@ -15,6 +15,12 @@ paper: setup
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# As long as it is given, with new seeds each time: make fuzz MINUTES=600
+MINUTES = 60
+
+fuzz: setup
+	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -m fuzz -n auto --dist worksteal -s
 
 lint: setup
 	$(BIN)/ruff check .

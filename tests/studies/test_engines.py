@@ -1,4 +1,5 @@
 import io
+import logging
 import os
 import signal
 import socket
@@ -239,6 +240,16 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
     assert table(store, LONGER) == table(whole, LONGER)
 
 
+def test_a_killed_scheduler_is_told_in_one_line_and_what_is_done_is_kept(tmp_path, cluster, caplog):
+    store, log = Store(tmp_path / "dask"), logging.getLogger("distributed.client")
+    log.addHandler(caplog.handler)
+    with pytest.raises(EngineError, match=r"the scheduler went away. Finished runs are safe"):
+        compute(specs(LONGER), store, DaskEngine(2, cluster.address), KillsWorker(cluster.scheduler))
+    assert store.status(specs(LONGER)).done
+    log.removeHandler(caplog.handler)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
 class Vanishing(Executor):
     """A scheduler that goes away: every job it was given is cancelled."""
 
@@ -298,7 +309,7 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
         for spec in specs()[:3]:
             display.finished(spec, None)
     bars = {task.description: (task.completed, task.total) for task in progress.tasks}
-    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "[bold]all runs": (900, 1200)}
+    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "all runs": (900, 1200)}
 
 
 def cli(*words):

@@ -42,7 +42,7 @@ def bench(
     from equirl.core.files import write_aside
 
     sizes = SIZES["quick" if quick else "full" if full else "standard"]
-    subjects = [name.strip() for name in only.split(",")] if only else list(SUBJECTS)
+    subjects = [name.strip() for name in only.split(",")] if only is not None else list(SUBJECTS)
     screen, findings = console(), []
     for found in run_benchmarks(sizes, subjects):
         findings.append(found)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from equirl.cli.console import print_table, regret_cells
+from equirl.cli.console import print_table, regret_cells, say
 from equirl.core.formatting import number
 
 
@@ -66,12 +66,12 @@ def run(
     print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
     if csv is not None:
         table.to_csv(csv)
-        typer.echo(f"curves written to {csv}")
+        say(f"curves written to {csv}")
     if plot is not None:
         from equirl.plots.comparison_figures import save_comparison
 
         save_comparison(table, plot, title=mdp.name or world)
-        typer.echo(f"figure written to {plot}")
+        say(f"figure written to {plot}")
 
 
 def _check_files(plot: Path | None, csv: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import console, print_facts, print_json, print_table
+from equirl.cli.console import console, print_facts, print_json, print_table, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ def _end_with_policy(mdp: TabularMDP, policy: np.ndarray, accuracy: float, conve
     from equirl.plots.arrows import policy_text
 
     if not converged:
-        typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
-    typer.echo(f"\nPolicy:\n{policy_text(mdp, policy)}")
+        say(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
+    say(f"\nPolicy:\n{policy_text(mdp, policy)}")
 
 
 def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
@@ -240,4 +240,4 @@ def _check_plot(plot: Path | None) -> None:
 def _save(figure: Any, plot: Path) -> None:
     from equirl.plots import save_figure
 
-    typer.echo(f"drawn in {save_figure(figure, plot)}", err=True)
+    say(f"drawn in {save_figure(figure, plot)}", err=True)

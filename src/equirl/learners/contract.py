@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from equirl.core.checking import flag
+from equirl.core.paths import checked_path
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.learners.rewards import unit_reward
 from equirl.learners.stretches import (
@@ -244,7 +245,7 @@ class Learner(ABC):
         """
         from equirl.learners.saving import save_agent
 
-        save_agent(self, path)
+        save_agent(self, checked_path("path", path))
 
     def copy(self) -> Self:
         """An independent twin in the same state, random generators included."""

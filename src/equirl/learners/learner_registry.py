@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from equirl.core.checking import between, choice
+from equirl.core.checking import between, choice, plain_array, real_array, real_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.catalogue import ROWS
@@ -85,9 +86,9 @@ def register_learner(name: str, recipe: Recipe) -> None:
         Description, how it is built, and its parts with their defaults.
     """
     if not isinstance(name, str) or not name:
-        raise TypeError(f"a learner's name must be a string, not {name!r}")
+        raise TypeError(f"a learner's name must be a string, not {shown(name)}")
     if not isinstance(recipe, Recipe):
-        raise TypeError(f"recipe must be a Recipe, not {recipe!r}")
+        raise TypeError(f"recipe must be a Recipe, not {shown(recipe)}")
     if name in ROWS or name in LATER:
         raise ValueError(f"there is a learner {name!r} in the package already; choose another name")
     AGENTS.add(name, recipe)
@@ -183,7 +184,7 @@ def make_agent(
         raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
     pairs = Pairs.uniform(n_states, n_actions)
     scale, shift = _reward_map(reward_range)
-    means = None if mean_rewards is None else (np.asarray(mean_rewards, dtype=float) - shift) / scale
+    means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
     return build_learner(name, pairs, settings, Given(_partition(classes), profiles, means), seed, (scale, shift))
 
 
@@ -278,15 +279,17 @@ def build_learner(
 def _partition(classes: Partition | Sequence[int] | np.ndarray | None) -> Partition | None:
     if classes is None or isinstance(classes, Partition):
         return classes
-    return Partition.from_labels(np.asarray(classes))
+    return Partition.from_labels(plain_array("classes", classes))
 
 
 def _reward_map(reward_range: tuple[float, float]) -> tuple[float, float]:
     """(scale, shift) that take [0, 1] to the range."""
     try:
-        low, high = map(float, reward_range)
+        low, high = (real_number("reward_range", limit) for limit in reward_range)
     except (TypeError, ValueError):
         low = high = np.nan
     if not (np.isfinite(high - low) and low < high):
-        raise ValueError(f"reward_range must be (low, high), two finite numbers with low < high, not {reward_range!r}")
+        raise ValueError(
+            f"reward_range must be (low, high), two finite numbers with low < high, not {shown(reward_range)}"
+        )
     return high - low, low

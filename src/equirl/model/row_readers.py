@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from equirl.core.arrays import check_starts, owners, starts
-from equirl.core.checking import real_array, several, whole_array, whole_number
+from equirl.core.checking import plain_array, real_array, several, whole_array, whole_number
+from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
 
@@ -106,7 +107,9 @@ def _row_entries(transitions: Any) -> tuple[int, int | None, Entries]:
 def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
     if isinstance(actions, Pairs):
         return actions
-    if np.ndim(actions) > 0:
+    if plain_array("actions", actions).ndim > 0:
+        if not len(actions):
+            raise ValueError("actions is empty; how many each state has is needed")
         return Pairs.uniform(len(actions), whole_array("actions", actions, least=1))
     n_actions = whole_number("actions", actions)
     if n_rows == 0 or n_rows % n_actions:
@@ -241,7 +244,9 @@ def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
         law = {x: float(p) for x, p in dict(law).items()}
         return state, action, law, float(mean)
     except (TypeError, ValueError):
-        raise ValueError(f"{entry!r} in pairs is not (state, action, {{next: probability}}, mean_reward)") from None
+        raise ValueError(
+            f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_reward)"
+        ) from None
 
 
 def _action(action: Any, numbers: Numbers, state: int) -> int:
@@ -250,7 +255,7 @@ def _action(action: Any, numbers: Numbers, state: int) -> int:
     try:
         number = operator.index(action)
     except TypeError:
-        raise TypeError(f"an action is an integer or a name, not {action!r} (in state {state})") from None
+        raise TypeError(f"an action is an integer or a name, not {shown(action)} (in state {state})") from None
     if number < 0:
         raise ValueError(f"pair (s={state}, a={number}) has a negative action id")
     if number > np.iinfo(INDEX).max:
@@ -275,7 +280,7 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
     ndarray of float, shape (S,)
     """
     n_states = pairs.n_states
-    if np.ndim(initial) == 0:
+    if plain_array("initial", initial).ndim == 0:
         law = np.zeros(n_states)
         try:
             law[pairs.state_number(initial)] = 1.0

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from equirl.core.checking import whole_number
 from equirl.core.files import write_aside
+from equirl.core.formatting import printable, shown
+from equirl.core.paths import checked_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST_DPI, MOST_DPI = 10, 2400
 FIGURE_FORMATS = ("png", "pdf", "svg")
 
 # Okabe and Ito's colours, told apart by colour-blind eyes; black is left to walls and lines.
@@ -42,6 +46,44 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def figure_text(text: object) -> str:
+    """Text of a user's as it stands: dollars begin no formula, control characters are spelled out.
+
+    Parameters
+    ----------
+    text : object
+        A title, a label, a name.
+
+    Returns
+    -------
+    str
+        For Matplotlib, which takes a dollar for one after a backslash.
+
+    Examples
+    --------
+    >>> figure_text("costs $5 to $6")
+    'costs \\\\$5 to \\\\$6'
+    """
+    return printable(text, keep="\n").replace("$", r"\$")
+
+
+def checked_title(title: Any) -> str | None:
+    """A title, or None where there is none.
+
+    Parameters
+    ----------
+    title : object
+        What was given.
+
+    Returns
+    -------
+    str or None
+    """
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a str, not {shown(title)}")
+    return title
+
+
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) -> Path:
     """Write a figure. The file is whole or absent.
 
@@ -65,8 +107,12 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) ->
         For another ending.
     """
     import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     check_format(path)
+    if not isinstance(figure, Figure):
+        raise TypeError(f"figure must be a Matplotlib figure, not {shown(figure)}")
+    dpi = whole_number("dpi", dpi, least=LEAST_DPI, most=MOST_DPI)
     buffer = io.BytesIO()
     kind = Path(path).suffix[1:].lower()
     stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]  # the same figure, the same bytes
@@ -88,7 +134,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
     ValueError
         If it does not.
     """
-    if Path(path).suffix[1:].lower() not in FIGURE_FORMATS:
+    if checked_path("path", path).suffix[1:].lower() not in FIGURE_FORMATS:
         raise ValueError(f"{path} does not end in a format of figures: .png, .pdf or .svg")
 
 

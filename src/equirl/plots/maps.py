@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.formatting import counted
-from equirl.model.mdp import TabularMDP
+from equirl.core.formatting import counted, shown
+from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.plots.arrows import action_signs, marked_cells, policy_steps
-from equirl.plots.canvas import label_colours, new_figure
+from equirl.plots.canvas import checked_title, figure_text, label_colours, new_figure
 from equirl.plots.sheets import ABSENT, FLOOR, Sheet, line_sheet, map_sheet, sheet_colours
 from equirl.structure.partition import Partition
 
@@ -54,6 +54,10 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     >>> len(draw_classes(mdp, Partition.singletons(2)).axes)
     2
     """
+    check_mdp(mdp)
+    title = checked_title(title)
+    if not isinstance(partition, Partition):
+        raise TypeError(f"partition must be a Partition, not {shown(partition)}")
     if partition.n_pairs != mdp.n_pairs:
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
     colours = _by_size(partition)
@@ -63,7 +67,7 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     else:
         figure = _classes_on_map(mdp, partition, colours, sheet)
     counts = f"S = {mdp.n_states}, M = {mdp.n_pairs}, C = {partition.n_classes}"
-    figure.suptitle(f"{title or mdp.name or 'Classes of pairs'}\n{counts}", fontsize=11)
+    figure.suptitle(f"{figure_text(title or mdp.name or 'Classes of pairs')}\n{counts}", fontsize=11)
     return figure
 
 
@@ -89,6 +93,8 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     >>> draw_policy(mdp, [0, 0]).axes[0].get_title()
     'Policy'
     """
+    check_mdp(mdp)
+    title = checked_title(title)
     steps = policy_steps(mdp, policy)
     sheet = map_sheet(mdp)
     on_map = sheet is not None
@@ -166,7 +172,7 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
 def _show(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:
     """A board of colours, with thin lines around the given (n, 2) cells where they are large enough."""
     axes.imshow(board, interpolation="nearest")
-    axes.set_title(title, fontsize=10)
+    axes.set_title(figure_text(title), fontsize=10)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
@@ -218,7 +224,7 @@ def _number_states(axes: Axes, sheet: Sheet, names: list[str]) -> None:
         heads = [""]
     if height <= 80:
         at = sheet.cell[starts, 0][:, None] + np.arange(len(names))
-        axes.set_yticks(at.ravel(), [head + name for head in heads for name in names], fontsize=8)
+        axes.set_yticks(at.ravel(), [head + figure_text(name) for head in heads for name in names], fontsize=8)
     axes.tick_params(length=0)
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import between, flag, several, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.model.mdp import TabularMDP
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import rows_from_triplets
 
@@ -201,7 +202,8 @@ def _floors(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _walled(height: int, width: int) -> np.ndarray:
-    cells = np.full((whole_number("height", height, least=5), whole_number("width", width, least=5)), "#")
+    height = whole_number("height", height, least=5, most=MOST_STATES)
+    cells = np.full((height, whole_number("width", width, least=5, most=MOST_STATES // height)), "#")
     cells[1:-1, 1:-1] = "."
     return cells
 
@@ -234,7 +236,7 @@ def read_map(text: Any, marks: str, needed: Mapping[str, str]) -> np.ndarray:
     given = several("map", text)
     for number, row in enumerate(given):
         if not isinstance(row, str):
-            raise TypeError(f"map must be rows of text; row {number} is {row!r}")
+            raise TypeError(f"map must be rows of text; row {number} is {shown(row)}")
     rows = [row.strip() for row in given]
     if not any(rows):
         ends = " and ".join(f"a {meaning} {mark}" for mark, meaning in needed.items())
@@ -261,12 +263,12 @@ def read_kernel(kernel: Any) -> tuple[float, float, float]:
     except (TypeError, ValueError):
         raise ValueError(unknown_name("kernel", kernel, [*KERNELS, "forward/side/stay"])) from None
     if len(numbers) != 3:
-        raise ValueError(f"kernel {kernel!r} has {len(numbers)} numbers; it needs forward, side and stay")
+        raise ValueError(f"kernel {shown(kernel)} has {len(numbers)} numbers; it needs forward, side and stay")
     forward, side, stay = (
         between(f"kernel {name}", p) for name, p in zip(("forward", "side", "stay"), numbers, strict=True)
     )
     if abs(forward + 2 * side + stay - 1) > 1e-8:
-        raise ValueError(f"kernel {kernel!r}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
+        raise ValueError(f"kernel {shown(kernel)}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
     return forward, side, stay
 
 

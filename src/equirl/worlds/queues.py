@@ -9,6 +9,7 @@ import numpy as np
 
 from equirl.core.arrays import starts
 from equirl.core.checking import between, inside, whole_number
+from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import unit_map
@@ -167,7 +168,7 @@ def _amounts(name: str, given: Any, example: str) -> list[float]:
     try:
         numbers = [float(part) for part in (given.split("/") if isinstance(given, str) else given)]
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, such as {example}, not {given!r}") from None
+        raise ValueError(f"{name} must be numbers, such as {example}, not {shown(given)}") from None
     if not numbers or min(numbers) < 0 or max(numbers) == 0 or not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be at least 0 and one of them more, not {given!r}")
+        raise ValueError(f"{name} must be at least 0 and one of them more, not {shown(given)}")
     return numbers

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from equirl.core.checking import between, choice, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
+from equirl.core.paths import checked_path
 from equirl.core.text_values import parse_value
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
@@ -209,11 +211,11 @@ def parse_world(text: str) -> tuple[str, dict[str, Any]]:
     for part in filter(None, map(str.strip, rest.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise ValueError(f"{part!r} in {text!r} is not parameter=value")
+            raise ValueError(f"{shown(part)} in {shown(text)} is not parameter=value")
         if key not in defaults:
             raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
         if key in params:
-            raise ValueError(f"{key} is given twice in {text!r}")
+            raise ValueError(f"{key} is given twice in {shown(text)}")
         params[key] = parse_value(value)
     return name, params
 
@@ -239,19 +241,27 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
     6
     """
     if not isinstance(text, (str, os.PathLike)):
-        raise TypeError(f"text must name a world, such as riverswim:n_states=6, or a file, not {text!r}")
+        raise TypeError(f"text must name a world, such as riverswim:n_states=6, or a file, not {shown(text)}")
     text = os.fspath(text)
     if text.endswith(".npz"):
         if params:
             raise TypeError(f"{text} is a saved MDP and takes no parameters ({', '.join(params)})")
         return TabularMDP.load(text)
     if text.endswith(".txt"):
-        return replace(make("grid", map=Path(text).read_text(), **params), name=Path(text).stem)
+        return replace(make("grid", map=_map_in(checked_path("text", text)), **params), name=Path(text).stem)
     name, given = parse_world(text)
     return make(name, **{**given, **params})
+
+
+def _map_in(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no text file; a map is made of # . S G") from None
 
 
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value.strip().replace("\n", "/")
-    return "/".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+    is_list = isinstance(value, Iterable) and getattr(value, "shape", None) != ()
+    return "/".join(map(str, value)) if is_list else str(value)
