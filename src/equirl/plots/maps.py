@@ -116,12 +116,12 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     played = mdp.pairs.action[played_pairs(mdp, policy)]
     fill = _action_fill(figure, mdp, sheet, played, unpointed)
     heading = title or (f"Policy: {mdp.name}" if mdp.name else "Policy")
-    _show(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], heading)
-    _arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
+    show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], heading)
+    draw_arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
     signs = [_action_name(mdp, a) for a in played] if _short_names(mdp) else action_signs(mdp, policy)
     _write(axes, sheet, {s: signs[s] for s in unpointed}, cell)
     if on_map:
-        _mark(axes, mdp, "G", cell)
+        mark_cells(axes, mdp, "G", cell)
     else:
         _number_states(axes, mdp, sheet, [""], cell)
     return figure
@@ -167,18 +167,18 @@ def _classes_on_map(
     figure = new_figure(columns * (cell * width + 0.3) + 0.2, lines * max(0.6, cell * height + 0.4) + 0.6)
     grid = figure.add_gridspec(lines, columns)
     tiles = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(len(actions) + 2)]
-    _show(tiles[0], sheet_colours(sheet), sheet.cell[~sheet.brick], "map")
-    _mark(tiles[0], mdp, "SG", cell)
+    show_board(tiles[0], sheet_colours(sheet), sheet.cell[~sheet.brick], "map")
+    mark_cells(tiles[0], mdp, "SG", cell)
     _name_cells(tiles[0], mdp, sheet, cell)
     for axes, action in zip(tiles[1:], actions, strict=False):
         pairs = np.flatnonzero(mdp.pairs.action == action)
         fill = np.broadcast_to(ABSENT, (mdp.n_states, 4)).copy()
         fill[mdp.pairs.state[pairs]] = colours[partition.label[pairs]]
-        _show(axes, sheet_colours(sheet, fill), sheet.cell, _action_name(mdp, action))
+        show_board(axes, sheet_colours(sheet, fill), sheet.cell, _action_name(mdp, action))
         _frame(axes, sheet.cell[sheet.brick], hatch="///")
         _hatch(axes, sheet.cell[mdp.pairs.state[pairs]], partition.label[pairs], hatches)
         _number_classes(axes, sheet.cell[mdp.pairs.state[pairs]], partition.label[pairs], colours, cell)
-        _mark(axes, mdp, "", cell)
+        mark_cells(axes, mdp, "", cell)
     signs: dict[str, dict[str, Any]] = {"start": {"linestyle": "--"}, "goal": {}} if cell >= READABLE else {}
     signs |= {"wall": {"hatch": "///"}} if sheet.brick.any() else {}
     looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
@@ -198,7 +198,7 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
     at = sheet.cell[mdp.pairs.state] + np.stack([place, np.zeros_like(place)], axis=1)
     board = np.broadcast_to(FLOOR, (height, width, 4)).copy()
     board[tuple(at.T)] = colours[partition.label]
-    _show(axes, board, at, "")
+    show_board(axes, board, at, "")
     _hatch(axes, at, partition.label, hatches)
     _number_classes(axes, at, partition.label, colours, cell)
     _number_states(axes, mdp, sheet, [_action_name(mdp, a) for a in actions], cell)
@@ -207,7 +207,7 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
     return figure
 
 
-def _show(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:
+def show_board(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:
     """A board of colours, with thin lines around the given (n, 2) cells where they are large enough."""
     axes.imshow(board, interpolation="nearest")
     axes.set_title(title, fontsize=10)
@@ -228,7 +228,7 @@ def _frame(axes: Axes, cells: np.ndarray, hatch: str | None = None) -> None:
     axes.add_collection(frames, autolim=False)
 
 
-def _mark(axes: Axes, mdp: TabularMDP, letters: str, cell: float) -> None:
+def mark_cells(axes: Axes, mdp: TabularMDP, letters: str, cell: float) -> None:
     """Start and goal: a dashed and a full frame, and those of the ``letters`` asked for."""
     from matplotlib.patches import Rectangle
 
@@ -294,7 +294,8 @@ def _action_name(mdp: TabularMDP, action: int) -> str:
     return str(names[action]) if names else f"action {action}"
 
 
-def _arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+    """An arrow in each of the given states, by its step down and to the right; a dot for staying."""
     if not steps:
         return
     at = sheet.cell[list(steps)]
