@@ -40,7 +40,6 @@ bench: setup
 	$(BIN)/equirl bench
 
 docs: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:

@@ -220,6 +220,20 @@ def cluster(tmp_path):
     started.stop()
 
 
+class Notes(SilentListener):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def test_one_kind_of_run_is_one_kind(tmp_path):
+    listener = Notes()
+    compute(specs(with_lines(learners='["random"]')), Store(tmp_path), LocalEngine(jobs=1), listener)
+    assert [note for note in listener.notes if note.startswith("preparing 1 kind of run (")]
+
+
 class KillsWorker(SilentListener):
     """Kills a worker when the first run comes in."""
 

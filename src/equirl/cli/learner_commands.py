@@ -44,6 +44,9 @@ def run(
     jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     setting: Annotated[list[str] | None, typer.Option("--set", help="A setting, key=value; may be repeated.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the regret curves to this file (png, pdf, svg).")] = None,
+    animate: Annotated[
+        Path | None, typer.Option(help="A film of the first learner's first run to this file (gif; mp4 with ffmpeg).")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all curves to this file.")] = None,
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
 ) -> None:
@@ -52,6 +55,10 @@ def run(
     from equirl.worlds.world_registry import load_world
 
     _check_files(plot, csv)
+    if animate is not None:
+        from equirl.plots.film_files import check_film
+
+        check_film(animate)
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
@@ -72,6 +79,11 @@ def run(
 
         save_comparison(table, plot, title=mdp.name or world)
         say(f"figure written to {plot}")
+    if animate is not None:
+        from equirl.plots import animate_learning
+
+        animate_learning(mdp, learners[0][0], animate, horizon, seed, **settings)
+        say(f"film written to {animate}")
 
 
 def _check_files(plot: Path | None, csv: Path | None) -> None:

@@ -216,15 +216,13 @@ def _default(value: Any) -> str:
 
 
 def _print_classes(mdp: TabularMDP, part: Partition) -> None:
-    from equirl.structure.profiles import profiles
+    from equirl.structure.class_summary import summarise_class
 
-    table = profiles(mdp)
     rows = []
     for c in (-part.sizes).argsort(kind="stable")[:MOST_CLASSES]:
-        first = int((part.label == c).argmax())
-        profile = table.profile(first)
-        shown = " ".join(f"{p:.4g}" for p in profile[:6]) + (" ..." if len(profile) > 6 else "")
-        rows.append([str(c), str(part.sizes[c]), shown, f"{mdp.r_mean[first]:.4g}", mdp.pairs.describe(first)])
+        found = summarise_class(mdp, part, int(c))
+        example = mdp.pairs.describe(found.first)
+        rows.append([str(c), str(found.size), found.profile_text(), found.reward_text(), example])
     print_table(["class#", "pairs#", "profile", "mean reward#", "for example"], rows)
     if part.n_classes > MOST_CLASSES:
         console().print(f"... and {part.n_classes - MOST_CLASSES} more classes, none larger")

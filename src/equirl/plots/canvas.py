@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 LEAST_DPI, MOST_DPI = 10, 2400
 FIGURE_FORMATS = ("png", "pdf", "svg")
 
-# Okabe and Ito's colours, told apart by colour-blind eyes; black is left to walls and lines.
-COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00", "#999999")
+# Okabe and Ito's eight colours, told apart by colour-blind eyes, then twelve more, each as far as can be from those
+# before it, from white and from black (in OKLab, as seen with and without red-green blindness).
+COLOURS = (
+    "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00", "#999999", "#69001E", "#A500FF",
+    "#005A00", "#0F00A5", "#3CD200", "#B40069", "#FF3CFF", "#2D2DFF", "#FFA5FF", "#1EF0C3", "#691E87", "#874B1E",
+)  # fmt: skip
+HATCHES = (None, "///", "...", "xxx", "---", "|||")  # on a second round of the colours, and a third ...
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure that places its parts by itself.
+    """An empty figure that places its parts by itself, and that a notebook shows.
 
     Parameters
     ----------
@@ -40,10 +45,12 @@ def new_figure(width: float, height: float) -> Figure:
         If Matplotlib is not installed.
     """
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    from equirl.plots.notebook_figure import NotebookFigure
+
+    return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def figure_text(text: object) -> str:
@@ -139,7 +146,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
 
 
 def label_colours(n_labels: int) -> list[tuple[float, float, float, float]]:
-    """One colour per label: the named ones while they last, then evenly spaced ones from light to dark.
+    """One colour per label; beyond twenty they come round again, to be told apart by :func:`label_hatches`.
 
     Parameters
     ----------
@@ -151,10 +158,27 @@ def label_colours(n_labels: int) -> list[tuple[float, float, float, float]]:
     list of (float, float, float, float)
         Red, green, blue and opacity.
     """
-    import matplotlib as mpl
     from matplotlib.colors import to_rgba
 
-    if n_labels <= len(COLOURS):
-        return [to_rgba(colour) for colour in COLOURS[:n_labels]]
-    scale = mpl.colormaps["viridis"]
-    return [scale(1 - i / (n_labels - 1)) for i in range(n_labels)]
+    return [to_rgba(COLOURS[i % len(COLOURS)]) for i in range(n_labels)]
+
+
+def label_hatches(n_labels: int) -> list[str | None]:
+    """The hatching of each label: none on the first round of the colours, another one on each that follows.
+
+    Parameters
+    ----------
+    n_labels : int
+        How many.
+
+    Returns
+    -------
+    list of str or None
+        Matplotlib's patterns; they come round as well, after 120 labels.
+
+    Examples
+    --------
+    >>> label_hatches(21)[-2:]
+    [None, '///']
+    """
+    return [HATCHES[i // len(COLOURS) % len(HATCHES)] for i in range(n_labels)]
