@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.formatting import counted, shown
+from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.plots.arrows import action_signs, marked_cells, played_pairs, policy_steps
 from equirl.plots.canvas import checked_title, figure_text, label_colours, label_hatches, new_figure
