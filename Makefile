@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup paper test lint coverage bench docs clean
+.PHONY: setup paper test fuzz lint coverage bench docs clean
 
 setup: .venv/ready
 
@@ -16,6 +16,12 @@ paper: setup
 test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+# As long as it is given, with new seeds each time: make fuzz MINUTES=600
+MINUTES = 60
+
+fuzz: setup
+	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -m fuzz -n auto --dist worksteal -s
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -25,8 +31,8 @@ lint: setup
 KERNEL_TESTS = $(addprefix tests/,estimation planning clustering learners structure)
 
 coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow" $(KERNEL_TESTS)
-	$(BIN)/coverage run --append -m pytest -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow and not fuzz" $(KERNEL_TESTS)
+	$(BIN)/coverage run --append -m pytest -m "not slow and not fuzz"
 	$(BIN)/coverage report --skip-covered
 
 bench: setup
@@ -34,7 +40,6 @@ bench: setup
 	$(BIN)/equirl bench
 
 docs: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:

@@ -2,3 +2,11 @@ from hypothesis import settings
 
 settings.register_profile("equirl", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("equirl")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what takes as long as it is given, unless it is asked for by its mark."""
+    if "fuzz" not in config.option.markexpr:
+        long = [item for item in items if item.get_closest_marker("fuzz")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]

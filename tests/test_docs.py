@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
 import shlex
 from pathlib import Path
@@ -16,52 +18,87 @@ from equirl.learners.learner_registry import AGENTS, LATER
 from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SHOWN = re.compile(r"(\S.*?)  # -> (.+)")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEARNERS = [*ROWS, *LATER]  # the package's own: other tests register more
 SETTINGS = sorted({key for name in LEARNERS for key in AGENTS[name].keys})
 COMMANDS = typer.main.get_command(app).commands
 
 
+def loaded(path):
+    """A module of the docs, which are no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+executed_pages = loaded(ROOT / "docs" / "executed_pages.py")
+
+
 def blocks(page, *languages):
-    return [text for language, text in BLOCK.findall(page.read_text()) if language in languages]
+    return executed_pages.blocks(page.read_text(), *languages)
 
 
 def named(page):
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.fixture
-def apart(tmp_path, monkeypatch):
-    """A folder and a registry of its own, so that what a page writes or registers does not outlive it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(AGENTS, "_rows", {name: AGENTS[name] for name in AGENTS})  # with those of later folders loaded
-    monkeypatch.setattr(AGENTS, "outside", set(AGENTS.outside))
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "console")], ids=named)
+def test_the_code_of_a_page_runs_and_shows_what_it_says(page, tmp_path):
+    executed_pages.run_page(page.read_text(), named(page), tmp_path)
 
 
-def compiled(text, page, mode):
-    """As in a file of its own: without this file's __future__ imports."""
-    return compile(text, named(page), mode, dont_inherit=True)
+def test_what_a_block_prints_and_draws_is_kept(tmp_path):
+    text = """
+```toml
+# one.toml
+horizon = 10
+```
+
+```python
+from pathlib import Path
+
+from equirl.plots.canvas import new_figure, save_figure
+
+print(Path("one.toml").read_text().splitlines()[0])
+save_figure(new_figure(1, 1), "made.png")
+new_figure(1, 1)
+```
+
+```console
+$ equirl solve riverswim:n_states=3 --json
+```
+"""
+    python, console = executed_pages.run_page(text, "page", tmp_path).values()
+    assert python.text == "# one.toml\n"
+    assert [name for name, _ in python.pictures] == ["figure.png", "made.png"]
+    assert all(content.startswith(b"\x89PNG") for _, content in python.pictures)
+    line, said = console.text.splitlines()
+    assert line == "$ equirl solve riverswim:n_states=3 --json"
+    assert json.loads(said)["policy"] == [0, 0, 0]
 
 
-@pytest.mark.usefixtures("apart")
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
-def test_the_code_of_a_page_runs_and_shows_what_it_says(page):
-    for text in blocks(page, "toml"):
-        if (name := re.match(r"# (\S+\.toml)\n", text)) is not None:
-            Path(name[1]).write_text(text)
-    names = {"__name__": "page"}
-    for text in blocks(page, "python"):
-        exec(compiled(text, page, "exec"), names)
-        for line in text.splitlines():
-            if (shown := SHOWN.fullmatch(line)) is not None:
-                assert str(eval(compiled(shown[1], page, "eval"), names)) == shown[2], line
+def test_a_line_that_shows_something_else_is_named(tmp_path):
+    with pytest.raises(AssertionError, match=r"1 \+ 1  # -> 3 shows 2"):
+        executed_pages.run_page("```python\n1 + 1  # -> 3\n```\n", "page", tmp_path)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "", "bash")], ids=named)
+def test_a_command_that_fails_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match="equirl solve nowhere ended with code"):
+        executed_pages.run_page("```console\n$ equirl solve nowhere\n```\n", "page", tmp_path)
+
+
+def test_what_a_page_registers_does_not_outlive_it(tmp_path):
+    before, here = list(AGENTS), Path.cwd()
+    code = "import equirl as eq\neq.register_learner('mine', eq.Recipe('one', object, ()))"
+    executed_pages.run_page(f"```python\n{code}\n'mine' in eq.AGENTS  # -> True\n```\n", "page", tmp_path)
+    assert list(AGENTS) == before
+    assert Path.cwd() == here
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "", "bash", "console")], ids=named)
 def test_every_command_and_option_of_a_page_exists(page):
-    for line in "".join(blocks(page, "", "bash")).splitlines():
+    for line in "".join(blocks(page, "", "bash", "console")).replace("$ equirl", "equirl").splitlines():
         if not line.startswith("equirl "):
             continue
         _, name, *words = shlex.split(line, comments=True)
@@ -108,4 +145,6 @@ def test_every_public_name_is_on_the_page_of_the_api(name):
 
 def test_every_page_is_in_the_table_of_contents():
     contents = (ROOT / "mkdocs.yml").read_text()
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if f": {page.name}" not in contents] == []
+    docs = ROOT / "docs"
+    pages = [page.relative_to(docs).as_posix() for page in docs.rglob("*.md")]
+    assert [page for page in pages if f": {page}" not in contents] == []

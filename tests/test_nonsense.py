@@ -1,17 +1,28 @@
 """Nonsense in place of each argument of each public function: an error that names the culprit."""
 
+import inspect
 import math
+import os
 import re
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 import equirl as eq
-from equirl import theory
+from equirl import plots, theory
+from equirl.model.picture import Picture
+from equirl.model.transition_rows import Rows
+from equirl.simulation.trace import checkpoint_times
 
 RIVER = eq.make("riverswim", n_states=4)
 M = RIVER.n_pairs
 ARRAYS, CLASSES, POLICY = RIVER.to_arrays(), eq.equivalence_classes(RIVER), eq.solve(RIVER).policy
+FIGURE, TRACE = plots.draw_policy(RIVER, POLICY), eq.simulate(RIVER, "c-psrl", 20)
+TABLE = eq.simulate_many(RIVER, ["random"], 9, seeds=[0])
+DRAWN = eq.class_posterior(TRACE.agent, 2)
+STEPS = [("a", 0, 0.0, "b"), ("b", 0, 1.0, "a")]
 COUNTS = {"visits": [3] * M, "profile_ptr": np.arange(M + 1), "profile_counts": [3] * M}
 
 
@@ -21,7 +32,67 @@ def observe(**step):
     agent.observe(**step)
 
 
+def reset(**arguments):
+    eq.TabularEnv(RIVER).reset(**arguments)
+
+
+def with_picture(**fields):
+    eq.TabularMDP(RIVER.pairs, RIVER.rows, RIVER.r_mean, RIVER.initial, picture=Picture(**fields))
+
+
+def with_rows(**fields):
+    eq.TabularMDP(RIVER.pairs, Rows(**fields), RIVER.r_mean, RIVER.initial)
+
+
+def with_profiles(**fields):
+    eq.make_agent("c-psrl-c-sigma", 4, 2, classes=CLASSES, profiles=eq.Profiles(**fields))
+
+
 CALLS = {
+    "chain_kind everywhere": (eq.chain_kind, {"mdp": RIVER, "everywhere": True}),
+    "policy_kind": (eq.policy_kind, {"mdp": RIVER, "policy": POLICY, "everywhere": True}),
+    "solve multichain": (eq.solve, {"mdp": RIVER, "multichain": False, "discount": 0.5}),
+    "certified_gain": (eq.certified_gain, {"mdp": RIVER, "within": 0.1}),
+    "simulate again": (
+        eq.simulate,
+        {"mdp": RIVER, "agent": "c-ucrl", "horizon": 9, "callback": repr, "world_seed": 1, "epsilon": 0.1}
+        | {"checkpoints": 3, "measure_clustering": False},
+    ),
+    "simulate_many again": (
+        eq.simulate_many,
+        {"mdp": RIVER, "learners": ["random"], "horizon": 9, "jobs": 1, "on_run": max, "common_random_numbers": True}
+        | {"checkpoints": 3},
+    ),
+    "threads": (eq.make_settings, {"name": "ucrl2-l", "threads": 2, "discount": 0.5, "max_sweeps": 9}),
+    "profile": (eq.profiles(RIVER).profile, {"pair": 0}),
+    "order": (eq.profiles(RIVER).order, {"pair": 0}),
+    "allowed": (RIVER.pairs.allowed, {"state": 0}),
+    "describe": (RIVER.pairs.describe, {"pair": 0}),
+    "refines": (CLASSES.refines, {"other": CLASSES}),
+    "restrict": (CLASSES.restrict, {"pairs": [0, 1]}),
+    "members": (CLASSES.members, {"label": 0}),
+    "class_posterior": (eq.class_posterior, {"agent": TRACE.agent, "draws": 1, "passes": 1, "seed": 0}),
+    "alike": (DRAWN.alike, {"pair": 0, "other": (1, 1)}),
+    "matrix": (DRAWN.matrix, {"pairs": [0, 1]}),
+    "ClassPosterior": (eq.ClassPosterior, {"pairs": RIVER.pairs, "labels": [[0] * M], "reward_tables": [[0] * M]}),
+    "Recipe": (partial(eq.Recipe, "x"), {"build": len, "parts": (), "knows_mdp": False}),
+    "quantile": (TRACE.curves.quantile, {"name": "regret", "q": 0.5}),
+    "at": (TRACE.curves.at, {"name": "regret", "time": 5}),
+    "final": (TABLE.final, {"curve": "regret"}),
+    "plot": (TABLE.plot, {"measure": "regret"}),
+    "draw_classes": (plots.draw_classes, {"mdp": RIVER, "partition": CLASSES}),
+    "draw_policy": (plots.draw_policy, {"mdp": RIVER, "policy": POLICY}),
+    "save_figure": (plots.save_figure, {"figure": FIGURE, "dpi": 20, "path": os.devnull + ".png"}),
+    "reset": (reset, {"seed": 1}),
+    "picture": (with_picture, {"rows": ("....",), "cell": [[0, 0], [0, 1], [0, 2], [0, 3]]}),
+    "rows": (with_rows, RIVER.rows._asdict()),
+    "profiles given": (with_profiles, eq.profiles(RIVER)._asdict()),
+    "from_quantecon": (eq.from_quantecon, {"ddp": eq.to_quantecon(RIVER, 0.5), "rescale": True, "normalize": False}),
+    "from_gymnasium": (
+        eq.from_gymnasium,
+        {"env": eq.TabularEnv(RIVER), "on_terminal": "restart", "drop_unreachable": False, "normalize": False}
+        | {"check": False, "reward_law": "beta", "initial": 0},
+    ),
     "equivalence_classes": (eq.equivalence_classes, {"mdp": RIVER, "rewards": True, "tolerance": 1e-9}),
     "separation": (eq.separation, {"mdp": RIVER, "tolerance": 1e-9}),
     "profiles": (eq.profiles, {"mdp": RIVER}),
@@ -46,23 +117,46 @@ CALLS = {
     "misclustering_bias": (
         eq.misclustering_bias, {"partition": CLASSES, "truth": CLASSES, **COUNTS, "successors": [0] * M}
     ),
-    "from_arrays": (eq.TabularMDP.from_arrays, {"transitions": ARRAYS[0], "rewards": ARRAYS[1], "initial": 0}),
-    "from_pairs": (eq.TabularMDP.from_pairs, {"pairs": [(0, 0, {0: 1.0}, 0.5)], "n_states": 1, "initial": 0}),
+    "from_arrays": (
+        eq.TabularMDP.from_arrays, {"transitions": ARRAYS[0], "rewards": ARRAYS[1], "initial": 0, "normalize": True}
+        | {"rescale": False},
+    ),
+    "from_pairs": (
+        eq.TabularMDP.from_pairs,
+        {"pairs": [(0, 0, {0: 1.0}, 0.5)], "n_states": 1, "initial": 0, "normalize": True, "rescale": False},
+    ),
     "from_rows": (
         eq.TabularMDP.from_rows,
-        {"transitions": ARRAYS[0].reshape(M, -1), "rewards": RIVER.r_mean, "actions": 2, "normalize": False},
+        {"transitions": ARRAYS[0].reshape(M, -1), "rewards": RIVER.r_mean, "actions": 2, "normalize": False}
+        | {"rescale": False},
     ),
     "TabularMDP": (
         eq.TabularMDP,
         {"pairs": RIVER.pairs, "rows": RIVER.rows, "r_mean": RIVER.r_mean, "initial": RIVER.initial}
         | {"reward_law": "beta", "concentration": 2.0, "reward_map": (1.0, 0.0)},
     ),
+    "from_log": (eq.from_log, {"table": STEPS, "costs": False, "reward_range": (0, 1), "actions": "seen"}),
+    "classes_of": (eq.classes_of, {"log": STEPS, "method": "tests", "rewards": True, "draws": 1}),
+    "learn": (eq.learn, {"log": STEPS, "draws": 1, "seed": 0}),
+    "next_steps": (eq.next_steps, {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "seed": 0}),
+    "play": (
+        eq.play,
+        {"env": eq.TabularEnv(RIVER), "agent": "c-ucrl", "steps": 3, "callback": repr, "progress": max, "seed": 0}
+        | {"reward_range": (0, 1), "checkpoints": 3},
+    ),
+    "play_many": (
+        eq.play_many,
+        {"make_env": partial(eq.TabularEnv, RIVER), "learners": ["random"], "steps": 3, "seeds": [0]}
+        | {"common_random_numbers": True, "on_run": max},
+    ),
     "Pairs.uniform": (eq.Pairs.uniform, {"n_states": 2, "n_actions": 2}),
     "Partition.singletons": (eq.Partition.singletons, {"n_pairs": 3}),
     "profile_distance": (eq.profile_distance, {"mdp": RIVER, "pair": 0, "other": 1, "contrast": "l1"}),
     "similar": (eq.similar, {"mdp": RIVER, "pair": 0, "other": 1, "eps_p": 0.1, "eps_mu": 0.1}),
-    "from_toolbox": (eq.from_toolbox, {"transitions": ARRAYS[0].transpose(1, 0, 2), "rewards": ARRAYS[1]}),
-    "to_toolbox": (eq.to_toolbox, {"mdp": RIVER}),
+    "from_toolbox": (
+        eq.from_toolbox, {"transitions": ARRAYS[0].transpose(1, 0, 2), "rewards": ARRAYS[1], "rescale": True}
+    ),
+    "to_toolbox": (eq.to_toolbox, {"mdp": RIVER, "sparse": True}),
     "permute": (RIVER.permute, {"states": [1, 0, 2, 3], "actions": [1, 0]}),
     "shuffled": (RIVER.shuffled, {"seed": 1}),
     "make": (eq.make, {"name": "riverswim", "n_states": 4, "forward": 0.4}),
@@ -84,6 +178,9 @@ DESCRIBED = {
     "name": "^unknown learner ",
     "text": "^unknown world 'nonsense'",
     "agent": "^unknown learner 'nonsense'",
+    "log": "^table must be |^the log |of the log is |should end in .csv",
+    "table": "^the log |of the log is |should end in .csv",
+    "learner": "^unknown learner ",
     "learners": r"^a learner to compare is its name or \(name, settings\), not ",
     "seeds": "^a seed must be an integer, not ",
     "next_state": "^(a )?state ",
@@ -92,7 +189,23 @@ DESCRIBED = {
     "r_mean": "^the mean reward of ",
     "map": "^cell 0,0 of the map is '[na]'",
     "pair": "^there is no pair -1",
-    "other": "^a pair is its number |^there is no pair -1",
+    "other": "^a pair is its number |^there is no pair -1|^pair must be ",
+    ("refines", "other"): "^other must be a Partition",
+    ("members", "label"): "^there is no class -1",
+    ("class_posterior", "agent"): " has no posterior of classes",
+    ("matrix", "pairs"): "^pair must be ",
+    ("quantile", "name"): "unknown curve ",
+    ("at", "name"): "unknown curve ",
+    "curve": "unknown column ",
+    ("save_figure", "path"): "^nonsense does not end in a format of figures",
+    ("picture", "rows"): "^picture.rows must be |^picture.cell places state . at 0,., outside the . rows",
+    ("picture", "cell"): "^picture.cell ",
+    ("rows", "ptr"): "^rows.ptr |^rows of shapes ",
+    ("rows", "succ"): "^rows.succ |^rows of shapes ",
+    ("rows", "prob"): r"^rows.prob |^rows of shapes |^p\(",
+    ("profiles given", "ptr"): "^profiles.ptr |^the profiles ",
+    ("profiles given", "succ"): "^profiles.succ ",
+    ("profiles given", "prob"): "^profiles.prob |^the profiles are not whole",
 }
 
 
@@ -109,6 +222,100 @@ def test_nonsense_is_named(name, argument):
     named = rf"^((an?|the|unknown) )?{argument}\b"
     described = DESCRIBED.get((name, argument), DESCRIBED.get(argument, named))
     for value in NONSENSE:
-        with pytest.raises((TypeError, ValueError)) as info:
+        with pytest.raises((TypeError, ValueError, KeyError)) as info:
             call(**{**arguments, argument: value})
         assert re.search(f"{named}|{described}", str(info.value)), f"{value!r} is answered by {info.value}"
+
+
+def flags(function):
+    """The parameters of a function that are True or False."""
+    return [name for name, p in inspect.signature(function).parameters.items() if "bool" in str(p.annotation)]
+
+
+RESULTS = {"DiscountedSolution", "Log", "Plan"}  # their fields are no flags of a user's
+MAKERS = {f"TabularMDP.{name}": getattr(eq.TabularMDP, name) for name in ("from_arrays", "from_pairs", "from_rows")}
+FUNCTIONS = MAKERS | {name: getattr(eq, name) for name in eq.__all__ if callable(getattr(eq, name))}
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in RESULTS])
+def test_every_flag_is_among_them(name):
+    calls = [given for call, given in CALLS.values() if getattr(call, "func", call) == FUNCTIONS[name]]
+    try:
+        wanted = set(flags(FUNCTIONS[name]))
+    except ValueError:  # an exception's class has no signature
+        return
+    assert wanted <= {key for given in calls for key in given}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: eq.make_agent("ucrl2-l", 2, 2, reward_range=(-1e308, 1e308)), "^reward_range must be"),
+        (lambda: eq.make_agent("ucrl2-l", 2, 2, reward_range=(10**400, 1)), "^reward_range must be"),
+        (lambda: eq.make_agent("ucrl2-l", 2, 2, reward_range=(False, "3")), "^reward_range must be"),
+        (lambda: observe(state=0, action=0, reward=10**400, next_state=1), "^the reward of .s=0, a=0. is 10000"),
+        (lambda: eq.simulate(RIVER, "ucrl2-l", 9, threads=2**63 - 1), "^threads must be at most 1024, not 92233"),
+        (lambda: eq.make("riverswim", n_states=10**5000), "^n_states must be at most 2147483647, not an integer of"),
+        (lambda: eq.solve(10**5000), "^mdp must be a TabularMDP, not an integer of 16610 bits"),
+        (lambda: eq.rescale_rewards([10**400]), "^rewards must be an array of numbers"),
+        (lambda: eq.evaluate_policy(RIVER, [[1, 2], [3]]), "^policy must be an array"),
+        (lambda: eq.TabularMDP.from_arrays(*ARRAYS, initial=[[1, 2], [3]]), "^initial must be an array"),
+        (lambda: eq.TabularMDP.from_rows(ARRAYS[0].reshape(M, -1), [0] * M, []), "^actions is empty"),
+        (lambda: eq.TabularMDP.from_arrays(*ARRAYS, reward_map=[10**400, 1]), "^reward_map must be 2 numbers"),
+        (lambda: eq.make("planted", n_states=2**40), "^n_states must be at most 2147483647"),
+        (lambda: eq.make("random", n_states=2**30, n_actions=2**30), "^n_actions must be at most 1, not"),
+        (lambda: eq.make("two-room", height=2**20, width=2**20), "^width must be at most"),
+        (lambda: eq.Partition.from_json("[" * 10**5), "^not a partition"),
+        (lambda: eq.Partition.from_json(3), "^text must be a str"),
+        (lambda: RIVER.save("a\0b"), "^path holds a null character"),
+        (lambda: eq.TabularMDP.load(3), "^path must be a str or a path, not 3"),
+        (lambda: eq.make_agent("ucrl2-l", 2, 2).save(b"x"), "^path must be a str or a path, not b'x'"),
+        (lambda: TABLE.to_csv(None), "^path must be a str or a path"),
+        (lambda: TABLE[["regret"]], "unknown column"),
+        (lambda: TRACE.plot(np.zeros(0)), "unknown measure"),
+        (lambda: reset(options=1), "^options must be a dict"),
+        (lambda: plots.draw_policy(RIVER, POLICY, np.zeros(3)), "^title must be a str"),
+        (lambda: eq.simulate_many(RIVER, np.array(0), 9), "^learners must be a list"),
+        (lambda: eq.Recipe(3, len), "^description must be a str"),
+        (lambda: TRACE.curves.at("regret", 21), "^time must be between 0 and 20"),
+    ],
+)
+def test_what_once_escaped_is_refused_by_name(call, message):
+    with pytest.raises((TypeError, ValueError, KeyError)) as info:
+        call()
+    assert re.search(message, str(info.value).strip('"')), info.value
+
+
+def test_a_map_that_is_no_text_is_named(tmp_path):
+    (tmp_path / "map.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"map.txt is no text file"):
+        eq.load_world(tmp_path / "map.txt")
+
+
+@pytest.mark.parametrize("table", [[1, 2], [[[]], [[]]], {0: {"a": [(1.0, 0, 0.0, False)]}}, {0: 3}])
+def test_a_transition_table_that_is_none_is_named(table):
+    class Env:
+        P, spec, initial_state_distrib = table, None, [1.0]
+
+        @property
+        def unwrapped(self):
+            return self
+
+    with pytest.raises((TypeError, ValueError), match=r"P\[0\]"):
+        eq.from_gymnasium(Env())
+
+
+def test_fractions_are_numbers_to_a_learner():
+    exact = eq.simulate(RIVER, "c-psrl", 30, local=0.5)
+    assert eq.simulate(RIVER, "c-psrl", 30, local=Fraction(1, 2)).reward.tolist() == exact.reward.tolist()
+
+
+def test_checkpoints_of_a_horizon_near_the_largest_integer_rise_to_it():
+    times = checkpoint_times(7, 2**63 - 1)
+    assert (np.diff(times) > 0).all()
+    assert times[-1] == 2**63 - 1
+
+
+def test_bounds_at_the_edge_of_numbers_are_infinite_and_silent():
+    assert theory.azuma_width(10, delta=5e-324) < math.inf
+    assert theory.ucrl2_bound(1e308, 2, 2, 1e300) == math.inf

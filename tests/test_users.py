@@ -228,10 +228,10 @@ def test_a_file_of_something_else_is_not_called_a_pickle(content, tmp_path):
 
 
 def test_a_disk_that_is_full_is_told_with_the_name_of_the_file(tmp_path, monkeypatch):
-    def full(**_):
+    def full(_):
         raise OSError(errno.ENOSPC, "No space left on device", "aside")
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(OSError, match="No space left on device") as caught:
         RIVER.save(tmp_path / "river.npz")
     assert caught.value.filename == str(tmp_path / "river.npz")

@@ -65,12 +65,14 @@ _HOME = {  # public name -> the module that holds it
     "misclustering_bias": "structure.quality",
     "misclustering_ratio": "structure.quality",
     "next_steps": "logs.next_steps",
+    "open_agent": "learners.journal",
     "play": "simulation.play",
     "play_many": "studies.play_compare",
     "policy_gain": "solving.policies",
     "policy_kind": "solving.policies",
     "profile_distance": "structure.profiles",
     "profiles": "structure.profiles",
+    "read_journal": "learners.journal_log",
     "register_learner": "learners.learner_registry",
     "regret_lower_bound": "theory.lower_bounds",
     "rescale_rewards": "model.reward_laws",
@@ -113,6 +115,8 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.interop.gym import from_gymnasium as from_gymnasium
     from equirl.interop.simulators import GymSimulator as GymSimulator
     from equirl.interop.simulators import Simulator as Simulator
+    from equirl.learners.journal import open_agent as open_agent
+    from equirl.learners.journal_log import read_journal as read_journal
     from equirl.learners.learner_registry import AGENTS as AGENTS
     from equirl.learners.learner_registry import agent_for as agent_for
     from equirl.learners.learner_registry import make_agent as make_agent

@@ -27,7 +27,7 @@ TINY = Sizes(
 FINDINGS = [Measure("planning", "a sweep", 0.25, "ms", "S = 3"), Skipped("learning", "theirs", "it is not installed")]
 
 
-@pytest.mark.parametrize("subject", ["planning", "learning", "clustering", "logs", "scale"])
+@pytest.mark.parametrize("subject", ["planning", "learning", "journal", "clustering", "logs", "scale"])
 def test_every_figure_is_finite_and_positive_but_for_powers(subject):
     measures = [found for found in run_benchmarks(TINY, [subject]) if isinstance(found, Measure)]
     assert measures

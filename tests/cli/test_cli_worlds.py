@@ -48,6 +48,11 @@ def test_laws_alone_make_fewer_classes(run):
     assert held["n_classes"] == 4
 
 
+def test_rewards_that_a_class_does_not_share_are_a_range(run):
+    lines = run("classes", "riverswim:n_states=6", "--laws-only").stdout.splitlines()
+    assert "0 to 0.005" in next(line for line in lines if "a='left'" in line)
+
+
 def test_a_random_world_lists_its_first_classes_only(run):
     assert "and 60 more classes" in run("classes", "random").stdout
 
@@ -60,7 +65,7 @@ def test_a_saved_mdp_is_a_world(run, tmp_path):
 
 @pytest.mark.parametrize(("command", "ending"), [("classes", "png"), ("solve", "svg")])
 def test_pictures_are_written_where_asked(run, tmp_path, command, ending):
-    path = tmp_path / f"picture.{ending}"
+    path = tmp_path / "a" / "new" / "folder" / f"picture.{ending}"
     result = run(command, "two-room", "--plot", str(path))
     assert result.exit_code == 0
     assert path.stat().st_size > 1000

@@ -146,7 +146,7 @@ class StepByStep(Learner):
     def decide(self, state):
         if self.chosen is None:
             first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
-            best = first + int(np.argmax(self.q[first:last]))
+            best = int(first + np.argmax(self.q[first:last]))
             self.chosen = int(self.rng.integers(first, last)) if self.rng.random() < self.settings.explore else best
         policy = np.zeros(self.pairs.n_states, np.int64)
         policy[state] = self.chosen

@@ -9,6 +9,7 @@ import pytest
 from equirl.core.files import DamagedFile
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import LATER, agent_for, make_agent, make_settings
+from equirl.learners.optimistic import CLUSTERING_WORK
 from equirl.learners.recipes import needs_of_parts
 from equirl.learners.saving import load_agent
 from equirl.model.mdp import TabularMDP
@@ -310,10 +311,12 @@ def test_a_copy_is_independent():
 
 
 def test_effort_bounds_how_often_a_learner_plans():
-    often, seldom = (simulate(WORLD, "c-ucrl", 20_000, seed=0, effort=effort) for effort in (math.inf, 1.0))
+    often, seldom = (simulate(WORLD, "c-ucrl", 20_000, seed=0, effort=effort) for effort in (math.inf, 0.2))
     assert seldom.n_episodes < 0.7 * often.n_episodes
     agent = seldom.agent
-    assert agent.cluster_from - agent.t > 1000 * (len(agent.episode.seen.succ) - 1) - 20_000  # clustering rests longer
+    rest = CLUSTERING_WORK * (len(agent.episode.seen.succ) - 1) / 0.2
+    assert rest > 20_000
+    assert agent.cluster_from - agent.t > rest - 20_000  # clustering rests longer
 
 
 def test_a_warm_start_plans_to_the_same_accuracy_in_fewer_sweeps():

@@ -73,3 +73,15 @@ def test_a_policy_is_a_table_with_names_and_units(name):
 def test_a_learner_without_a_policy_says_so():
     with pytest.raises(ValueError, match="'random' has no policy to tell"):
         eq.make_agent("random", 2, 2).policy_table()
+
+
+def test_classes_may_be_stated_as_a_function_of_state_and_action():
+    stated = [0, 1, 0, 1, 0, 2]
+    told = eq.make_agent("c-ucrl-c", 3, 2, classes=stated)
+    asked = eq.make_agent("c-ucrl-c", 3, 2, classes=lambda s, a: "top" if (s, a) == (2, 1) else a)
+    assert asked.given.classes == told.given.classes
+    seen = []
+    eq.make_agent("c-ucrl-c", ["low", "high"], ["up", "down"], classes=lambda s, a: seen.append((s, a)) or 0)
+    assert seen == [("low", "up"), ("low", "down"), ("high", "up"), ("high", "down")]
+    river = eq.make("riverswim", n_states=4)
+    assert eq.agent_for(river, "c-ucrl-c", classes=lambda s, a: (s > 0, a)).given.classes.n_classes == 4

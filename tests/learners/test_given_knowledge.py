@@ -70,6 +70,16 @@ def test_being_told_does_not_cost_regret(name, world):
     assert told <= untold
 
 
+@pytest.mark.parametrize("name", ["c-ucrl-c", "c-ucrl-c-sigma"])
+def test_classes_of_one_pair_each_cost_nothing(name):
+    stock = make("perishable", max_order=4, mean=2.0)
+    assert equivalence_classes(stock).n_classes == stock.n_pairs
+    runs = [eq.simulate(stock, which, 20_000, seed=3) for which in (name, "ucrl2-l")]
+    np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
+    balanced = agent_for(stock, "c-ucrl-c", pooling="balanced")
+    assert balanced.settings.pooling == "balanced"  # as chosen
+
+
 def test_classes_and_profiles_may_be_stated():
     labels = np.zeros(QUEUE.n_pairs, int)
     agent = agent_for(QUEUE, "c-ucrl-c", classes=labels)

@@ -128,13 +128,13 @@ def test_defaults_are_those_of_the_tables():
     common = {"delta": 0.05, "action_ties": "random", "warm_start": False, "max_sweeps": 10**5, "threads": 1}
     common |= {"effort": math.inf, "discount": 1.0}
     clustering = {"balance": 4.0, "merge_rule": "balanced", "priority": "random", "ties": "support"}
-    own = {"rewards": "per_pair"}
+    own, thrifty = {"rewards": "per_pair"}, {"effort": 1e5}
     wanted = {
         "ucrl2": own,
         "ucrl2-l": own,
         "c-ucrl-c-sigma": {"rewards": "per_class", "stopping": "class"},
-        "c-ucrl-c": {**clustering, "rewards": "per_class", "stopping": "either", "pooling": "balanced"},
-        "c-ucrl": {**clustering, **own, "radius": "pooled", "stopping": "either"},
+        "c-ucrl-c": {**clustering, **thrifty, "rewards": "per_class", "stopping": "either", "pooling": "balanced"},
+        "c-ucrl": {**clustering, **thrifty, **own, "radius": "pooled", "stopping": "either"},
         "c-ucrl-published": {
             **clustering, "rewards": "per_class", "stopping": "class", "ties": "index", "action_ties": "first",
             "priority": "index", "radius": "pooled", "nearest_by": "law",
@@ -147,7 +147,7 @@ def test_defaults_are_those_of_the_tables():
 def test_the_published_setting_is_c_ucrl_with_its_choices():
     choices = {
         "rewards": "per_class", "merge_rule": "balanced", "ties": "index", "action_ties": "first", "stopping": "class",
-        "priority": "index",
+        "priority": "index", "effort": math.inf,
     }  # fmt: skip
     published = make_settings("c-ucrl-published").as_dict()
     assert make_settings("c-ucrl", **choices).as_dict() == {k: v for k, v in published.items() if k != "nearest_by"}

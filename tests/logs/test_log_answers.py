@@ -85,9 +85,9 @@ def test_pairs_never_played_stand_alone():
 def test_the_best_draw_is_the_one_of_least_expected_loss():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        labels = rng.integers(0, 3, (8, 7))
+        labels = rng.integers(0, 3, (8, RIVER.n_pairs))
         labels = np.array([eq.Partition.from_labels(row).label for row in labels])
-        labels[:, 6] = -1  # has no class
+        labels[:, 6:] = -1  # have no class
         posterior = eq.ClassPosterior(RIVER.pairs, labels)
         own = labels[:, :6]
         same = own[:, :, None] == own[:, None, :]

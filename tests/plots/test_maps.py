@@ -6,7 +6,7 @@ import pytest
 from equirl.model.mdp import TabularMDP
 from equirl.plots import draw_classes, draw_policy, save_figure
 from equirl.plots.arrows import action_signs, policy_steps, policy_text
-from equirl.plots.canvas import label_colours
+from equirl.plots.canvas import COLOURS, label_colours, label_hatches
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.worlds.world_registry import make
@@ -77,6 +77,46 @@ def test_many_states_are_wrapped_into_lines():
     assert board.shape == (8, 50, 4)  # three lines of two actions, two gaps
 
 
+def test_what_a_learned_class_does_not_share_is_not_shown_as_its_own():
+    mdp = make("riverswim", n_states=6)
+    legend = draw_classes(mdp, Partition.from_labels([0] * 12)).axes[-1].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["0: 12 pairs, 4 different profiles, reward 0 to 1"]
+
+
+def oklab(colours):
+    """Björn Ottosson's space, in which distances are about as large as they look."""
+    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    cones = linear @ np.array([[0.4122, 0.2119, 0.0883], [0.5363, 0.6807, 0.2817], [0.0514, 0.1074, 0.6300]])
+    return np.cbrt(cones) @ np.array([[0.2105, 1.978, 0.0259], [0.7936, -2.4286, 0.7828], [-0.0041, 0.4506, -0.8087]])
+
+
+def test_colours_of_many_classes_differ_to_the_eye():
+    seen = oklab(np.array(label_colours(len(COLOURS)))[:, :3])
+    apart = np.linalg.norm(seen[:, None] - seen, axis=2) + 9 * np.eye(len(seen))
+    assert len(COLOURS) == 20
+    assert apart.min() > 0.1  # Okabe and Ito's closest two are at 0.15
+
+
+def test_a_hundred_classes_look_different_each():
+    looks = list(zip(label_colours(100), label_hatches(100), strict=True))
+    assert len(set(looks)) == 100
+
+
+def test_hatched_classes_are_hatched_in_the_picture_and_in_the_legend():
+    mdp = make("random", n_states=6)
+    part = equivalence_classes(mdp)
+    figure = draw_classes(mdp, part)
+    hatched = [item for item in figure.axes[0].collections if item.get_hatch()]
+    assert [len(item.get_paths()) for item in hatched] == [4]  # of 24 classes, four are on the second round
+
+
+def test_labels_at_the_left_are_inside_the_picture():
+    mdp = make("car-rental", max_cars=6)
+    figure = draw_classes(mdp, equivalence_classes(mdp))
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_tightbbox().x0 >= 0
+
+
 def test_many_classes_are_counted_where_they_are_not_listed():
     mdp = make("random", n_states=10)
     legend = draw_classes(mdp, equivalence_classes(mdp)).axes[-1].get_legend()
@@ -106,6 +146,67 @@ def test_a_policy_on_a_map_has_an_arrow_in_every_state_but_the_goal(corridor):
 def test_a_policy_without_named_directions_shows_action_numbers():
     mdp = make("random", n_states=4)
     assert texts(draw_policy(mdp, [0, 3, 1, 2]), 0) == ["0", "3", "1", "2"]
+
+
+MACHINE = [
+    ("good", "keep running", {"good": 0.9, "worn": 0.1}, 1.0),
+    ("worn", "keep running", {"worn": 0.9, "broken": 0.1}, 0.6),
+    ("worn", "repair", {"good": 1.0}, 0.0),
+    ("broken", "repair", {"good": 1.0}, 0.0),
+]
+
+
+@pytest.fixture(scope="module")
+def machine():
+    names = {"state_names": ["good", "worn", "broken"], "action_names": ["keep running", "repair"]}
+    return TabularMDP.from_pairs(MACHINE, 3, **names)
+
+
+def test_a_policy_of_named_actions_has_a_legend_with_the_names_and_a_colour_for_each(machine):
+    figure = draw_policy(machine, [0, 1, 1])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["0: keep running", "1: repair"]
+    board = figure.axes[0].images[0].get_array()
+    assert np.allclose(board[0, 1], board[0, 2])
+    assert not np.allclose(board[0, 0], board[0, 1])
+    patches = figure.legends[0].get_patches()
+    assert np.allclose(patches[1].get_facecolor(), board[0, 1])
+
+
+def test_short_names_of_actions_stand_in_the_cells_themselves():
+    mdp = make("car-rental", max_cars=2, max_move=1)
+    figure = draw_policy(mdp, [1] * 8 + [2])
+    assert texts(figure, 0) == ["0"] * 8 + ["+1"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["0", "+1"]
+
+
+def test_directions_need_no_legend(corridor):
+    assert draw_policy(corridor, [3, 3, 3]).legends == []
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda m: draw_classes(m, Partition.singletons(4)), lambda m: draw_policy(m, [0, 1, 1])]
+)
+def test_states_in_a_line_are_called_by_their_names(machine, draw):
+    assert [label.get_text() for label in draw(machine).axes[0].get_xticklabels()] == ["good", "worn", "broken"]
+
+
+def test_states_in_several_lines_are_called_by_their_names_at_the_left():
+    mdp = make("car-rental", max_cars=8, max_move=1)
+    label = draw_policy(mdp, [1] * 81).axes[0].get_yticklabels()[0]
+    assert label.get_text().startswith("0,0 to ")
+
+
+def test_states_on_a_map_are_called_by_their_names_on_the_map_alone():
+    figure = draw_classes(make("two-room"), Partition.singletons(84))
+    assert "1,2" in texts(figure, 0)
+    assert "1,2" not in texts(figure, 1)
+
+
+def test_names_with_dollars_are_no_formulas():
+    mdp = TabularMDP.from_arrays(
+        [[[1.0], [1.0]]], [[0.0, 1.0]], state_names=["$x$"], action_names=["$\\frac{1}{$", "ok"]
+    )
+    draw_policy(mdp, [0]).draw_without_rendering()
 
 
 def test_a_policy_as_text_puts_arrows_on_the_map(corridor):
@@ -153,6 +254,14 @@ def test_the_same_figure_gives_the_same_bytes(corridor, tmp_path, ending):
 def test_another_ending_is_refused_with_the_ones_that_work(corridor, tmp_path):
     with pytest.raises(ValueError, match=r"\.png, \.pdf or \.svg"):
         save_figure(draw_policy(corridor, [3, 3, 3]), tmp_path / "policy.gif")
+
+
+def test_a_figure_is_saved_into_a_folder_that_does_not_exist_yet(corridor, tmp_path):
+    assert save_figure(draw_policy(corridor, [3, 3, 3]), tmp_path / "new" / "folder" / "policy.png").exists()
+
+
+def test_a_notebook_shows_a_figure_without_any_setting_up(corridor):
+    assert draw_policy(corridor, [3, 3, 3])._repr_png_().startswith(b"\x89PNG")
 
 
 def test_drawing_leaves_no_figure_in_global_state(corridor):

@@ -1,4 +1,5 @@
 import io
+import logging
 import os
 import signal
 import socket
@@ -219,6 +220,20 @@ def cluster(tmp_path):
     started.stop()
 
 
+class Notes(SilentListener):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def test_one_kind_of_run_is_one_kind(tmp_path):
+    listener = Notes()
+    compute(specs(with_lines(learners='["random"]')), Store(tmp_path), LocalEngine(jobs=1), listener)
+    assert [note for note in listener.notes if note.startswith("preparing 1 kind of run (")]
+
+
 class KillsWorker(SilentListener):
     """Kills a worker when the first run comes in."""
 
@@ -237,6 +252,16 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     run_study(planned(LONGER), whole, LocalEngine(1), quiet=True)
     assert table(store, LONGER) == table(whole, LONGER)
+
+
+def test_a_killed_scheduler_is_told_in_one_line_and_what_is_done_is_kept(tmp_path, cluster, caplog):
+    store, log = Store(tmp_path / "dask"), logging.getLogger("distributed.client")
+    log.addHandler(caplog.handler)
+    with pytest.raises(EngineError, match=r"the scheduler went away. Finished runs are safe"):
+        compute(specs(LONGER), store, DaskEngine(2, cluster.address), KillsWorker(cluster.scheduler))
+    assert store.status(specs(LONGER)).done
+    log.removeHandler(caplog.handler)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 class Vanishing(Executor):
@@ -298,7 +323,7 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
         for spec in specs()[:3]:
             display.finished(spec, None)
     bars = {task.description: (task.completed, task.total) for task in progress.tasks}
-    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "[bold]all runs": (900, 1200)}
+    assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "all runs": (900, 1200)}
 
 
 def cli(*words):

@@ -135,7 +135,7 @@ def test_a_full_disk_stops_the_study_and_loses_nothing(store, monkeypatch):
     def fsync(_):
         nonlocal writes
         writes += 1
-        if writes > 4:  # two probes and two results fit
+        if writes > 8:  # two probes and two results fit, each with the name in its folder
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -158,13 +158,13 @@ def test_a_folder_that_cannot_be_written_is_named_before_any_run(store, monkeypa
     def refuse(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(files.os, "open", refuse)
     with pytest.raises(StoreError, match=r"results: it is not writable. Choose another folder with --out"):
         run_study(planned(), store, ONE, quiet=True)
 
 
 def test_what_a_killed_process_left_half_written_is_cleared_when_it_is_old(full):
-    old, young = (full.folder / "runs" / f".{name}.npz.abc.part" for name in ("old", "young"))
+    old, young = (full.folder / "runs" / f".{name}.npz.abcd1234.part" for name in ("old", "young"))
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equirl.studies.expansion import expand, unique_specs
-from equirl.studies.run_specs import derive_seed
+from equirl.studies.run_specs import derive_seed, settings_of
 from equirl.studies.runs import build_world, execute
 from equirl.studies.study_file import StudyError, load_study, parse_study
 from equirl.worlds.world_registry import make
@@ -198,3 +198,20 @@ def test_a_missing_horizon_is_named_with_its_meaning():
     text = "\n".join(line for line in SMALL.splitlines() if not line.startswith("horizon"))
     with pytest.raises(StudyError, match=r"the key 'horizon' is missing \(horizon: the number of steps"):
         planned(text)
+
+
+def test_a_setting_that_the_world_would_choose_is_kept_where_it_is_stated():
+    assert settings_of("c-ucrl-c", {})[0] == {}
+    assert settings_of("c-ucrl-c", {"rewards": "per_class"})[0] == {"rewards": "per_class"}
+    assert settings_of("c-ucrl-c", {"balance": 4.0})[0] == {}
+
+
+def test_a_tolerance_is_a_setting_of_a_study():
+    near = '[{ learner = "c-ucrl-c", settings = { tolerance = 0.3 } }]'
+    spec = planned(with_lines(learners=near))[0].spec
+    assert spec.settings == {"tolerance": 0.3}
+    exact = planned(with_lines(learners='["c-ucrl-c"]'))[0].spec
+    assert execute(spec).curves["n_classes"][0, 0] < execute(exact).curves["n_classes"][0, 0]
+    for old, new in (("c-ucrl-c", "ucrl2-l"), ("0.3", '"exact"'), ("0.3", "-1")):
+        with pytest.raises(StudyError, match="tolerance"):
+            planned(with_lines(learners=near.replace(old, new)))

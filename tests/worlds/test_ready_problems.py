@@ -1,9 +1,10 @@
-"""Cycles, the access-control queue and Gymnasium's toy text: sizes, classes and gains."""
+"""Cycles, the access-control queue and Gymnasium's toy text: sizes, classes and gains; all by another solver."""
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from equirl.interop.convert import to_quantecon
 from equirl.solving.optimal_gain import solve
 from equirl.structure.equivalence import equivalence_classes
 from equirl.worlds.world_registry import make
@@ -54,6 +55,36 @@ def gain_by_hand(n_servers=10, payments=(1, 2, 4, 8), free=0.06, sweeps=3000):
 def test_the_gain_of_access_control_is_that_of_the_books_rules():
     assert own_gain(make("access-control")) == pytest.approx(gain_by_hand(), abs=1e-6)
     assert own_gain(make("access-control")) == pytest.approx(2.7476, abs=1e-4)
+
+
+def estimates_of_the_books_learner(n_runs=100, steps=20_000, alpha=0.01, beta=0.01, explore=0.1):
+    """Differential Sarsa with the book's settings, many runs at once: its last estimates of the average reward."""
+    rng, run = np.random.default_rng(0), np.arange(n_runs)
+    q, estimate = np.zeros((n_runs, 11, 4, 2)), np.zeros(n_runs)
+
+    def choose(free, pay):
+        greedy, chance = q[run, free, pay].argmax(axis=1), rng.integers(2, size=n_runs)
+        return np.where(free == 0, 1, np.where(rng.random(n_runs) < explore, chance, greedy))
+
+    free, pay = np.full(n_runs, 10), rng.integers(4, size=n_runs)
+    reject = choose(free, pay)
+    for _ in range(steps):
+        left = free - (reject == 0)
+        after, next_pay = left + rng.binomial(10 - left, 0.06), rng.integers(4, size=n_runs)
+        next_reject = choose(after, next_pay)
+        reward = np.where(reject == 0, 2.0**pay, 0.0)
+        error = reward - estimate + q[run, after, next_pay, next_reject] - q[run, free, pay, reject]
+        estimate = estimate + beta * error
+        q[run, free, pay, reject] += alpha * error
+        free, pay, reject = after, next_pay, next_reject
+    return estimate
+
+
+def test_the_value_printed_in_the_book_is_within_the_noise_of_its_learner():
+    estimate = estimates_of_the_books_learner()
+    assert estimate.mean() == pytest.approx(2.6, abs=0.1)
+    assert 0.15 < estimate.std() < 0.3
+    assert (estimate <= 2.31).mean() > 0.03
 
 
 def test_what_follows_in_access_control_depends_on_the_free_servers_alone():
@@ -125,7 +156,19 @@ def test_actions_of_toy_text_have_the_names_of_gymnasium():
     assert taxi.law("1", "down") == {taxi.pairs.state_number("101"): 1.0}
 
 
-@pytest.mark.parametrize("name", ["cycle", "access-control", "frozen-lake", "cliff-walking", "taxi"])
+READY = ["admission", "lost-sales", "perishable", "sites", "machines", "delivery", "pendulum", "toymaker", "taxicab"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["access-control", *READY])
+def test_quantecon_finds_the_same_discounted_values(name):
+    pytest.importorskip("quantecon")
+    mdp = make(name)
+    theirs = to_quantecon(mdp, 0.95).solve(method="policy_iteration").v
+    np.testing.assert_allclose(solve(mdp, accuracy=1e-10, discount=0.95).value, theirs, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["cycle", "access-control", "frozen-lake", "cliff-walking", "taxi", *READY])
 def test_ready_problems_are_renumbered_at_random(name):
     mdp = make(name, shuffle=3)
     assert mdp != make(name)

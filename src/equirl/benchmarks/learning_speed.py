@@ -17,6 +17,8 @@ from equirl.worlds.world_registry import make
 
 if TYPE_CHECKING:
     from equirl.benchmarks.suite import Sizes
+    from equirl.learners.contract import Learner
+    from equirl.learners.journalled_agent import JournalledAgent
 
 SUBJECT = "learning"
 WORLD, N_STATES = "ergodic-riverswim", 25
@@ -71,7 +73,22 @@ def step_by_step(mdp: TabularMDP, name: str, steps: int) -> None:
     steps : int
         How many.
     """
-    env, agent = TabularEnv(mdp), agent_for(mdp, name)
+    drive(agent_for(mdp, name), mdp, steps)
+
+
+def drive(agent: Learner | JournalledAgent, mdp: TabularMDP, steps: int) -> None:
+    """Play a learner, or one with a journal, in a Gymnasium loop.
+
+    Parameters
+    ----------
+    agent : Learner or JournalledAgent
+        It goes on from where it is.
+    mdp : TabularMDP
+        The world.
+    steps : int
+        How many.
+    """
+    env = TabularEnv(mdp)
     state, _ = env.reset(seed=0)
     for _ in range(steps):
         action = agent.act(state)

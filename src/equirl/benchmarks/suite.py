@@ -8,6 +8,7 @@ from typing import Any
 
 from equirl.benchmarks.acceleration import measure_acceleration
 from equirl.benchmarks.clustering_speed import measure_clustering
+from equirl.benchmarks.journal_speed import measure_journal
 from equirl.benchmarks.learning_speed import measure_learning
 from equirl.benchmarks.log_speed import measure_logs
 from equirl.benchmarks.measurement import Finding
@@ -90,6 +91,7 @@ SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "planning": measure_planning,
     "acceleration": measure_acceleration,
     "learning": measure_learning,
+    "journal": measure_journal,
     "clustering": measure_clustering,
     "logs": measure_logs,
     "start": measure_startup,

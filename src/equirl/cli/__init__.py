@@ -6,11 +6,16 @@ with a user's input becomes one line on stderr and exit code 2, here and nowhere
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from equirl.cli.console import say
+from equirl.core.formatting import printable
 
 COMMAND_FILES = ("world_commands", "learner_commands", "log_commands", "study_commands", "bench_command")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
@@ -19,14 +24,30 @@ EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 class Commands(TyperGroup):
     """Commands whose expected errors are one clear line."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _harmless_usage_errors():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _harmless_usage_errors():
+                return super().invoke(ctx)
         except EXPECTED as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            typer.echo(f"equirl: {in_one_line(error)}", err=True)
+            say(f"equirl: {in_one_line(error)}", err=True)
             raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 2) from None
+
+
+@contextmanager
+def _harmless_usage_errors() -> Iterator[None]:
+    """Inside, what Typer says of wrong arguments repeats none of their control characters."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            error.message = printable(error.message, keep="\n")  # type: ignore[attr-defined]
+        raise
 
 
 def in_one_line(error: BaseException) -> str:
@@ -53,7 +74,18 @@ def in_one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-app = typer.Typer(
+class Application(typer.Typer):
+    """Commands that end with code 130 when interrupted, also while they are still being read."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("equirl: interrupted", err=True)
+            raise SystemExit(130) from None
+
+
+app = Application(
     name="equirl",
     cls=Commands,
     no_args_is_help=True,

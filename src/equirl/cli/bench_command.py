@@ -21,7 +21,7 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Subjects by commas: planning, acceleration, learning, clustering, logs, start, memory, scale."
+            help="By commas: planning, acceleration, learning, journal, clustering, logs, start, memory, scale."
         ),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
@@ -42,7 +42,7 @@ def bench(
     from equirl.core.files import write_aside
 
     sizes = SIZES["quick" if quick else "full" if full else "standard"]
-    subjects = [name.strip() for name in only.split(",")] if only else list(SUBJECTS)
+    subjects = [name.strip() for name in only.split(",")] if only is not None else list(SUBJECTS)
     screen, findings = console(), []
     for found in run_benchmarks(sizes, subjects):
         findings.append(found)

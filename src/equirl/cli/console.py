@@ -1,4 +1,4 @@
-"""How commands speak: facts and tables with Rich, or JSON for other programs."""
+"""How commands speak: lines, facts and tables, or JSON for other programs. Foreign text is made harmless here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from equirl.core.formatting import number
+from equirl.core.formatting import number, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,19 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line, or several.
+
+    Parameters
+    ----------
+    text : object
+        What to say; it may hold text of a user's, whose control characters are spelled out.
+    err : bool
+        Whether it goes to stderr.
+    """
+    typer.echo(printable(text, keep="\n"), err=err)
+
+
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
     """Print a title and aligned lines ``name value``.
 
@@ -44,8 +57,8 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, value)
-    console().print(title, style="bold")
+        table.add_row(printable(name), printable(value))
+    console().print(printable(title), style="bold")
     console().print(table)
 
 
@@ -67,11 +80,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in columns:
         numeric = heading.endswith("#")
-        table.add_column(heading.rstrip("#"), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        table.add_column(
+            printable(heading.rstrip("#")), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+        )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     if title:
-        console().print(title, style="bold", soft_wrap=True)
+        console().print(printable(title), style="bold", soft_wrap=True)
     console().print(table)
 
 
@@ -83,7 +98,8 @@ def print_json(data: Any) -> None:
     data : Any
         Numbers that JSON does not have (infinite, NaN) become null.
     """
-    typer.echo(json.dumps(_finite(data), ensure_ascii=False))
+    text = json.dumps(_finite(data), ensure_ascii=False)
+    typer.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
 def regret_cells(values: np.ndarray) -> list[str]:

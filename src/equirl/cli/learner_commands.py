@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import print_json, print_table, regret_cells
+from equirl.cli.console import print_json, print_table, regret_cells, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def run(
     jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     setting: Annotated[list[str] | None, typer.Option("--set", help="A setting, key=value; may be repeated.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the regret curves to this file (png, pdf, svg).")] = None,
+    animate: Annotated[
+        Path | None, typer.Option(help="A film of the first learner's first run to this file (gif; mp4 with ffmpeg).")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all curves to this file.")] = None,
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
     until: Annotated[
@@ -60,14 +63,18 @@ def run(
     from equirl.worlds.world_registry import load_world
 
     _check_files(plot, csv)
+    if animate is not None:
+        from equirl.plots.film_files import check_film
+
+        check_film(animate)
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
     scale = mdp.reward_map[0]
     if until is not None:
-        if plot is not None or csv is not None or jobs > 1 or common_random_numbers:
+        if any(file is not None for file in (plot, csv, animate)) or jobs > 1 or common_random_numbers:
             raise ValueError(
-                "runs of --until end at different times, one after the other: leave --plot, --csv, --jobs "
+                "runs of --until end at different times, one after the other: leave --plot, --csv, --animate, --jobs "
                 "and --common-random-numbers out"
             )
         _run_until(mdp, world, learners, horizon, range(seed, seed + runs), until, as_json)
@@ -89,12 +96,17 @@ def run(
         print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
     if csv is not None:
         table.to_csv(csv)
-        typer.echo(f"curves written to {csv}")
+        say(f"curves written to {csv}")
     if plot is not None:
         from equirl.plots.comparison_figures import save_comparison
 
         save_comparison(table, plot, title=mdp.name or world)
-        typer.echo(f"figure written to {plot}")
+        say(f"figure written to {plot}")
+    if animate is not None:
+        from equirl.plots import animate_learning
+
+        animate_learning(mdp, learners[0][0], animate, horizon, seed, **settings)
+        say(f"film written to {animate}")
 
 
 def _run_until(

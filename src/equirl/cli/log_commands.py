@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import console, print_facts, print_json, print_table
+from equirl.cli.console import console, print_facts, print_json, print_table, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def learn(
     else:
         _print(str(log), found, policy, more, steps)
     if csv is not None:
-        typer.echo(f"policy written to {policy.to_csv(csv)}", err=True)
+        say(f"policy written to {policy.to_csv(csv)}", err=True)
     if save is not None:
         counts.agent(agent, seed).save(save)
-        typer.echo(f"learner written to {save}", err=True)
+        say(f"learner written to {save}", err=True)
 
 
 def read(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import print_table, regret_cells
+from equirl.cli.console import print_table, regret_cells, say
 
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
@@ -30,7 +30,7 @@ StudyFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="The study, a TOML file; or paper, leaderboard, discounted: those shipped.",
+        help="The study, a TOML file; or paper, leaderboard, discounted, ready: those shipped.",
         show_default=False,
     ),
 ]
@@ -100,13 +100,13 @@ def status(file: StudyFile, out: Out = None) -> None:
     print_table(headings, rows, title=f"{file.name}: results in {store.folder}")
     for spec in state.failed:
         record = store.failure(spec)
-        typer.echo(f"failed: {record['error'] if record else 'no record'} ({store.failure_path(spec)})")
+        say(f"failed: {record['error'] if record else 'no readable record'} ({store.failure_path(spec)})")
     for _, reason in state.damaged:
-        typer.echo(f"damaged: {reason}")
+        say(f"damaged: {reason}")
     if len(state.versions) > 1:
-        typer.echo(f"results come from several versions of equirl: {state.versions}")
+        say(f"results come from several versions of equirl: {state.versions}")
     counts = (len(state.done), len(state.missing), len(state.failed), len(state.damaged))
-    typer.echo("{} done, {} missing, {} failed, {} damaged".format(*counts))
+    say("{} done, {} missing, {} failed, {} damaged".format(*counts))
 
 
 def export(
@@ -119,8 +119,11 @@ def export(
     from equirl.studies.export import export as write_table
 
     planned, store = _open(file, out)
-    path, n_rows = write_table(planned, store, table)
-    typer.echo(f"{path}: {counted(n_rows, 'row')}")
+    damaged: list[str] = []
+    path, n_rows = write_table(planned, store, table, damaged)
+    for reason in damaged:
+        say(f"damaged, left out: {reason}", err=True)
+    say(f"{path}: {counted(n_rows, 'row')}")
 
 
 def paper(
@@ -143,10 +146,10 @@ def paper(
     chosen = _engine(engine, jobs, address, len(planned), None)
     complete = _compute(planned, store, chosen, None, quiet)
     groups = summarise(finished_runs(planned, store))
-    typer.echo("drawing figures and writing the report", err=True)
+    say("drawing figures and writing the report", err=True)
     figures = draw_paper(groups, out / "figures")
     path = write_report(groups, figures, out, f"equirl paper --runs {runs} --out {out}")
-    typer.echo(f"report: {path}")
+    say(f"report: {path}")
     raise typer.Exit(0 if complete else FAILED)
 
 
@@ -178,13 +181,13 @@ def leaderboard(
     chosen = _engine(engine, jobs, address, len(planned), None)
     complete = _compute(planned, store, chosen, None, quiet)
     standings = boards(summarise(finished_runs(planned, store)), planned)
-    typer.echo("drawing figures and writing the page", err=True)
+    say("drawing figures and writing the page", err=True)
     figures = draw_boards(standings, out / "figures", with_bounds=bounds)
     given = {"--learners": learners, "--worlds": worlds, "--bounds": "" if bounds else None}
     options = "".join(f" {name} {value}".rstrip() for name, value in given.items() if value is not None)
     command = f"equirl leaderboard --runs {runs}{options} --out {out}"
     path = write_page(standings, figures, out, command, raised(planned, store))
-    typer.echo(f"page: {path}")
+    say(f"page: {path}")
     raise typer.Exit(0 if complete else FAILED)
 
 
@@ -196,16 +199,18 @@ def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
     from equirl.leaderboard.leaderboard_study import leaderboard_study
     from equirl.paper.paper_study import paper_study
     from equirl.studies.expansion import expand
-    from equirl.studies.shipped import discounted_study
+    from equirl.studies.shipped import discounted_study, ready_study
     from equirl.studies.store import Store
     from equirl.studies.study_file import StudyError, load_study
 
-    shipped = {"paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study}
+    shipped = {
+        "paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study, "ready": ready_study,
+    }  # fmt: skip
     try:
-        loaded = shipped[str(file)]() if str(file) in shipped and not file.exists() else load_study(file)
+        loaded = shipped[str(file)]() if str(file) in shipped and not file.is_file() else load_study(file)
         planned = expand(loaded, file.parent)
     except StudyError as error:
-        typer.echo(f"equirl: {error}", err=True)
+        say(f"equirl: {error}", err=True)
         raise typer.Exit(2) from None
     return planned, Store(out or Path("results") / loaded.name)
 
@@ -224,7 +229,7 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
 def _compute(
     planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, quiet: bool
 ) -> bool:
-    """Compute what is missing and say how it ended; whether every run succeeded."""
+    """Compute what is missing and say how it ended; whether every run succeeded and is stored."""
     from equirl.core.formatting import counted
     from equirl.studies.engines import EngineError
     from equirl.studies.execution import run_study
@@ -233,22 +238,23 @@ def _compute(
     try:
         outcome = run_study(planned, store, engine, shard=shard, quiet=quiet)
     except KeyboardInterrupt:
-        typer.echo("\ninterrupted. Finished runs are kept; give the same command again to go on.", err=True)
+        say("\ninterrupted. Finished runs are kept; give the same command again to go on.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except (StoreError, EngineError) as error:
-        typer.echo(f"equirl: {error}", err=True)
+        say(f"equirl: {error}", err=True)
         raise typer.Exit(STOPPED) from None
-    n_ready = len(outcome.before.done) + outcome.report.n_computed + outcome.report.n_elsewhere
+    n_ready = outcome.n_stored
     are = "is" if n_ready == 1 else "are"
-    typer.echo(
-        f"{counted(n_ready, 'run')} {are} done, {outcome.report.n_computed} computed now; results in {store.folder}"
-    )
+    say(f"{counted(n_ready, 'run')} {are} done, {outcome.report.n_computed} computed now; results in {store.folder}")
+    if outcome.n_lost:
+        gone = counted(outcome.n_lost, "result is", "results are")
+        say(f"{gone} not in {store.folder} any more; the same command computes what is gone", err=True)
     for (learner, reason), alike in outcome.report.failures_alike().items():
         place = store.failure_path(alike[0].spec)
-        typer.echo(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
+        say(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
     if outcome.report.failures:
         n_failed = counted(len(outcome.report.failures), "run")
-        typer.echo(f"{n_failed} failed; the same command tries again", err=True)
+        say(f"{n_failed} failed; the same command tries again", err=True)
     return outcome.complete
 
 
@@ -271,9 +277,9 @@ def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: boo
         first = 0 if len({group.part for group in groups}) > 1 else 1  # of one part its name says nothing
         headings = ["part", "world", "learner", "T#", "runs#", "mean#", "±95 %#", "median#"]
         print_table(headings[first:], [row[first:] for row in rows], title=title)
-        typer.echo(f"summary: {path}")
+        say(f"summary: {path}")
     if figures:
         from equirl.plots.study_figures import draw_study
 
         files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
-        typer.echo(f"figures: {len(files)} files in {store.folder / 'figures'}")
+        say(f"figures: {len(files)} files in {store.folder / 'figures'}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import console, print_facts, print_json, print_table
+from equirl.cli.console import console, print_facts, print_json, print_table, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
@@ -226,8 +226,8 @@ def _end_with_policy(mdp: TabularMDP, policy: np.ndarray, accuracy: float, conve
     from equirl.plots.arrows import policy_text
 
     if not converged:
-        typer.echo(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
-    typer.echo(f"\nPolicy:\n{policy_text(mdp, policy)}")
+        say(f"equirl: the accuracy {accuracy:g} was not reached", err=True)
+    say(f"\nPolicy:\n{policy_text(mdp, policy)}")
 
 
 def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
@@ -246,15 +246,13 @@ def _default(value: Any) -> str:
 
 
 def _print_classes(mdp: TabularMDP, part: Partition) -> None:
-    from equirl.structure.profiles import profiles
+    from equirl.structure.class_summary import summarise_class
 
-    table = profiles(mdp)
     rows = []
     for c in (-part.sizes).argsort(kind="stable")[:MOST_CLASSES]:
-        first = int((part.label == c).argmax())
-        profile = table.profile(first)
-        shown = " ".join(f"{p:.4g}" for p in profile[:6]) + (" ..." if len(profile) > 6 else "")
-        rows.append([str(c), str(part.sizes[c]), shown, f"{mdp.r_mean[first]:.4g}", mdp.pairs.describe(first)])
+        found = summarise_class(mdp, part, int(c))
+        example = mdp.pairs.describe(found.first)
+        rows.append([str(c), str(found.size), found.profile_text(), found.reward_text(), example])
     print_table(["class#", "pairs#", "profile", "mean reward#", "for example"], rows)
     if part.n_classes > MOST_CLASSES:
         console().print(f"... and {part.n_classes - MOST_CLASSES} more classes, none larger")
@@ -270,4 +268,4 @@ def _check_plot(plot: Path | None) -> None:
 def _save(figure: Any, plot: Path) -> None:
     from equirl.plots import save_figure
 
-    typer.echo(f"drawn in {save_figure(figure, plot)}", err=True)
+    say(f"drawn in {save_figure(figure, plot)}", err=True)

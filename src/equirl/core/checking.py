@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 
 LARGEST = int(np.iinfo(np.int64).max)
@@ -43,15 +44,15 @@ def whole_number(name: str, value: Any, least: int = 1, most: float = LARGEST) -
     ValueError: n_states must be at least 2, not 1
     """
     if isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
+        raise TypeError(f"{name} must be an integer, not {shown(value)}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, not {value!r}") from None
+        raise TypeError(f"{name} must be an integer, not {shown(value)}") from None
     if number < least:
-        raise ValueError(f"{name} must be at least {least}, not {number}")
+        raise ValueError(f"{name} must be at least {least}, not {shown(number)}")
     if number > most:
-        raise ValueError(f"{name} must be at most {most}, not {number}")
+        raise ValueError(f"{name} must be at most {most}, not {shown(number)}")
     return number
 
 
@@ -70,11 +71,11 @@ def real_number(name: str, value: Any) -> float:
     float
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, not {value!r}")
+        raise TypeError(f"{name} must be a number, not {shown(value)}")
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} is too large a number: {value}") from None
+        raise ValueError(f"{name} is too large a number: {shown(value)}") from None
 
 
 def between(name: str, value: Any, least: float = 0.0, most: float = 1.0) -> float:
@@ -96,7 +97,7 @@ def between(name: str, value: Any, least: float = 0.0, most: float = 1.0) -> flo
     number = real_number(name, value)
     if not least <= number <= most:
         limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-        raise ValueError(f"{name} must be {limits}, not {value}")
+        raise ValueError(f"{name} must be {limits}, not {shown(value)}")
     return number
 
 
@@ -124,7 +125,7 @@ def inside(name: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
     """
     number = real_number(name, value)
     if not low < number < high:
-        raise ValueError(f"{name} must lie strictly between {low:g} and {high:g}, not {value}")
+        raise ValueError(f"{name} must lie strictly between {low:g} and {high:g}, not {shown(value)}")
     return number
 
 
@@ -148,7 +149,7 @@ def above(name: str, value: Any, low: float, at_infinity: str) -> float:
     """
     number = real_number(name, value)
     if not number > low:
-        raise ValueError(f"{name} must be greater than {low:g} (inf {at_infinity}), not {value}")
+        raise ValueError(f"{name} must be greater than {low:g} (inf {at_infinity}), not {shown(value)}")
     return number
 
 
@@ -166,7 +167,7 @@ def checked_discount(discount: Any) -> float:
     """
     number = real_number("discount", discount)
     if not 0 <= number < 1:
-        raise ValueError(f"discount must be at least 0 and less than 1, not {discount}")
+        raise ValueError(f"discount must be at least 0 and less than 1, not {shown(discount)}")
     return number
 
 
@@ -185,7 +186,7 @@ def flag(name: str, value: Any) -> bool:
     bool
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
+        raise TypeError(f"{name} must be True or False, not {shown(value)}")
     return bool(value)
 
 
@@ -211,6 +212,20 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
+def check_callable(name: str, value: Any) -> None:
+    """Refuse what is neither None nor something to call.
+
+    Parameters
+    ----------
+    name : str
+        What to call the argument in messages.
+    value : object
+        What was given.
+    """
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function, not {shown(value)}")
+
+
 def several(name: str, values: Any) -> list[Any]:
     """A list of whatever ``values`` holds.
 
@@ -228,7 +243,7 @@ def several(name: str, values: Any) -> list[Any]:
     try:
         return list(values)
     except TypeError:
-        raise TypeError(f"{name} must be a list, not {values!r}") from None
+        raise TypeError(f"{name} must be a list, not {shown(values)}") from None
 
 
 def plain_array(name: str, values: Any) -> np.ndarray:
@@ -273,7 +288,7 @@ def real_array(name: str, values: Any) -> np.ndarray:
         if np.issubdtype(array.dtype, np.complexfloating):
             raise TypeError("some are complex")
         return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must be an array of numbers: {error}") from None
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event
+
+from equirl.core.interrupts import interrupts_deferred
+from equirl.core.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,11 +89,22 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, **options: Any) -> F:
-    try:
-        compiled = numba.njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError:  # no writable place for the cache
-        compiled = numba.njit(nogil=True, **options)(function)
-    return _with_body(compiled, function)
+    compiled: Any = _with_body(numba.njit(nogil=True, **options)(function), function)
+    if compiled is not function:
+        compiled.compile = _uninterrupted(compiled.compile)
+        with suppress(RuntimeError):  # no writable place for the cache
+            compiled._cache = KernelCache(function)
+    return compiled
+
+
+def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile to the end: LLVM calls back into Python, where an interrupt would be swallowed and the code lost."""
+
+    def compile_whole(signature: Any) -> Any:
+        with interrupts_deferred():
+            return compile_for(signature)
+
+    return compile_whole
 
 
 def _with_body(compiled: Any, function: F) -> F:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
+import math
 import os
-import tempfile
+import re
+import secrets
+import stat
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from equirl.core.archives import Archive, described, kind_of_place, open_file, pack
+
+STALE_SECONDS = 3600.0  # an unfinished file older than this was left by a process that was killed
+LONGEST_STEM = 50  # characters of a file's name that the unfinished one takes over
+LONGEST_HEADER = 2**28  # bytes: names of some million states
+_BINARY = getattr(os, "O_BINARY", 0)  # a flag of Windows
+_PART = re.compile(r"\..+\.([0-9a-f]{16}|[0-9a-z_]{8})\.part")  # the second is how they were once named
+_cleared: dict[str, float] = {}  # folders, and when they were last looked through for such files
 
 
 class DamagedFile(ValueError):  # noqa: N818 (it names the file, not the failure)
@@ -20,6 +33,8 @@ class DamagedFile(ValueError):  # noqa: N818 (it names the file, not the failure
 
 def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write ``content`` to ``path`` so that a reader, or a crash, sees the old file or the new one, never a part.
+
+    A file that is replaced keeps its mode; a link stays, and the file it leads to is replaced.
 
     Parameters
     ----------
@@ -32,24 +47,78 @@ def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
     -------
     pathlib.Path
         The path written.
+
+    Raises
+    ------
+    OSError
+        With the name of the file: the disk is full, it must not be written, or it is none.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(os.path.realpath(path))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not 0 <= time.time() - _cleared.get(str(place.parent), -math.inf) < STALE_SECONDS:
+        clear_parts(place.parent)
+    aside = place.with_name(f".{place.name[:LONGEST_STEM]}.{secrets.token_hex(8)}.part")
     try:
-        handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        mode = _mode_to_keep(place)
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666 if mode is None else mode)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                os.chmod(aside, mode)
+            os.replace(aside, place)
+            _to_disk(place.parent)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
     except OSError as error:  # name the file that was asked for
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(aside, 0o666 & ~_umask())
-        os.replace(aside, path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
     return path
+
+
+def _to_disk(folder: Path) -> None:
+    """Have the system write down the names in a folder, so that a power cut does not bring the old file back."""
+    with suppress(OSError):  # not every system can
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _mode_to_keep(place: Path) -> int | None:
+    """The mode of a file that will be replaced; None where there is none; an error where something else stands."""
+    try:
+        found = os.lstat(place).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(found):  # all links were followed: these lead in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    kind = kind_of_place(found)
+    if kind == "a folder":
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if kind is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
+    return stat.S_IMODE(found)
+
+
+def clear_parts(folder: Path) -> None:
+    """Remove what killed processes left half-written in a folder some time ago.
+
+    Parameters
+    ----------
+    folder : Path
+        Where files are written.
+    """
+    _cleared[str(folder)] = now = time.time()
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _PART.fullmatch(entry.name) and now - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
+                with suppress(OSError):
+                    os.unlink(entry)
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -76,16 +145,12 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def save_npz(
     path: str | os.PathLike[str], kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> Path:
     """Save named arrays and JSON-able ``meta`` as a compressed ``.npz`` marked with its ``kind`` and format version.
+
+    The header lists the arrays with their types, shapes and hashes, so that one altered, lost or added is noticed.
 
     Parameters
     ----------
@@ -108,15 +173,17 @@ def save_npz(
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"array {name!r} holds Python objects, which only a pickle could keep")
-    header = json.dumps({"kind": kind, "version": version, "meta": dict(meta)})
-    buffer = io.BytesIO()
-    contents: dict[str, Any] = {"header": np.array(header), **arrays}
-    np.savez_compressed(buffer, **contents)
-    return write_aside(path, buffer.getvalue())
+    listing = {name: described(array) for name, array in arrays.items()}
+    header = json.dumps({"kind": kind, "version": version, "meta": dict(meta), "arrays": listing})
+    return write_aside(path, pack({"header": np.array(header), **arrays}))
 
 
-def load_npz(path: str | os.PathLike[str], kind: str, *versions: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load_npz(
+    path: str | os.PathLike[str], kind: str, *versions: int, longest_header: int = LONGEST_HEADER
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which.
+
+    Files without a list of their arrays, as they once were, load too.
 
     Parameters
     ----------
@@ -126,6 +193,8 @@ def load_npz(path: str | os.PathLike[str], kind: str, *versions: int) -> tuple[d
         What it should hold.
     *versions : int
         The versions of the format that the caller reads, the newest last.
+    longest_header : int
+        The most bytes that its header may have, at four for each character of its JSON.
 
     Returns
     -------
@@ -134,17 +203,22 @@ def load_npz(path: str | os.PathLike[str], kind: str, *versions: int) -> tuple[d
     """
     path = os.fspath(path)
     try:
-        with open(path, "rb") as handle:
-            if handle.read(2) != b"PK":  # NumPy would take other bytes for a pickle
+        with open_file(path) as handle:
+            if handle.read(2) != b"PK":
                 raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
-            handle.seek(0)
-            with np.load(handle, allow_pickle=False) as file:
-                header = json.loads(str(file["header"])) if "header" in file else None
-                arrays = {name: file[name] for name in file.files if name != "header"}
+            archive = Archive(handle)
+            header = json.loads(str(archive.read("header", longest_header))) if "header" in archive.names else None
+            meta, listing = _checked_header(path, header, kind, versions)
+            return _listed_arrays(path, archive, listing), meta
     except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):
         raise
     except Exception as error:  # what a zip or npy reader raises on foreign bytes is open-ended
-        raise DamagedFile(f"{path} cannot be read as an equirl file: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise DamagedFile(f"{path} cannot be read as an equirl file: {reason}") from error
+
+
+def _checked_header(path: str, header: Any, kind: str, versions: tuple[int, ...]) -> tuple[dict[str, Any], Any]:
+    """The meta of a header of the right kind and version, and its list of arrays if it has one."""
     if not isinstance(header, dict) or not {"kind", "version", "meta"} <= set(header):
         raise DamagedFile(f"{path} is not an equirl file: it has no header")
     if header["kind"] != kind:
@@ -154,4 +228,19 @@ def load_npz(path: str | os.PathLike[str], kind: str, *versions: int) -> tuple[d
             f"{path} has format version {header['version']}; this equirl reads version {versions[-1]}. "
             "Load it with the equirl that wrote it"
         )
-    return arrays, header["meta"]
+    if not isinstance(header["meta"], dict):
+        raise DamagedFile(f"{path} is not an equirl file: its header is not whole")
+    return header["meta"], header.get("arrays")
+
+
+def _listed_arrays(path: str, archive: Archive, listing: dict[str, Any] | None) -> dict[str, np.ndarray]:
+    """All arrays beside the header, each as the header's list says."""
+    names = [name for name in archive.names if name != "header"]
+    for name in sorted(set(names) ^ set(names if listing is None else listing)):
+        fate = "not in its list of arrays" if name in names else "missing"
+        raise DamagedFile(f"{path} is damaged: the array {name!r} is {fate}")
+    arrays = {name: archive.read(name) for name in names}
+    for name, entry in (listing or {}).items():
+        if described(arrays[name]) != entry:
+            raise DamagedFile(f"{path} is damaged: the array {name!r} is not what was saved")
+    return arrays

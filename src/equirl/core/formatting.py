@@ -1,10 +1,13 @@
-"""Numbers, intervals, durations and counts as people write them, in commands, reports and log lines."""
+"""Numbers, intervals, durations, counts and foreign text as people read them: in commands, reports, log lines."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 LARGEST_SPELLED_OUT = 1e15
+LONGEST_SHOWN = 200  # characters of a value in a message
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -103,3 +106,51 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     ('1 run', '1,200 runs', '2 classes')
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def printable(text: object, keep: str = "") -> str:
+    """Text from outside that can do no harm to a terminal: what is not printed is spelled out.
+
+    Parameters
+    ----------
+    text : object
+        A label, a name, a message; anything else as ``str`` shows it.
+    keep : str
+        Characters that stay as they are, such as the newline.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> printable("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in str(text))
+
+
+def shown(value: object) -> str:
+    """A value in a message: its ``repr``, cut where it is long.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> shown("river"), shown(10**5000), len(shown("x" * 1000))
+    ("'river'", 'an integer of 16610 bits', 204)
+    """
+    if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:  # Python refuses to spell out some
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except Exception:  # a list of such integers, or a repr of the user's own
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} ..."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from equirl.core.formatting import shown
+
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """A message for a name that is not there.
@@ -28,6 +30,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     "unknown learner 'cucrl'; did you mean 'c-ucrl'? Known: c-ucrl, ucrl2-l"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(shown(name).strip("'"), names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return f"unknown {kind} {name!r}{hint} Known: {', '.join(names)}"
+    return f"unknown {kind} {shown(name)}{hint} Known: {', '.join(names)}"

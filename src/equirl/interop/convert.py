@@ -10,6 +10,7 @@ import numpy as np
 
 from equirl.core.arrays import starts
 from equirl.core.checking import between, flag, real_array
+from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
@@ -69,9 +70,8 @@ def from_quantecon(
     -------
     TabularMDP
     """
-    lacks = [part for part in ("R", "Q", "beta", "num_states", "s_indices", "a_indices") if not hasattr(ddp, part)]
-    if lacks:
-        raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {ddp!r}: it has no {lacks[0]}")
+    if not any(kind.__name__ == "DiscreteDP" for kind in type(ddp).__mro__):
+        raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {shown(ddp)}")
     allowed = ~np.isneginf(ddp.R)
     if ddp.s_indices is None:
         state, action = np.nonzero(allowed)

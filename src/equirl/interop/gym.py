@@ -7,6 +7,7 @@ and never end.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,10 +17,11 @@ import numpy as np
 from gymnasium import spaces
 
 from equirl.core.checking import choice, flag, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.interop.gym_tables import OutcomeTable, absorbed, compare_with_rollouts, read_table, restarted
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.reward_laws import draw_rewards, unit_map
+from equirl.model.reward_laws import REWARD_LAWS, draw_rewards, unit_map
 from equirl.model.row_readers import initial_law
 from equirl.model.transition_rows import Rows, rows_from_triplets
 from equirl.worlds.world_registry import WORLDS, load_world
@@ -82,7 +84,9 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         state : int
         info : dict
         """
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else whole_number("seed", seed, least=0))
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(f"options must be a dict, such as {{'state': 0}}, not {shown(options)}")
         if options and "state" in options:
             self.state = self.mdp.pairs.state_number(options["state"])
         else:
@@ -230,9 +234,11 @@ def from_gymnasium(
     ({0: 1.0}, 1.0)
     """
     choice("on_terminal", on_terminal, ON_TERMINAL)
+    normalize = flag("normalize", normalize)
     if not hasattr(env, "unwrapped"):
         remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
-        raise TypeError(f"env must be a Gymnasium environment, not {env!r}{remedy}")
+        raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}{remedy}")
+    law_of_rewards = None if reward_law is None else choice("reward_law", reward_law, REWARD_LAWS)
     bare = env.unwrapped
     table = read_table(env)
     law = initial_law(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
@@ -240,10 +246,10 @@ def from_gymnasium(
         compare_with_rollouts(env, table, law, whole_number("seed", seed, least=0))
     if isinstance(bare, TabularEnv):
         law = bare.mdp.initial if initial is None else law
-        mdp = replace(bare.mdp, reward_law=reward_law or bare.mdp.reward_law, initial=law)
+        mdp = replace(bare.mdp, reward_law=law_of_rewards or bare.mdp.reward_law, initial=law)
     else:
-        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), flag("normalize", normalize))
-        mdp = TabularMDP(table.pairs, rows, means, law, reward_law or "deterministic", reward_map=reward_map)
+        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), normalize)
+        mdp = TabularMDP(table.pairs, rows, means, law, law_of_rewards or "deterministic", reward_map=reward_map)
         mdp = replace(mdp, name=_name(bare))
     mdp = mdp if name is None else replace(mdp, name=name)
     if drop_unreachable is not None:

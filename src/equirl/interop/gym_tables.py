@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from equirl.core.arrays import starts
+from equirl.core.checking import several, whole_number
+from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs
 from equirl.model.reachability import reached
 from equirl.model.transition_rows import check_entries, check_n_states
@@ -71,9 +73,14 @@ def _entries(table: Any) -> OutcomeTable:
         if isinstance(table, Mapping) and s not in table:
             raise ValueError(f"the table has {len(table)} states but no state {s}")
         by_action = table[s]
-        actions.append(sorted(by_action) if isinstance(by_action, Mapping) else list(range(len(by_action))))
+        if not isinstance(by_action, Mapping | Sequence) or isinstance(by_action, str):
+            raise TypeError(f"P[{s}] must list outcomes by action, not {shown(by_action)}")
+        actions.append(sorted(_ids(s, by_action)) if isinstance(by_action, Mapping) else list(range(len(by_action))))
         for a in actions[-1]:
-            entries.append([_outcome(s, a, outcome) for outcome in by_action[a]])
+            outcomes = [_outcome(s, a, outcome) for outcome in several(f"P[{s}][{a}]", by_action[a])]
+            if not outcomes:
+                raise ValueError(f"P[{s}][{a}] lists no outcome; a pair needs at least one")
+            entries.append(outcomes)
     pairs = Pairs(starts([len(ids) for ids in actions]), np.array([a for ids in actions for a in ids], dtype=np.int64))
     pair = np.repeat(np.arange(pairs.n_pairs), [len(outcomes) for outcomes in entries])
     flat = [outcome for outcomes in entries for outcome in outcomes]
@@ -86,13 +93,17 @@ def _entries(table: Any) -> OutcomeTable:
     return OutcomeTable(pairs, pair, prob, succ, reward, ends)
 
 
+def _ids(state: int, by_action: Mapping[Any, Any]) -> list[int]:
+    return [whole_number(f"an action of P[{state}]", action, least=0) for action in by_action]
+
+
 def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, bool]:
     try:
         prob, succ, reward, ends = outcome
         return float(prob), operator.index(succ), float(reward), bool(ends)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"P[{state}][{action}] holds {outcome!r}, not (probability, next, reward, terminated)"
+            f"P[{state}][{action}] holds {shown(outcome)}, not (probability, next, reward, terminated)"
         ) from None
 
 
@@ -214,7 +225,9 @@ def _state(observation: Any, table: OutcomeTable) -> int:
     try:
         return table.pairs.state_number(observation)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"the environment shows {observation!r}, which is no state of its table: {error}") from None
+        raise ValueError(
+            f"the environment shows {shown(observation)}, which is no state of its table: {error}"
+        ) from None
 
 
 def _outcome_odds(table: OutcomeTable) -> OutcomeOdds:

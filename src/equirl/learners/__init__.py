@@ -9,5 +9,8 @@
   best policy of the estimates, for all of them.
 - ``recipes``, ``catalogue``, ``learner_registry``: a learner by name; ``register_learner`` adds one from outside.
 - ``given``, ``rewards``: what a learner is given in advance, and the scale of its rewards.
-- ``saving``: a learner in a file.
+- ``saving``: a learner in a file. ``sameness``: whether two are the same.
+- ``journal``: a learner in a folder, which goes on after a crash; with ``journalled_agent`` (what is driven),
+  ``journal_sync`` (when it is forced to disk), ``journal_folder`` and ``journal_records`` (its files),
+  ``journal_recovery`` and ``journal_log`` (reading them).
 """

@@ -19,6 +19,9 @@ from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.learners.vanishing_rule import VanishingRule
 
+THRIFTY = 1e5  # effort of learners that cluster: on small problems nothing changes, on large ones they plan less
+WARM = OptimisticPlanner(warm_start=True)  # where a sweep is dear
+
 
 def oblivious(description: str, models: Any, planner: Any = None) -> Recipe:
     """An optimistic learner that knows nothing of classes."""
@@ -34,13 +37,13 @@ def given_both(description: str, models: Any, planner: Any = None) -> Recipe:
 
 def given_classes(description: str, models: Any, planner: Any = None) -> Recipe:
     """An optimistic learner that is given the classes."""
-    parts = GivenClasses(), EmpiricalPool("per_class"), models, planner or OptimisticPlanner(), Doubling()
+    parts = GivenClasses(), EmpiricalPool("per_class"), models, planner or OptimisticPlanner(), Doubling(effort=THRIFTY)
     return Recipe(description, OptimisticLearner, parts)
 
 
 def estimated(description: str, models: Any, planner: Any = None) -> Recipe:
     """An optimistic learner that estimates the classes."""
-    parts = EstimatedClasses(), EmpiricalPool(), models, planner or OptimisticPlanner(), Doubling()
+    parts = EstimatedClasses(), EmpiricalPool(), models, planner or OptimisticPlanner(), Doubling(effort=THRIFTY)
     return Recipe(description, OptimisticLearner, parts)
 
 
@@ -73,10 +76,10 @@ ROWS: dict[str, Recipe | None] = {
     "c-ucrl2-b-c-sigma": given_both("UCRL2-B, given the classes and the profiles", BernsteinIntervals()),
     "c-ucrl2-b-c": given_classes("UCRL2-B, given the classes", BernsteinIntervals()),
     "c-ucrl2-b": estimated("UCRL2-B over estimated classes", BernsteinIntervals()),
-    "kl-ucrl": oblivious("KL-UCRL: Kullback-Leibler balls", KLBalls()),
-    "c-kl-ucrl-c-sigma": given_both("KL-UCRL, given the classes and the profiles", KLBalls()),
-    "c-kl-ucrl-c": given_classes("KL-UCRL, given the classes", KLBalls()),
-    "c-kl-ucrl": estimated("KL-UCRL over estimated classes", KLBalls()),
+    "kl-ucrl": oblivious("KL-UCRL: Kullback-Leibler balls", KLBalls(), WARM),
+    "c-kl-ucrl-c-sigma": given_both("KL-UCRL, given the classes and the profiles", KLBalls(), WARM),
+    "c-kl-ucrl-c": given_classes("KL-UCRL, given the classes", KLBalls(), WARM),
+    "c-kl-ucrl": estimated("KL-UCRL over estimated classes", KLBalls(), WARM),
     "ucrl3": oblivious("UCRL3: tighter intervals on growing supports", Ucrl3Intervals(), SupportPlanner()),
     "c-ucrl3-c-sigma": given_both("UCRL3, given the classes and the profiles", Ucrl3Intervals(), SupportPlanner()),
     "c-ucrl3-c": given_classes("UCRL3, given the classes", Ucrl3Intervals(), SupportPlanner()),

@@ -19,14 +19,13 @@ import copy
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from equirl.core.arrays import owners
 from equirl.core.checking import flag
+from equirl.core.paths import checked_path
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.learners.rewards import unit_reward
 from equirl.learners.stretches import (
@@ -39,6 +38,7 @@ from equirl.learners.stretches import (
     spend_path,
     step_limits,
 )
+from equirl.learners.warm_start import take_over
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
 
@@ -66,6 +66,23 @@ class State(NamedTuple):
 
     arrays: dict[str, np.ndarray]
     values: dict[str, Any]
+
+
+class InUse(NamedTuple):
+    """A context in which one thread alone uses a learner; a second is refused."""
+
+    name: str
+    busy: threading.Lock
+
+    def __enter__(self) -> None:
+        if not self.busy.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
+                "your own around act and observe, or agent.copy())"
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self.busy.release()
 
 
 class Learner(ABC):
@@ -119,10 +136,7 @@ class Learner(ABC):
         return None
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
-        """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell.
-
-        The learner is not changed.
-        """
+        """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell."""
         return None
 
     def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing
@@ -145,9 +159,13 @@ class Learner(ABC):
         """
         s = self.pairs.state_number(state)
         with self.in_use():
-            self.settle(s)
-            stretch = self.decide(s)
-            return int(self.pairs.action[pair_played(stretch, self.pairs.ptr, s, 0)])
+            return int(self.pairs.action[self.choose(s)])
+
+    def choose(self, state: int) -> int:
+        """The pair to play in a state; a terminated step that is pending is learned first."""
+        self.settle(state)
+        stretch = self.decide(state)
+        return int(pair_played(stretch, self.pairs.ptr, state, 0))
 
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
@@ -166,17 +184,30 @@ class Learner(ABC):
             The process restarts: the successor learned is the state next given to :meth:`act`. After a truncation
             simply go on from the new state: the jump is not a transition and is not learned.
         """
+        with self.in_use():
+            self.learn(self.read_step(state, action, reward, next_state, terminated))
+
+    def read_step(
+        self, state: object, action: object, reward: float, next_state: object, terminated: bool
+    ) -> tuple[int, float, int, bool]:
+        """A step as :meth:`learn` takes it, all of it checked: pair, reward in [0, 1], successor, whether it ends."""
         pair = self.pairs.index(state, action)
         successor = self.pairs.state_number(next_state)
         value = unit_reward(reward, self.reward_map, self.pairs, pair)
         ends = flag("terminated", terminated)
-        with self.in_use():
-            if self.pending is not None:
-                raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
-            if ends:
-                self.pending = pair, value
-            else:
-                self._learn(pair, value, successor)
+        if self.pending is not None:
+            raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
+        if not ends:
+            self.check_successor(pair, successor)
+        return pair, value, successor, ends
+
+    def learn(self, step: tuple[int, float, int, bool]) -> None:
+        """Learn a step that :meth:`read_step` has checked; one that ends an episode is pending until :meth:`settle`."""
+        pair, value, successor, ends = step
+        if ends:
+            self.pending = pair, value
+        else:
+            self.record_step(pair, value, successor)
 
     def settle(self, state: int) -> None:
         """Learn a terminated step, if one is pending: the process restarted in ``state``."""
@@ -193,27 +224,12 @@ class Learner(ABC):
         self.record(np.array([pair]), np.array([reward]), successor)
 
     def start_from(self, seen: Snapshot) -> None:
-        """Start from counts instead of from nothing, as those of a log (:meth:`equirl.Log.agent`).
-
-        Parameters
-        ----------
-        seen : Snapshot
-            The counts of all that was seen before; of the learner's own pairs, with rewards in [0, 1].
-        """
+        """Start from counts of the learner's own pairs, such as those of a log (:meth:`equirl.Log.agent`)."""
         raise TypeError(f"{self.name!r} cannot start from counts: its class has no start_from of its own")
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> InUse:
         """Inside, another thread that wants to decide or learn is refused."""
-        if not self._busy.acquire(blocking=False):
-            raise RuntimeError(
-                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
-                "your own around act and observe, or agent.copy())"
-            )
-        try:
-            yield
-        finally:
-            self._busy.release()
+        return InUse(self.name, self._busy)
 
     # --- telling
 
@@ -246,7 +262,7 @@ class Learner(ABC):
         """
         from equirl.learners.saving import save_agent
 
-        save_agent(self, path)
+        save_agent(self, checked_path("path", path))
 
     def copy(self) -> Self:
         """An independent twin in the same state, random generators included."""
@@ -264,10 +280,7 @@ class Learner(ABC):
 
 
 class CountingLearner(Learner):
-    """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`.
-
-    Its ``stretch``, once decided, is spent as steps are recorded.
-    """
+    """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -290,15 +303,7 @@ class CountingLearner(Learner):
 
     def start_from(self, seen: Snapshot) -> None:
         """Take over counts, as if these steps had been recorded; what else is to be known of them follows from them."""
-        if self.t != 1:
-            raise ValueError(f"{self!r} has learned already; only a new learner starts from counts")
-        if len(seen.visits) != self.pairs.n_pairs:
-            raise ValueError(f"the counts are of {len(seen.visits)} pairs; {self.name!r} has {self.pairs.n_pairs}")
-        if self.given.profiles is not None:
-            for pair, successor in zip(owners(seen.ptr).tolist(), seen.succ.tolist(), strict=True):
-                self.check_successor(pair, successor)
-        self.counts = Counts.restore(seen)
-        self.t = 1 + int(seen.visits.sum())
+        take_over(self, seen)
 
     def state(self) -> State:
         """The counts and the limits of the stretch under way."""

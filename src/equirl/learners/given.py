@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.checking import real_array, whole_array
+from equirl.core.formatting import shown
 from equirl.estimation.pooling import tie_groups
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import check_entries
@@ -46,7 +48,8 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
     if classes is not None and len(classes.label) != pairs.n_pairs:
         raise ValueError(f"the classes label {len(classes.label)} pairs, the problem has {pairs.n_pairs}")
     if profiles is not None:
-        _check_profiles(profiles, pairs)
+        profiles = _checked_profiles(profiles, pairs)
+        given = given._replace(profiles=profiles)
     if profiles is not None and classes is not None:
         _check_alike(profiles, classes, pairs, max(ALIKE, 10 * given.tolerance))
         given = given._replace(tie=tie_groups(profiles, classes.label, given.tolerance))
@@ -71,10 +74,14 @@ def _check_means(means: np.ndarray, pairs: Pairs) -> None:
         raise ValueError(f"the mean reward of ({pairs.describe(int(bad[0]))}) is NaN or outside reward_range")
 
 
-def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
+def _checked_profiles(profiles: Profiles, pairs: Pairs) -> Profiles:
+    """Profiles of these pairs, whose arrays are of the types that kernels read and shared with nobody."""
     if not isinstance(profiles, Profiles):
-        raise TypeError(f"profiles must be what equirl.profiles(mdp) returns, not {profiles!r}")
-    ptr, succ, prob = profiles
+        raise TypeError(f"profiles must be what equirl.profiles(mdp) returns, not {shown(profiles)}")
+    ptr, succ = whole_array("profiles.ptr", profiles.ptr), whole_array("profiles.succ", profiles.succ)
+    prob = np.array(real_array("profiles.prob", profiles.prob))
+    if prob.ndim != 1:
+        raise ValueError(f"profiles.prob has shape {prob.shape}; it has one dimension, as profiles.succ")
     if len(ptr) != pairs.n_pairs + 1:
         raise ValueError(f"the profiles describe {len(ptr) - 1} pairs, the problem has {pairs.n_pairs}")
     if ptr[0] != 0 or not ptr[-1] == len(succ) == len(prob) or (np.diff(ptr) < 1).any():
@@ -93,6 +100,7 @@ def _check_profiles(profiles: Profiles, pairs: Pairs) -> None:
     bad = np.flatnonzero(place[1:] == place[:-1])
     if len(bad):
         raise ValueError(f"the profile of ({pairs.describe(int(place[bad[0]] // pairs.n_states))}) names a state twice")
+    return Profiles(ptr, succ.astype(np.int32), prob)
 
 
 def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs, width: float) -> None:

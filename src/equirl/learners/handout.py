@@ -28,18 +28,25 @@ def pools_rewards(settings: Settings) -> bool:
 def settings_for(
     mdp: TabularMDP, name: str, recipe: Recipe, chosen: dict[str, Any], classes: Partition | None, tolerance: Tolerance
 ) -> Settings:
-    """The settings of a learner for this MDP: ``rewards``, where not chosen, may be by pair instead of by class.
+    """The settings of a learner for this MDP, where ``rewards`` and ``pooling``, if not chosen, may differ from usual.
 
-    So it is for an optimistic learner where rewards tell apart what the laws do not (:func:`prefers_laws`), unless
-    classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and rewards
-    pool nearly nothing, and that is what the learner needs least; it would do worse than one that is given nothing.
+    An optimistic learner keeps rewards by pair where they tell apart what the laws do not (:func:`prefers_laws`),
+    unless classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and
+    rewards pool nearly nothing, and that is what the learner needs least; it would do worse than one that is given
+    nothing. And where every class is a single pair, whole classes are pooled, not balanced parts of them: the same
+    samples, with no confidence spent on telling which pairs of a class may be pooled.
     """
     settings = recipe.settings(name, chosen)
     by_law = any(getattr(part, "by_law", False) for part in settings.parts)
     is_open = classes is None and "rewards" not in chosen and pools_rewards(settings)
     if by_law and is_open and prefers_laws(mdp, tolerance):
-        return recipe.settings(name, {**chosen, "rewards": "per_pair"})
-    return settings
+        chosen = {**chosen, "rewards": "per_pair"}
+    if "pooling" in settings.as_dict() and "pooling" not in chosen:
+        settings = recipe.settings(name, chosen)
+        handed = hand_out(mdp, settings, classes, None, tolerance).classes
+        if handed is not None and handed.n_classes == mdp.n_pairs:
+            chosen = {**chosen, "pooling": "class"}
+    return recipe.settings(name, chosen)
 
 
 def prefers_laws(mdp: TabularMDP, tolerance: Tolerance) -> bool:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from equirl.core.checking import between, choice
+from equirl.core.checking import between, choice, plain_array, real_array, real_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.catalogue import ROWS
@@ -22,8 +23,8 @@ from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import TOLERANCE, Profiles
 
-Agent = Learner
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
+OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "tolerance")  # keywords of agent_for that say what is handed out, not settings
 LATER = {"c-ucrl-published": "equirl.paper.published_learner"}  # rows that stand in folders further on
 
@@ -86,9 +87,9 @@ def register_learner(name: str, recipe: Recipe) -> None:
         Description, how it is built, and its parts with their defaults.
     """
     if not isinstance(name, str) or not name:
-        raise TypeError(f"a learner's name must be a string, not {name!r}")
+        raise TypeError(f"a learner's name must be a string, not {shown(name)}")
     if not isinstance(recipe, Recipe):
-        raise TypeError(f"recipe must be a Recipe, not {recipe!r}")
+        raise TypeError(f"recipe must be a Recipe, not {shown(recipe)}")
     if name in ROWS or name in LATER:
         raise ValueError(f"there is a learner {name!r} in the package already; choose another name")
     AGENTS.add(name, recipe)
@@ -185,7 +186,7 @@ def make_agent(
         raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
     pairs = pairs_from(n_states, n_actions)
     scale, shift = reward_map_of(reward_range)
-    means = None if mean_rewards is None else (np.asarray(mean_rewards, dtype=float) - shift) / scale
+    means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
     return build_learner(name, pairs, settings, Given(partition_of(classes), profiles, means), seed, (scale, shift))
 
 
@@ -244,14 +245,22 @@ def agent_for(
     from equirl.learners.handout import hand_out, settings_for
 
     stated = partition_of(classes)
-    if isinstance(tolerance, str):
-        choice("tolerance", tolerance, ("auto",))
-    within = tolerance if isinstance(tolerance, str) else between("tolerance", tolerance, most=2)
+    within = check_tolerance(name, recipe.settings(name, settings), tolerance)
     chosen = settings_for(mdp, name, recipe, settings, stated, within)
-    if within != TOLERANCE and "classes" not in needs_of_parts(chosen):
-        raise ValueError(f"{name!r} with these settings makes no use of tolerance; leave it out")
     given = hand_out(mdp, chosen, stated, profiles, within)
     return build_learner(name, mdp.pairs, chosen.as_dict(), given, seed)
+
+
+def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> float | Literal["auto"]:
+    """What is taken as equal when classes are handed to this learner; an error where it is handed none."""
+    within: float | Literal["auto"] = "auto"
+    if not isinstance(tolerance, str):
+        within = between("tolerance", tolerance, most=2)
+    else:
+        choice("tolerance", tolerance, ("auto",))
+    if within != TOLERANCE and (settings is None or "classes" not in needs_of_parts(settings)):
+        raise ValueError(f"{name!r} with these settings makes no use of tolerance; leave it out")
+    return within
 
 
 def build_learner(
@@ -273,15 +282,17 @@ def partition_of(classes: Partition | Sequence[int] | np.ndarray | None) -> Part
     """Classes as a Partition, from any labels."""
     if classes is None or isinstance(classes, Partition):
         return classes
-    return Partition.from_labels(np.asarray(classes))
+    return Partition.from_labels(plain_array("classes", classes))
 
 
 def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
     """(scale, shift) that take [0, 1] to the range."""
     try:
-        low, high = map(float, reward_range)
+        low, high = (real_number("reward_range", limit) for limit in reward_range)
     except (TypeError, ValueError):
         low = high = np.nan
     if not (np.isfinite(high - low) and low < high):
-        raise ValueError(f"reward_range must be (low, high), two finite numbers with low < high, not {reward_range!r}")
+        raise ValueError(
+            f"reward_range must be (low, high), two finite numbers with low < high, not {shown(reward_range)}"
+        )
     return high - low, low

@@ -38,8 +38,10 @@ from equirl.solving.criterion import criterion_for
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 
-ESTIMATE_WORK = 20  # look-ups that estimates and sets are counted for, per observed successor
-CLUSTERING_WORK = 1000  # look-ups that ApproxEquivalence is counted for, per observed successor
+# What ``effort`` is charged, in look-ups
+SWEEP_WORK = 0.4  # per entry of a sweep
+ESTIMATE_WORK = 8  # of estimates and sets, per observed successor
+CLUSTERING_WORK = 400  # of ApproxEquivalence, per observed successor
 
 
 class OptimisticParts(NamedTuple):
@@ -97,19 +99,23 @@ class OptimisticLearner(CountingLearner):
         plan = self.parts.planner.plan(self.pairs.ptr, models, accuracy, self.tie_rng, last)
         self.n_unconverged += not plan.converged
 
-        work = plan.n_sweeps * models.n_entries + ESTIMATE_WORK * len(seen.succ)
+        work = SWEEP_WORK * plan.n_sweeps * models.n_entries + ESTIMATE_WORK * len(seen.succ)
         self.limits = self.parts.stopping.limits(seen.visits, groups, work)
         self.episode_starts.append(self.t)
         self.episode = Episode(self.t, seen, groups, estimates, models, plan)
         return self.episode, self.limits
 
     def _group(self, seen: Snapshot) -> Grouping:
-        """The structure's groups; those of the episode before as long as a finite ``effort`` says so."""
+        """The structure's groups; those of the episode before as long as a finite ``effort`` says so.
+
+        Groups inside given classes are always formed anew: a pair met since would stand alone, its first visit telling
+        next to nothing, and be hoped for again and again.
+        """
         structure = self.parts.structure
         if self.episode is not None and self.t < self.cluster_from:
             return self.episode.groups
         priority = self.priority_rng.permutation(self.pairs.n_pairs) if structure.draws_priority else None
-        if structure.clusters:
+        if structure.clusters and self.given.classes is None:
             rest = CLUSTERING_WORK * len(seen.succ) / getattr(self.parts.stopping, "effort", math.inf)
             self.cluster_from = self.t + int(min(rest, UNLIMITED))
         return structure.groups(seen, self.problem, self.rules, priority)

@@ -6,18 +6,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equirl.core.checking import choice, flag, inside, whole_number
+from equirl.core.checking import choice, flag, inside, real_number, whole_number
 from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
 from equirl.planning.interval_models import IntervalModels
 from equirl.planning.sweeps import ModelSet
 
 ACTION_TIES = ("random", "first")
+MOST_THREADS = 1024
 POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
 
 
 def check_discount(discount: float) -> float:
     """A discount in (0, 1]; 1 is the average reward."""
-    return 1.0 if discount == 1 else inside("discount", discount)
+    number = real_number("discount", discount)
+    return number if number == 1 else inside("discount", discount)
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class OptimisticPlanner:
         choice("action_ties", self.action_ties, ACTION_TIES)
         flag("warm_start", self.warm_start)
         whole_number("max_sweeps", self.max_sweeps)
-        whole_number("threads", self.threads)
+        whole_number("threads", self.threads, most=MOST_THREADS)
 
     def plan(
         self,

@@ -266,4 +266,7 @@ def checked_model(model: ExactModel, pairs: Pairs) -> ExactModel:
         raise ValueError("the rows drawn do not fit the pairs")
     if nnz and (model.succ.min() < 0 or model.succ.max() >= pairs.n_states):
         raise ValueError("a successor drawn is out of range")
+    for name in ("prob", "rest", "reward"):
+        if not ((getattr(model, name) >= 0) & (getattr(model, name) <= 1 + 1e-9)).all():
+            raise ValueError(f"the {name} drawn is not between 0 and 1")
     return model

@@ -158,15 +158,24 @@ class QLearner(CountingLearner):
         """Go on from a state."""
         super().restore(state)
         q, n, policy = (state.arrays[name].copy() for name in ("q", "taught", "greedy"))
-        if q.shape != self.q.shape or n.shape != self.n.shape or not np.isfinite(q).all() or n.dtype != np.int64:
+        fits = q.shape == self.q.shape and n.shape == self.n.shape and q.dtype == np.float64 and n.dtype == np.int64
+        if not fits or not np.isfinite(q).all() or n.min() < 0 or n.max() > self.counts.visits.sum():
             raise ValueError("the values do not fit the learner")
         ptr = self.pairs.ptr
-        if policy.shape != self.policy.shape or not ((policy >= ptr[:-1]) & (policy < ptr[1:])).all():
+        if (
+            policy.shape != self.policy.shape
+            or policy.dtype != np.int64
+            or not ((policy >= ptr[:-1]) & (policy < ptr[1:])).all()
+        ):
             raise ValueError("the policy does not fit the learner")
         self.q, self.n, self.policy = q, n, policy
         self.rng.bit_generator.state = state.values["rng"]
         chosen = state.values["chosen"]
-        self.chosen = None if chosen is None else (int(chosen[0]), int(chosen[1]))
+        if chosen is not None:
+            s, k = (int(number) for number in chosen)
+            if not 0 <= s < self.pairs.n_states or not ptr[s] <= k < ptr[s + 1]:
+                raise ValueError("the pair decided is not one of its state")
+            self.chosen = s, k
 
 
 @kernel

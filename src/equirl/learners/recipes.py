@@ -8,12 +8,15 @@ fields by name, taken where the user gave none.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.core.checking import flag, several
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.learners.contract import Learner
 from equirl.learners.given import NOTHING, Given
@@ -95,6 +98,14 @@ class Recipe:
     knows_mdp: bool = False
 
     def __post_init__(self) -> None:
+        for part in several("parts", self.parts):
+            if not is_dataclass(part) or isinstance(part, type):
+                raise TypeError(f"parts must be dataclasses, not {shown(part)}")
+        if not callable(self.build):
+            raise TypeError(f"build must be a function that makes a learner, not {shown(self.build)}")
+        if not isinstance(self.description, str):
+            raise TypeError(f"description must be a str, not {shown(self.description)}")
+        flag("knows_mdp", self.knows_mdp)
         names = [field.name for part in self.parts for field in fields(part)]
         for name in names:
             if names.count(name) > 1:
@@ -116,7 +127,7 @@ class Recipe:
 
     def settings(self, name: str, given: dict[str, Any]) -> Settings:
         """The parts with these settings; a mistake is an error that names it."""
-        values = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
+        values = {key: _plain(value) for key, value in given.items()}
         for key in values:
             if not self.keys:
                 raise TypeError(f"learner {name!r} has no settings; {key!r} was given")
@@ -135,3 +146,11 @@ class Recipe:
             if hasattr(part, "check_with"):
                 part.check_with(chosen)
         return chosen
+
+
+def _plain(value: Any) -> Any:
+    """A number as kernels know it: NumPy's and fractions become Python's own; anything else is left as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    is_other = isinstance(value, numbers.Real) and not isinstance(value, int | float)
+    return float(value) if is_other else value

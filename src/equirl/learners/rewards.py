@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs
 
 
@@ -16,11 +17,11 @@ def unit_reward(reward: Any, reward_map: tuple[float, float], pairs: Pairs, pair
     scale, shift = reward_map
     try:
         value = (float(reward) - shift) / scale
-    except (TypeError, ValueError):
-        raise TypeError(f"the reward of ({pairs.describe(pair)}) is {reward!r}, not a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"the reward of ({pairs.describe(pair)}) is {shown(reward)}, not a number") from None
     if not -1e-12 <= value <= 1 + 1e-12:  # NaN fails too
         raise ValueError(
-            f"the reward of ({pairs.describe(pair)}) is {reward!r}, outside [{shift:g}, {shift + scale:g}]; "
+            f"the reward of ({pairs.describe(pair)}) is {shown(reward)}, outside [{shift:g}, {shift + scale:g}]; "
             "give reward_range=(low, high) for rewards on another scale"
         )
     return min(max(value, 0.0), 1.0)

@@ -12,12 +12,14 @@ from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Blueprint, needs_of_parts
+from equirl.learners.state_checks import check_course, check_plan, check_sums
 from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import Profiles
 
 KIND, VERSION = "equirl-agent", 2
+LARGEST = np.finfo(np.float64).max  # a number that is finite
 
 
 def save_agent(agent: Learner, path: str | os.PathLike[str]) -> None:
@@ -71,7 +73,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
         if "values" not in meta:
             arrays, meta = _from_version_1(arrays, meta)
         return _restore(arrays, meta)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
         raise DamagedFile(f"{path} does not hold a valid learner: {error}") from error
 
 
@@ -87,17 +89,20 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     settings = recipe.settings(name, meta["settings"])
     given = Given(classes, profiles, arrays.get("mean_rewards"), float(meta.get("tolerance", NOTHING.tolerance)))
     given = checked(name, needs_of_parts(settings), given, pairs)
+    check_course(meta, arrays["episode_starts"], pairs)
     scale, shift = meta["reward_map"]
     agent = recipe.build(Blueprint(name, pairs, settings, given, reward_map=(scale, shift)))
 
     own = {name.removeprefix("own_"): array for name, array in arrays.items() if name.startswith("own_")}
+    check_plan(meta["values"], meta["t"], pairs.n_pairs)
     check_arrays(own, pairs, meta["values"])
+    check_sums(own, meta["t"])
     agent.restore(State(own, meta["values"]))
     agent.t, agent.n_unconverged = meta["t"], meta["n_unconverged"]
     agent.episode_starts = arrays["episode_starts"].tolist()
     if meta["pending"] is not None:
         pair, reward = meta["pending"]
-        agent.pending = range(pairs.n_pairs)[pair], reward
+        agent.pending = pair, reward
     return agent
 
 
@@ -126,7 +131,7 @@ def check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, values: dict[str, 
     S, M = pairs.n_states, pairs.n_pairs
     n_classes = values["episode"]["n_classes"] if "episode" in values else 0
     _check_range(arrays, "policy", S, np.int64, pairs.ptr[:-1], pairs.ptr[1:] - 1)
-    _check_range(arrays, "bias", S, np.float64, 0, np.inf)
+    _check_range(arrays, "bias", S, np.float64, 0, LARGEST)
     _check_range(arrays, "label", M, np.int64, 0, n_classes - 1)
     if "limits_label" in arrays:
         groups = arrays["limits_group_left"]
@@ -141,11 +146,13 @@ def check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, values: dict[str, 
 
 def _check_counts(arrays: dict[str, np.ndarray], when: str, S: int, M: int) -> None:
     _check_range(arrays, f"{when}_visits", M, np.int64, 0, np.inf)
-    _check_range(arrays, f"{when}_r_sum", M, np.float64, 0, np.inf)
+    _check_range(arrays, f"{when}_r_sum", M, np.float64, 0, LARGEST)
     _check_range(arrays, f"{when}_ptr", M + 1, np.int64, 0, np.inf)
     ptr, visits = arrays[f"{when}_ptr"], arrays[f"{when}_visits"]
     _check_range(arrays, f"{when}_succ", ptr[-1], np.int32, 0, S - 1)
     _check_range(arrays, f"{when}_count", ptr[-1], np.int64, 1, np.inf)
+    if arrays[f"{when}_count"].sum(dtype=float) > UNLIMITED:
+        raise ValueError(f"the counts of successors are beyond any that can be ({when})")
     total = np.concatenate([[0], np.cumsum(arrays[f"{when}_count"])])
     if ptr[0] != 0 or (np.diff(ptr) < 0).any() or (np.diff(total[ptr]) != visits).any():
         raise ValueError(f"the visits and counts of successors disagree ({when})")

@@ -97,7 +97,10 @@ def pairs_of(rows: LogColumns, keep: np.ndarray, actions: Any) -> tuple[Pairs, n
         ptr, flat = starts(table.sum(axis=1)), ids[np.nonzero(table)[1]]
         pairs = Pairs(ptr, flat, _state_names(names), None if plain else checked_names("action", rows.actions))
         return pairs, number, ids
-    pairs = pairs_from(names, actions)
+    try:
+        pairs = pairs_from(names, actions)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("n_actions", "actions")) from None
     pairs = Pairs(pairs.ptr, pairs.action, _state_names(names), pairs.action_names)
     return pairs, number, np.array([pairs.action_number(name) for name in rows.actions], np.int64)
 

@@ -16,6 +16,8 @@ import numpy as np
 
 from equirl.core.arrays import Frozen, frozen, owners
 from equirl.core.checking import checked_discount
+from equirl.core.formatting import shown
+from equirl.core.paths import checked_path
 from equirl.core.seeding import seed_sequence
 from equirl.model.mdp_checks import check_fields, checked_floats
 from equirl.model.mdp_files import load_mdp, save_mdp
@@ -231,7 +233,7 @@ class TabularMDP(MdpMakers, Frozen):
         path : str or path
             Where the file goes.
         """
-        save_mdp(self, path)
+        save_mdp(self, checked_path("path", path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TabularMDP:
@@ -251,7 +253,7 @@ class TabularMDP(MdpMakers, Frozen):
         equirl.DamagedFile
             If the file is damaged, or holds something else.
         """
-        return load_mdp(cls, path)
+        return load_mdp(cls, checked_path("path", path))
 
     def __eq__(self, other: object) -> bool:
         """Same pairs, probabilities, rewards, first states, names, picture, to the last bit; not title nor discount."""
@@ -289,4 +291,4 @@ def check_mdp(mdp: Any) -> None:
     """
     if not isinstance(mdp, TabularMDP):
         remedy = f"; equirl.load_world({mdp!r}) makes one of a world's name or a file" if isinstance(mdp, str) else ""
-        raise TypeError(f"mdp must be a TabularMDP, not {mdp!r}{remedy}")
+        raise TypeError(f"mdp must be a TabularMDP, not {shown(mdp)}{remedy}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equirl.core.checking import choice
+from equirl.core.formatting import shown
 from equirl.model.reward_laws import REWARD_LAWS
 from equirl.model.transition_rows import ROW_TOLERANCE
 
@@ -32,10 +33,10 @@ def checked_floats(name: str, values: Any, n: int) -> tuple[float, ...]:
     """
     try:
         floats = tuple(map(float, values))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         floats = ()
     if len(floats) != n:
-        raise TypeError(f"{name} must be {n} number{'s' * (n > 1)}, not {values!r}")
+        raise TypeError(f"{name} must be {n} number{'s' * (n > 1)}, not {shown(values)}")
     return floats
 
 
@@ -51,7 +52,7 @@ def check_fields(mdp: TabularMDP) -> None:
     _check_initial(mdp)
     choice("reward_law", mdp.reward_law, REWARD_LAWS)
     if not isinstance(mdp.name, str):
-        raise TypeError(f"name must be a str, not {mdp.name!r}")
+        raise TypeError(f"name must be a str, not {shown(mdp.name)}")
     if not 0 < mdp.concentration < np.inf:
         raise ValueError(f"concentration must be a positive, finite number, not {mdp.concentration!r}")
     scale, shift = mdp.reward_map

@@ -70,5 +70,5 @@ def load_mdp(make: Callable[..., T], path: str | os.PathLike[str]) -> T:
             pairs, rows, arrays["r_mean"], arrays["initial"], meta["reward_law"], meta["concentration"],
             picture, (scale, shift), meta["name"], meta.get("discount"),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
         raise DamagedFile(f"{path} does not hold a valid MDP: {error}") from error

@@ -155,6 +155,22 @@ def names_from_json(values: Any) -> tuple[Name, ...] | None:
     return tuple(map(plain_name, values)) if values else None
 
 
+def names_within(values: Iterable[Any]) -> tuple[Name, ...] | None:
+    """The different values as they first appear, where there is a string or tuple among them; None for numbers.
+
+    Parameters
+    ----------
+    values : iterable
+        States or actions, by number or name.
+
+    Returns
+    -------
+    tuple of names or None
+    """
+    names = [plain_name(value) for value in values]
+    return tuple(dict.fromkeys(names)) if any(isinstance(name, str | tuple) for name in names) else None
+
+
 def state_labels(pairs: Pairs, states: Iterable[int] | None = None) -> list[Name]:
     """What to call states in a table.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from equirl.core.arrays import Frozen, frozen, owners, starts
 from equirl.core.checking import plain_array, whole_array, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.model.names import Name, NameNumbers, check_names
 
@@ -199,7 +200,8 @@ class Pairs(Frozen):
         str
             Ids, or names where there are any.
         """
-        ids = self.action[self.ptr[state] : self.ptr[state + 1]].tolist()
+        s = self.state_number(state)
+        ids = self.action[self.ptr[s] : self.ptr[s + 1]].tolist()
         return ", ".join(repr(self.action_names[a]) if self.action_names else str(a) for a in ids)
 
     def describe(self, pair: int) -> str:
@@ -215,7 +217,8 @@ class Pairs(Frozen):
         str
             ``s=3, a=1``, or the names.
         """
-        s, a = int(self.state[pair]), int(self.action[pair])
+        k = whole_number("pair", pair, least=0, most=self.n_pairs - 1)
+        s, a = int(self.state[k]), int(self.action[k])
         s_text = repr(self.state_names[s]) if self.state_names else str(s)
         a_text = repr(self.action_names[a]) if self.action_names else str(a)
         return f"s={s_text}, a={a_text}"
@@ -277,7 +280,7 @@ def number_of(kind: str, value: object, limit: int, numbers: NameNumbers | None)
         if isinstance(value, str | tuple) or numbers.are_numbers:
             raise ValueError(unknown_name(kind, value, map(str, numbers)))
     if isinstance(value, str | tuple):
-        raise ValueError(f"{kind} {value!r} is a name, but the problem names no {kind}s; give a number")
+        raise ValueError(f"{kind} {shown(value)} is a name, but the problem names no {kind}s; give a number")
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -285,9 +288,9 @@ def number_of(kind: str, value: object, limit: int, numbers: NameNumbers | None)
             number = int(value.item())
         else:
             article = "an" if kind[0] in "aeiou" else "a"
-            raise TypeError(f"{article} {kind} is an integer or a name, not {value!r}") from None
+            raise TypeError(f"{article} {kind} is an integer or a name, not {shown(value)}") from None
     if not 0 <= number < limit:
-        raise ValueError(f"{kind} {number} is out of range: there are {limit} {kind}s, 0 to {limit - 1}")
+        raise ValueError(f"{kind} {shown(number)} is out of range: there are {limit} {kind}s, 0 to {limit - 1}")
     return number
 
 

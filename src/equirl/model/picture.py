@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.core.arrays import frozen
+from equirl.core.checking import several
+from equirl.core.formatting import shown
 
 
 class Picture(NamedTuple):
@@ -39,8 +41,16 @@ def checked_picture(picture: Any) -> Picture | None:
     if picture is None:
         return None
     if not isinstance(picture, Picture):
-        raise TypeError(f"picture must be a Picture, not {picture!r}")
-    return Picture(tuple(picture.rows), frozen("picture.cell", picture.cell, np.int64))
+        raise TypeError(f"picture must be a Picture, not {shown(picture)}")
+    rows, cell = tuple(several("picture.rows", picture.rows)), frozen("picture.cell", picture.cell, np.int64)
+    if not all(isinstance(row, str) for row in rows):
+        raise TypeError(f"picture.rows must be rows of text, not {shown(picture.rows)}")
+    if cell.ndim != 2 or cell.shape[1] != 2:
+        raise ValueError(f"picture.cell has shape {cell.shape}; a row and a column per state would be (S, 2)")
+    for s, (i, j) in enumerate(cell.tolist()):
+        if not (0 <= i < len(rows) and 0 <= j < len(rows[i])):
+            raise ValueError(f"picture.cell places state {s} at {i},{j}, outside the {len(rows)} rows of the map")
+    return Picture(rows, cell)
 
 
 def same_picture(one: Picture | None, two: Picture | None) -> bool:

@@ -44,11 +44,11 @@ def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.rand
     uniform = rng.random(len(means))
     if law == "bernoulli":
         return (uniform < means).astype(float)
-    from scipy.special import betaincinv
+    from equirl.core.beta_quantile import beta_quantiles
 
-    inner = (means > 0) & (means < 1)
-    a, b = np.where(inner, means * concentration, 1.0), np.where(inner, (1 - means) * concentration, 1.0)
-    return np.where(inner, betaincinv(a, b, uniform), means)
+    rewards = means.copy()
+    beta_quantiles(rewards, concentration, uniform)
+    return rewards
 
 
 def unit_map(rewards: np.ndarray) -> tuple[float, float]:

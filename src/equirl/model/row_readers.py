@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from equirl.core.arrays import check_starts, owners, starts
-from equirl.core.checking import real_array, several, whole_array, whole_number
-from equirl.model.names import NameNumbers, plain_name
+from equirl.core.checking import plain_array, real_array, several, whole_array, whole_number
+from equirl.core.formatting import shown
+from equirl.model.names import NameNumbers, names_within, plain_name
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
 
@@ -107,7 +108,9 @@ def _row_entries(transitions: Any) -> tuple[int, int | None, Entries]:
 def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
     if isinstance(actions, Pairs):
         return actions
-    if np.ndim(actions) > 0:
+    if plain_array("actions", actions).ndim > 0:
+        if not len(actions):
+            raise ValueError("actions is empty; how many each state has is needed")
         return Pairs.uniform(len(actions), whole_array("actions", actions, least=1))
     n_actions = whole_number("actions", actions)
     if n_rows == 0 or n_rows % n_actions:
@@ -201,9 +204,9 @@ def read_pairs(
     """
     entries = [_entry(entry) for entry in several("pairs", listed)]
     if state_names is None:
-        state_names = _names_within([s for s, *_ in entries] + [x for *_, law, _ in entries for x in law])
+        state_names = names_within([s for s, *_ in entries] + [x for *_, law, _ in entries for x in law])
     if action_names is None:
-        action_names = _names_within([a for _, a, *_ in entries])
+        action_names = names_within([a for _, a, *_ in entries])
         if action_names and any(isinstance(name, int | float) for name in action_names):
             raise TypeError("some actions are numbers and some are names; use one of them, or give action_names")
     n_states = whole_number("n_states", _n_states(entries, state_names) if n_states is None else n_states)
@@ -219,12 +222,6 @@ def read_pairs(
     prob = np.array([p for law in laws for p in law.values()], dtype=float)
     rows = rows_from_triplets(pairs, pair, succ, prob, normalize=normalize)
     return pairs, rows, np.array([by_pair[key][1] for key in order])
-
-
-def _names_within(values: list[Any]) -> tuple[Any, ...] | None:
-    """The different values as they first appear, where there is a string or tuple among them; None for numbers."""
-    names = [plain_name(value) for value in values]
-    return tuple(dict.fromkeys(names)) if any(isinstance(name, str | tuple) for name in names) else None
 
 
 def _n_states(entries: list[Any], names: tuple[Any, ...] | None) -> int:
@@ -263,7 +260,9 @@ def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
         law = {x: float(p) for x, p in dict(law).items()}
         return state, action, law, float(mean)
     except (TypeError, ValueError):
-        raise ValueError(f"{entry!r} in pairs is not (state, action, {{next: probability}}, mean_reward)") from None
+        raise ValueError(
+            f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_reward)"
+        ) from None
 
 
 def _action(action: Any, numbers: Numbers, state: int) -> int:
@@ -272,7 +271,7 @@ def _action(action: Any, numbers: Numbers, state: int) -> int:
     try:
         number = operator.index(action)
     except TypeError:
-        raise TypeError(f"an action is an integer or a name, not {action!r} (in state {state})") from None
+        raise TypeError(f"an action is an integer or a name, not {shown(action)} (in state {state})") from None
     if number < 0:
         raise ValueError(f"pair (s={state}, a={number}) has a negative action id")
     if number > np.iinfo(INDEX).max:
@@ -303,7 +302,7 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
     if isinstance(initial, int) and initial == 0 and names and 0 not in names:
         initial = names[0]  # 0 is the default: the first state
     is_state = isinstance(initial, tuple) and plain_name(initial) in names
-    if is_state or np.ndim(initial) == 0:
+    if is_state or plain_array("initial", initial).ndim == 0:
         law = np.zeros(n_states)
         try:
             law[pairs.state_number(initial)] = 1.0

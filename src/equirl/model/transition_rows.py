@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.core.arrays import check_starts, frozen, owners, starts
+from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs
 
 INDEX = np.int32  # states are numbered with this type
@@ -105,12 +106,12 @@ def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
     Rows
     """
     if not isinstance(pairs, Pairs):
-        raise TypeError(f"pairs must be Pairs, not {pairs!r}; TabularMDP.from_pairs takes a list")
+        raise TypeError(f"pairs must be Pairs, not {shown(pairs)}; TabularMDP.from_pairs takes a list")
     if not isinstance(rows, Rows):
-        raise TypeError(f"rows must be Rows, not {rows!r}; TabularMDP.from_rows takes matrices and arrays")
+        raise TypeError(f"rows must be Rows, not {shown(rows)}; TabularMDP.from_rows takes matrices and arrays")
     ptr = frozen("rows.ptr", rows.ptr, np.int64)
     succ, prob = frozen("rows.succ", rows.succ, INDEX), frozen("rows.prob", rows.prob, float)
-    if len(ptr) != pairs.n_pairs + 1 or succ.ndim != 1 or succ.shape != prob.shape:
+    if ptr.shape != (pairs.n_pairs + 1,) or succ.ndim != 1 or succ.shape != prob.shape:
         raise ValueError(f"rows of shapes {ptr.shape}, {succ.shape}, {prob.shape} do not match {pairs.n_pairs} pairs")
     check_starts("rows.ptr", ptr, pairs.n_pairs, len(succ))
     row = owners(ptr)

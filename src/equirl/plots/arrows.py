@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equirl.core.checking import plain_array
 from equirl.model.mdp import TabularMDP
 from equirl.solving.policies import policy_weights
 
@@ -39,8 +40,9 @@ def played_pairs(mdp: TabularMDP, policy: Any) -> np.ndarray:
     ValueError
         Where the policy has another length, or plays an action that a state does not allow.
     """
-    if np.shape(policy) != (mdp.n_states,):
-        raise ValueError(f"the policy has shape {np.shape(policy)}; one action per state would be ({mdp.n_states},)")
+    shape = plain_array("policy", policy).shape
+    if shape != (mdp.n_states,):
+        raise ValueError(f"the policy has shape {shape}; one action per state would be ({mdp.n_states},)")
     return np.flatnonzero(policy_weights(mdp.pairs, policy))
 
 

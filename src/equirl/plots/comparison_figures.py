@@ -66,7 +66,7 @@ def draw_trace(trace: Trace, measure: str = "regret", title: str = "") -> Figure
     ValueError
         If the run did not record the measure.
     """
-    if measure in CLUSTERING_CURVES and measure not in trace.curves:
+    if isinstance(measure, str) and measure in CLUSTERING_CURVES and measure not in trace.curves:
         raise ValueError(f"the run did not measure {measure}; ask for it with simulate(..., measure_clustering=True)")
     _check_measure(measure, trace.curves)
     group = Group("", title, trace.agent_name, trace.agent_name, trace.curves, (0,), trace.gain)
@@ -95,5 +95,5 @@ def save_comparison(table: TidyTable, path: str | os.PathLike[str], title: str =
 
 
 def _check_measure(measure: str, known: Iterable[str]) -> None:
-    if measure not in known:
+    if not isinstance(measure, str) or measure not in known:
         raise ValueError(unknown_name("measure", measure, known))

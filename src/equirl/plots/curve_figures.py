@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from equirl.plots.canvas import new_figure
+from equirl.plots.canvas import figure_text, new_figure
 from equirl.plots.style import LineStyle, figure_style, line_styles
 from equirl.simulation.curves import Curves
 from equirl.studies.summary import Group
@@ -133,7 +133,7 @@ def draw_curve(
     t, mean, half = curves.t, curves.mean(measure), curves.half_width(measure)
     marks = _marks(t, shift, log)
     look: dict[str, Any] = {"color": style.color, "linestyle": style.dashes}
-    axes.plot(t, mean, label=label, marker=style.marker, markevery=marks, markersize=4.5, **look)
+    axes.plot(t, mean, label=_in_legend(label), marker=style.marker, markevery=marks, markersize=4.5, **look)
     if spread == "quantiles":
         low, high = curves.quantile(measure, 0.25), curves.quantile(measure, 0.75)
         axes.fill_between(t, low, high, color=style.color, alpha=0.15, linewidth=0)
@@ -180,6 +180,11 @@ def _draw_legend(figure: Figure, n_names: int) -> None:
         legend.remove()
 
 
+def _in_legend(label: str) -> str:
+    """A label for the legend, from which Matplotlib would leave out one that begins with an underscore."""
+    return figure_text(f" {label}" if label.startswith("_") else label)
+
+
 def _marks(t: np.ndarray, shift: float, log: bool) -> list[int]:
     """Checkpoints that carry a marker: spaced as the axis is."""
     places = (np.arange(N_MARKS) + 0.3 + 0.7 * shift) / N_MARKS
@@ -194,7 +199,7 @@ def _marks(t: np.ndarray, shift: float, log: bool) -> list[int]:
 def _draw_bounds(axes: Axes, bounds: Mapping[str, Bound], groups: Sequence[Group]) -> None:
     t = groups[0].curves.t
     for k, (name, bound) in enumerate(bounds.items()):
-        axes.plot(t, bound(t), color="#777777", linestyle=(0, (1, 1 + k)), linewidth=1.1, label=name)
+        axes.plot(t, bound(t), color="#777777", linestyle=(0, (1, 1 + k)), linewidth=1.1, label=figure_text(name))
 
 
 def _draw_points(
@@ -213,9 +218,9 @@ def _draw_points(
 
 
 def _finish(axes: Axes, title: str, ylabel: str, log: bool) -> None:
-    axes.set_title(title, loc="left")
+    axes.set_title(figure_text(title), loc="left")
     axes.set_xlabel("time step")
-    axes.set_ylabel(ylabel)
+    axes.set_ylabel(figure_text(ylabel))
     if log:
         axes.set_xscale("log")
         axes.set_yscale("log")

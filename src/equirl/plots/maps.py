@@ -10,18 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.formatting import counted
-from equirl.model.mdp import TabularMDP
-from equirl.plots.arrows import action_signs, marked_cells, policy_steps
-from equirl.plots.canvas import label_colours, new_figure
-from equirl.plots.sheets import ABSENT, FLOOR, Sheet, line_sheet, map_sheet, sheet_colours
+from equirl.core.formatting import shown
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.plots.arrows import action_signs, marked_cells, played_pairs, policy_steps
+from equirl.plots.canvas import checked_title, figure_text, label_colours, label_hatches, new_figure
+from equirl.plots.legends import MOST_LISTED, action_legend, class_legend
+from equirl.plots.sheets import (
+    ABSENT,
+    FLOOR,
+    LONGEST_SIGN,
+    Sheet,
+    height_of_labels,
+    line_sheet,
+    map_sheet,
+    sheet_colours,
+    state_labels,
+)
 from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_LISTED = 12  # classes listed in a legend
 READABLE = 0.15  # inches: a cell large enough for a number
 
 
@@ -54,21 +64,27 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     >>> len(draw_classes(mdp, Partition.singletons(2)).axes)
     2
     """
+    check_mdp(mdp)
+    title = checked_title(title)
+    if not isinstance(partition, Partition):
+        raise TypeError(f"partition must be a Partition, not {shown(partition)}")
     if partition.n_pairs != mdp.n_pairs:
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
-    colours = _by_size(partition)
+    colours, hatches = _by_size(partition)
     sheet = map_sheet(mdp)
     if sheet is None:
-        figure = _classes_in_lines(mdp, partition, colours)
+        figure = _classes_in_lines(mdp, partition, colours, hatches)
     else:
-        figure = _classes_on_map(mdp, partition, colours, sheet)
+        figure = _classes_on_map(mdp, partition, colours, hatches, sheet)
     counts = f"S = {mdp.n_states}, M = {mdp.n_pairs}, C = {partition.n_classes}"
-    figure.suptitle(f"{title or mdp.name or 'Classes of pairs'}\n{counts}", fontsize=11)
+    figure.suptitle(f"{figure_text(title or mdp.name or 'Classes of pairs')}\n{counts}", fontsize=11)
+    for _ in range(3 if sheet is None else 0):  # the layout of a long board finds its place, labels included, in passes
+        figure.draw_without_rendering()
     return figure
 
 
 def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figure:
-    """A policy: arrows where actions are named by directions, numbers where they are not.
+    """A policy: arrows where actions are named by directions; else colours, and numbers or short names, with a legend.
 
     Parameters
     ----------
@@ -89,38 +105,67 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     >>> draw_policy(mdp, [0, 0]).axes[0].get_title()
     'Policy'
     """
+    check_mdp(mdp)
+    title = checked_title(title)
     steps = policy_steps(mdp, policy)
     sheet = map_sheet(mdp)
     on_map = sheet is not None
     sheet = sheet or line_sheet(mdp)
     height, width = sheet.wall.shape
     cell = min(0.4, max(11 / width, 0.08))
-    figure = new_figure(max(3.0, cell * width + 0.6), max(1.3, cell * height + 0.9))
+    under = 0.0 if on_map else height_of_labels(mdp, sheet)
+    figure = new_figure(max(3.0, cell * width + 0.6), max(1.3, cell * height + under + 0.9))
     axes = figure.add_subplot()
-    _show(
-        axes, sheet_colours(sheet), sheet.cell[~sheet.brick], title or (f"Policy: {mdp.name}" if mdp.name else "Policy")
-    )
     goals = {tuple(at) for at in marked_cells(mdp)["G"].tolist()} if on_map else set()
     alike = [sheet.brick[s] or at in goals for s, at in enumerate(map(tuple, sheet.cell.tolist()))]
     plain = np.flatnonzero(~np.array(alike)).tolist()  # in a goal and in a wall all actions are the same
-    _arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
-    signs = action_signs(mdp, policy)
-    _write(axes, sheet, {s: signs[s] for s in plain if steps[s] is None}, cell)
+    unpointed = [s for s in plain if steps[s] is None]
+    played = mdp.pairs.action[played_pairs(mdp, policy)]
+    fill = _action_fill(figure, mdp, sheet, played, unpointed)
+    heading = title or (f"Policy: {mdp.name}" if mdp.name else "Policy")
+    show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], heading)
+    draw_arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
+    signs = [_action_name(mdp, a) for a in played] if _short_names(mdp) else action_signs(mdp, policy)
+    _write(axes, sheet, {s: signs[s] for s in unpointed}, cell)
     if on_map:
-        _mark(axes, mdp, "G", cell)
+        mark_cells(axes, mdp, "G", cell)
     else:
-        _number_states(axes, sheet, [""])
+        _number_states(axes, mdp, sheet, [""], cell)
     return figure
 
 
-def _by_size(partition: Partition) -> np.ndarray:
-    """(C, 4) a colour per class, the largest class first."""
-    colours = np.empty((partition.n_classes, 4))
-    colours[np.argsort(-partition.sizes, kind="stable")] = label_colours(partition.n_classes)
-    return colours
+def _action_fill(
+    figure: Figure, mdp: TabularMDP, sheet: Sheet, played: np.ndarray, states: list[int]
+) -> np.ndarray | None:
+    """(S, 4) a pale colour per action in ``states``, whose names then stand in a legend; None without names."""
+    if mdp.pairs.action_names is None or not states:
+        return None
+    fill = sheet_colours(sheet)[tuple(sheet.cell.T)]
+    actions = np.unique(played[states])
+    colours = 0.45 * np.array(label_colours(len(actions))) + 0.55
+    fill[states] = colours[np.searchsorted(actions, played[states])]
+    names = [_action_name(mdp, a) for a in actions]
+    texts = names if _short_names(mdp) else [f"{a}: {name}" for a, name in zip(actions, names, strict=True)]
+    action_legend(figure, texts, list(colours))
+    return fill
 
 
-def _classes_on_map(mdp: TabularMDP, partition: Partition, colours: np.ndarray, sheet: Sheet) -> Figure:
+def _short_names(mdp: TabularMDP) -> bool:
+    """Whether actions have names that fit into a cell."""
+    return max(map(len, map(str, mdp.pairs.action_names or ["action"]))) <= LONGEST_SIGN
+
+
+def _by_size(partition: Partition) -> tuple[np.ndarray, list[str | None]]:
+    """(C, 4) a colour per class and (C,) its hatching, the largest class first."""
+    n, rank = partition.n_classes, np.empty(partition.n_classes, np.int64)
+    rank[np.argsort(-partition.sizes, kind="stable")] = np.arange(n)
+    hatches = label_hatches(n)
+    return np.array(label_colours(n)).reshape(n, 4)[rank], [hatches[i] for i in rank.tolist()]
+
+
+def _classes_on_map(
+    mdp: TabularMDP, partition: Partition, colours: np.ndarray, hatches: list[str | None], sheet: Sheet
+) -> Figure:
     actions = np.unique(mdp.pairs.action)
     height, width = sheet.wall.shape
     columns = 1 if width > 2.5 * height else math.ceil(math.sqrt(len(actions) + 2))
@@ -129,44 +174,50 @@ def _classes_on_map(mdp: TabularMDP, partition: Partition, colours: np.ndarray, 
     figure = new_figure(columns * (cell * width + 0.3) + 0.2, lines * max(0.6, cell * height + 0.4) + 0.6)
     grid = figure.add_gridspec(lines, columns)
     tiles = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(len(actions) + 2)]
-    _show(tiles[0], sheet_colours(sheet), sheet.cell[~sheet.brick], "map")
-    _mark(tiles[0], mdp, "SG", cell)
+    show_board(tiles[0], sheet_colours(sheet), sheet.cell[~sheet.brick], "map")
+    mark_cells(tiles[0], mdp, "SG", cell)
+    _name_cells(tiles[0], mdp, sheet, cell)
     for axes, action in zip(tiles[1:], actions, strict=False):
         pairs = np.flatnonzero(mdp.pairs.action == action)
         fill = np.broadcast_to(ABSENT, (mdp.n_states, 4)).copy()
         fill[mdp.pairs.state[pairs]] = colours[partition.label[pairs]]
-        _show(axes, sheet_colours(sheet, fill), sheet.cell, _action_name(mdp, action))
+        show_board(axes, sheet_colours(sheet, fill), sheet.cell, _action_name(mdp, action))
         _frame(axes, sheet.cell[sheet.brick], hatch="///")
+        _hatch(axes, sheet.cell[mdp.pairs.state[pairs]], partition.label[pairs], hatches)
         _number_classes(axes, sheet.cell[mdp.pairs.state[pairs]], partition.label[pairs], colours, cell)
-        _mark(axes, mdp, "", cell)
+        mark_cells(axes, mdp, "", cell)
     signs: dict[str, dict[str, Any]] = {"start": {"linestyle": "--"}, "goal": {}} if cell >= READABLE else {}
     signs |= {"wall": {"hatch": "///"}} if sheet.brick.any() else {}
-    _legend(tiles[-1], mdp, partition, colours, signs, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
+    looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
+    class_legend(tiles[-1], mdp, partition, looks, signs, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
     return figure
 
 
-def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray) -> Figure:
+def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray, hatches: list[str | None]) -> Figure:
     actions, place = np.unique(mdp.pairs.action, return_inverse=True)
     sheet = line_sheet(mdp, len(actions))
     height, width = sheet.wall.shape
     cell = min(0.36, 11 / width)
     listed = min(partition.n_classes, MOST_LISTED + 1)
-    figure = new_figure(max(7.0, cell * width + 1.2), cell * height + 0.2 * listed + 1.3)
-    axes, legend = figure.subplots(2, 1, height_ratios=[cell * height + 0.3, 0.2 * listed + 0.2])
+    under = height_of_labels(mdp, sheet)
+    figure = new_figure(max(7.0, cell * width + 1.2), cell * height + under + 0.2 * listed + 1.3)
+    axes, legend = figure.subplots(2, 1, height_ratios=[cell * height + under + 0.3, 0.2 * listed + 0.2])
     at = sheet.cell[mdp.pairs.state] + np.stack([place, np.zeros_like(place)], axis=1)
     board = np.broadcast_to(FLOOR, (height, width, 4)).copy()
     board[tuple(at.T)] = colours[partition.label]
-    _show(axes, board, at, "")
+    show_board(axes, board, at, "")
+    _hatch(axes, at, partition.label, hatches)
     _number_classes(axes, at, partition.label, colours, cell)
-    _number_states(axes, sheet, [_action_name(mdp, a) for a in actions])
-    _legend(legend, mdp, partition, colours, {}, fontsize=9)
+    _number_states(axes, mdp, sheet, [_action_name(mdp, a) for a in actions], cell)
+    looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
+    class_legend(legend, mdp, partition, looks, {}, fontsize=9)
     return figure
 
 
-def _show(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:
+def show_board(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:
     """A board of colours, with thin lines around the given (n, 2) cells where they are large enough."""
     axes.imshow(board, interpolation="nearest")
-    axes.set_title(title, fontsize=10)
+    axes.set_title(figure_text(title), fontsize=10)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
@@ -184,7 +235,7 @@ def _frame(axes: Axes, cells: np.ndarray, hatch: str | None = None) -> None:
     axes.add_collection(frames, autolim=False)
 
 
-def _mark(axes: Axes, mdp: TabularMDP, letters: str, cell: float) -> None:
+def mark_cells(axes: Axes, mdp: TabularMDP, letters: str, cell: float) -> None:
     """Start and goal: a dashed and a full frame, and those of the ``letters`` asked for."""
     from matplotlib.patches import Rectangle
 
@@ -207,65 +258,42 @@ def _number_classes(axes: Axes, at: np.ndarray, label: np.ndarray, colours: np.n
         axes.text(j, i, str(c), ha="center", va="center", fontsize=min(9.0, 28 * cell), color=ink)
 
 
-def _number_states(axes: Axes, sheet: Sheet, names: list[str]) -> None:
-    """Numbers under every fifth state; at the left what each row shows and, where lines are several, its states."""
+def _hatch(axes: Axes, at: np.ndarray, label: np.ndarray, hatches: list[str | None]) -> None:
+    """Hatch the (n, 2) cells of labels that have a hatching."""
+    for pattern in sorted({hatch for hatch in hatches if hatch is not None}):
+        _frame(axes, at[[hatches[c] == pattern for c in label.tolist()]], hatch=pattern)
+
+
+def _name_cells(axes: Axes, mdp: TabularMDP, sheet: Sheet, cell: float) -> None:
+    """The names of the states in their cells, where they fit."""
+    names, taken = state_labels(mdp), {tuple(at) for cells in marked_cells(mdp).values() for at in cells.tolist()}
+    fontsize = min(6.0, 72 * cell / (0.65 * max(map(len, names))))
+    if mdp.pairs.state_names is None or fontsize < 4.0:
+        return
+    for name, (i, j), brick in zip(names, sheet.cell.tolist(), sheet.brick.tolist(), strict=True):
+        if (i, j) not in taken and not brick:
+            axes.text(j, i, name, ha="center", va="center", fontsize=fontsize, color="#555555", parse_math=False)
+
+
+def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], cell: float) -> None:
+    """States under a single line of them, by name or every fifth number; of several lines at the left, with ``names``.
+
+    ``names`` tell what each row of a line shows.
+    """
     height, width = sheet.wall.shape
-    starts = np.flatnonzero(sheet.cell[:, 1] == 0)
-    heads = [f"{s} to {min(s + width, len(sheet.cell)) - 1} " for s in starts]
+    starts, labels = np.flatnonzero(sheet.cell[:, 1] == 0), state_labels(mdp)
+    heads = [f"{labels[s]} to {labels[min(s + width, len(labels)) - 1]} " for s in starts]
     if len(starts) == 1:
-        axes.set_xticks(range(0, width, 5), [str(j) for j in range(0, width, 5)], fontsize=8)
+        step = math.ceil(READABLE / cell) if mdp.pairs.state_names else 5
+        turned = 90 if height_of_labels(mdp, sheet) else 0
+        at = range(0, width, step)
+        axes.set_xticks(at, [labels[j] for j in at], fontsize=8, rotation=turned, parse_math=False)
         axes.set_xlabel("state", fontsize=9)
         heads = [""]
     if height <= 80:
         at = sheet.cell[starts, 0][:, None] + np.arange(len(names))
-        axes.set_yticks(at.ravel(), [head + name for head in heads for name in names], fontsize=8)
+        axes.set_yticks(at.ravel(), [head + figure_text(name) for head in heads for name in names], fontsize=8)
     axes.tick_params(length=0)
-
-
-def _legend(
-    axes: Axes,
-    mdp: TabularMDP,
-    partition: Partition,
-    colours: np.ndarray,
-    signs: dict[str, dict[str, Any]],  # how the other signs look, by name
-    fontsize: float,
-) -> None:
-    """The largest classes in words, and the other signs of the picture."""
-    from matplotlib.patches import Patch
-
-    axes.set_axis_off()
-    largest = np.argsort(-partition.sizes, kind="stable")
-    handles = [Patch(facecolor=colours[c], edgecolor="black", linewidth=0.4) for c in largest[:MOST_LISTED]]
-    texts = [describe_class(mdp, partition, int(c)) for c in largest[:MOST_LISTED]]
-    if partition.n_classes > MOST_LISTED:
-        handles.append(Patch(facecolor="none"))
-        texts.append(f"and {partition.n_classes - MOST_LISTED} more classes")
-    handles += [Patch(facecolor="none", edgecolor="black", **look) for look in signs.values()]
-    texts += list(signs)
-    axes.legend(handles, texts, loc="center", frameon=False, fontsize=fontsize, handlelength=1.4)
-
-
-def describe_class(mdp: TabularMDP, partition: Partition, label: int) -> str:
-    """A class in words: its number, size, and the profile and mean reward of its first pair.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        The problem.
-    partition : Partition
-        Classes of its pairs.
-    label : int
-        The class.
-
-    Returns
-    -------
-    str
-    """
-    size, first = int(partition.sizes[label]), int(np.argmax(partition.label == label))
-    profile = np.sort(mdp.rows.prob[mdp.rows.ptr[first] : mdp.rows.ptr[first + 1]])[::-1]
-    shown = " ".join(f"{p:.3g}" for p in profile[:4]) + (" ..." if len(profile) > 4 else "")
-    paid = f", reward {mdp.r_mean[first]:.3g}" if mdp.r_mean[first] else ""
-    return f"{label}: {counted(size, 'pair')}, profile {shown}{paid}"
 
 
 def _action_name(mdp: TabularMDP, action: int) -> str:
@@ -273,7 +301,8 @@ def _action_name(mdp: TabularMDP, action: int) -> str:
     return str(names[action]) if names else f"action {action}"
 
 
-def _arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+    """An arrow in each of the given states, by its step down and to the right; a dot for staying."""
     if not steps:
         return
     at = sheet.cell[list(steps)]

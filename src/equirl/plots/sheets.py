@@ -1,4 +1,4 @@
-"""Where states are drawn: on the map of their problem, or in lines."""
+"""Where states are drawn, on the map of their problem or in lines, and what stands for each."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from equirl.model.mdp import TabularMDP
 
 WALL, FLOOR, ABSENT = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0), (0.93, 0.93, 0.93, 1.0)
 STATES_IN_LINE = 50  # states in a line, where there is no map
+LONGEST_SIGN = 3  # letters of a name that is written as it is into a cell or below it
+LETTER = 0.075  # inches: the width of a small one
 
 
 class Sheet(NamedTuple):
@@ -81,3 +83,38 @@ def sheet_colours(sheet: Sheet, fill: np.ndarray | None = None) -> np.ndarray:
     if fill is not None:
         colours[tuple(sheet.cell.T)] = fill
     return colours
+
+
+def state_labels(mdp: TabularMDP) -> list[str]:
+    """What stands for each state in a picture: its name, or its number where it has none.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+
+    Returns
+    -------
+    list of str
+    """
+    return [str(name) for name in mdp.pairs.state_names or range(mdp.n_states)]
+
+
+def height_of_labels(mdp: TabularMDP, sheet: Sheet) -> float:
+    """Inches that the names of the states take below a single line of them, where they must stand upright.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    sheet : Sheet
+        Where states are drawn.
+
+    Returns
+    -------
+    float
+        0 where there are no names, where they are short, and where lines are several.
+    """
+    longest = max(map(len, state_labels(mdp)))
+    several = sheet.cell[-1, 0] > 0
+    return LETTER * longest if mdp.pairs.state_names and longest > LONGEST_SIGN and not several else 0.0

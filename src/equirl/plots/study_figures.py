@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from equirl.theory.bounds import theorem1_bound, ucrl2_bound
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP
 
+LONGEST_NAME = 60  # characters of a label that the name of its files takes over
 UNDRAWN = ("regret", "pseudo_regret", "reward", "n_classes")  # the regret has figures of its own
 
 
@@ -50,9 +52,12 @@ def draw_study(
     for group in groups:
         bundles.setdefault((group.part, group.world), []).append(group)
     worlds = {(run.part, run.world): run.spec for run in planned}
+    suffixes = ["loglog", *(_file_name(name) for group in groups for name in group.curves)]
+    titles = [part if part == world else f"{part}-{world}" for part, world in worlds]
+    stems = dict(zip(worlds, file_names(titles, suffixes), strict=True))
     files: list[Path] = []
     for (part, world), bundle in bundles.items():
-        stem = folder / _file_name(part if part == world else f"{part}-{world}")
+        stem = folder / stems[part, world]
         bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
         files += save_all(plot_curves(bundle, title=world), stem)
         files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
@@ -88,10 +93,39 @@ def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
     }
 
 
-def _file_name(text: str) -> str:
-    """A label as a file's name.
+def file_names(labels: Iterable[str], suffixes: Iterable[str] = ()) -> list[str]:
+    """Names of files for labels, all different: where two labels would give one name, the later is numbered.
 
-    >>> _file_name("riverswim:n_states=25")
-    'riverswim-n_states-25'
+    Parameters
+    ----------
+    labels : iterable of str
+        Any texts.
+    suffixes : iterable of str
+        What is added to a name, after a hyphen, for other files; these differ too.
+
+    Returns
+    -------
+    list of str
+        Without an ending.
+
+    Examples
+    --------
+    >>> file_names(["riverswim:n_states=25", "a b", "a-b", "a/b", "//"])
+    ['riverswim-n_states-25', 'a-b', 'a-b-2', 'a-b-3', 'figure']
     """
-    return re.sub(r"[^\w.-]+", "-", text).strip("-")
+    endings = ["", *(f"-{suffix}" for suffix in suffixes)]
+    names: list[str] = []
+    taken: set[str] = set()
+    for label in labels:
+        first = _file_name(label)
+        for name in chain([first], (f"{first}-{k}" for k in count(2))):
+            family = {f"{name}{ending}".lower() for ending in endings}
+            if taken.isdisjoint(family):
+                break
+        taken |= family
+        names.append(name)
+    return names
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text)[:LONGEST_NAME].strip("-.") or "figure"

@@ -9,7 +9,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from equirl.core.arrays import Frozen, frozen
-from equirl.core.checking import whole_number
+from equirl.core.checking import several, whole_number
+from equirl.core.formatting import shown
 from equirl.core.random_draws import draw_state
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.estimation.counts import Counts
@@ -50,9 +51,15 @@ class ClassPosterior(Frozen):
     reward_tables: np.ndarray | None = None  # (draws, M) int64
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pairs, Pairs):
+            raise TypeError(f"pairs must be Pairs, not {shown(self.pairs)}")
         for name in ("labels", "reward_tables"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, frozen(name, getattr(self, name), np.int64))
+            if name == "labels" or self.reward_tables is not None:
+                table = frozen(name, getattr(self, name), np.int64)
+                if table.ndim != 2 or not len(table) or table.shape[1] != self.pairs.n_pairs:
+                    wanted = f"one row per draw would be (draws, {self.pairs.n_pairs})"
+                    raise ValueError(f"{name} has shape {table.shape}; {wanted}")
+                object.__setattr__(self, name, table)
 
     def alike(self, pair: Any, other: Any) -> float:
         """The probability that two pairs are in one class; NaN where one of them has no class.
@@ -82,7 +89,11 @@ class ClassPosterior(Frozen):
         ndarray of float, shape (n, n)
             NaN in the rows and columns of pairs without a class.
         """
-        chosen = np.arange(self.pairs.n_pairs) if pairs is None else np.array([self._number(k) for k in pairs], int)
+        chosen = (
+            np.arange(self.pairs.n_pairs)
+            if pairs is None
+            else np.array([self._number(k) for k in several("pairs", pairs)], int)
+        )
         return self._together(chosen)
 
     @cached_property
@@ -125,7 +136,7 @@ class ClassPosterior(Frozen):
     def _number(self, pair: Any) -> int:
         if isinstance(pair, tuple):
             if len(pair) != 2:
-                raise ValueError(f"a pair is a number or (state, action), not {pair!r}")
+                raise ValueError(f"a pair is a number or (state, action), not {shown(pair)}")
             return self.pairs.index(*pair)
         return whole_number("pair", pair, least=0, most=self.pairs.n_pairs - 1)
 
@@ -176,7 +187,7 @@ def class_posterior(
     burn_in = whole_number("burn_in", burn_in, least=0)
     rows = getattr(agent, "rows", None)
     if rows is None or not hasattr(rows, "labels") or rows.labels() is None:
-        raise ValueError(f"{getattr(agent, 'name', agent)!r} has no posterior of classes; 'c-psrl' has one")
+        raise ValueError(f"{shown(getattr(agent, 'name', agent))} has no posterior of classes; 'c-psrl' has one")
     twin = agent.copy()
     seen, rng = twin.counts.snapshot(), draw_state(seed_sequence("seed", seed))
     labels, tables = [], []

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equirl.core.checking import between
 from equirl.core.naming import unknown_name
 
 CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
@@ -146,12 +147,12 @@ class Curves:
         return cls(first.t, {name: np.concatenate([run.values[name] for run in runs]) for name in common})
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.values:
+        if name not in self:
             raise KeyError(unknown_name("curve", name, self.values))
         return self.values[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.values
+        return isinstance(name, str) and name in self.values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
@@ -211,7 +212,7 @@ class Curves:
         -------
         (K,) array
         """
-        return np.asarray(np.quantile(self[name], q, axis=0))
+        return np.asarray(np.quantile(self[name], between("q", q), axis=0))
 
     def at(self, name: str, time: float) -> np.ndarray:
         """The values at a time: linear between checkpoints, 0 at time 0.
@@ -227,7 +228,7 @@ class Curves:
         -------
         (n_runs,) array
         """
-        grid = np.concatenate([[0], self.t])
+        time, grid = between("time", time, 0, float(self.t[-1])), np.concatenate([[0], self.t])
         return np.array([np.interp(time, grid, np.concatenate([[0.0], row])) for row in self[name]])
 
     def final(self, name: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import whole_number
+from equirl.core.checking import check_callable, whole_number
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import Learner, pair_played
@@ -84,6 +84,8 @@ def play(
     """
     steps = whole_number("steps", steps)
     marks, rule = checkpoint_times(checkpoints, steps), until(settings.pop("until", None))
+    check_callable("callback", callback)
+    check_callable("progress", progress)
     simulator = simulator_of(env, reward_range)
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     learner = _prepare(simulator, agent, agent_root, settings)

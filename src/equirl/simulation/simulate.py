@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, flag
+from equirl.core.checking import between, check_callable, flag, inside
+from equirl.core.formatting import shown
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import agent_for
@@ -76,6 +77,8 @@ def simulate(
     (1000, 200)
     """
     marks, rule = checkpoint_times(checkpoints, horizon), until(settings.pop("until", None))
+    check_callable("callback", callback)
+    inside("epsilon", epsilon)
     check_mdp(mdp)
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     if world_seed is not None:
@@ -115,7 +118,7 @@ def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence
     if isinstance(agent, str):
         return agent_for(mdp, agent, seed, **settings)
     if not isinstance(agent, Learner):
-        raise TypeError(f"agent must be a name or a learner, not {agent!r}")
+        raise TypeError(f"agent must be a name or a learner, not {shown(agent)}")
     if settings:
         raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
     same = np.array_equal(agent.pairs.ptr, mdp.pairs.ptr) and np.array_equal(agent.pairs.action, mdp.pairs.action)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import whole_number
+from equirl.core.checking import plain_array, whole_number
 from equirl.core.compiling import lean_kernel
+from equirl.core.formatting import shown
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
@@ -242,16 +243,17 @@ def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizo
     horizon = whole_number("horizon", horizon)
     if isinstance(checkpoints, str):
         if checkpoints != "log":
-            raise ValueError(f"checkpoints are a number, 'log', or a list of times, not {checkpoints!r}")
+            raise ValueError(f"checkpoints are a number, 'log', or a list of times, not {shown(checkpoints)}")
         return np.unique(np.rint(np.geomspace(1, horizon, 200)).astype(np.int64))
-    times = np.asarray(checkpoints)
+    times = plain_array("checkpoints", checkpoints)
     if np.issubdtype(times.dtype, np.integer):
         times = times.astype(np.int64)
     if times.ndim == 0:
         if not np.issubdtype(times.dtype, np.integer) or times < 1:
-            raise ValueError(f"checkpoints must be a number of at least 1, not {checkpoints!r}")
+            raise ValueError(f"checkpoints must be a number of at least 1, not {shown(checkpoints)}")
         n = min(int(times), horizon)
-        return (np.arange(1, n + 1, dtype=np.int64) * horizon) // n
+        k, (whole, rest) = np.arange(1, n + 1, dtype=np.int64), divmod(horizon, n)
+        return k * whole + k * rest // n  # k * horizon could overflow
     if times.ndim != 1 or not np.issubdtype(times.dtype, np.integer) or len(times) == 0:
         raise ValueError("checkpoints must be a list of integer times")
     if (np.diff(times) <= 0).any() or times[0] < 1 or times[-1] != horizon:

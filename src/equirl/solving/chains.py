@@ -23,6 +23,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from equirl.core.arrays import number_by_appearance, owners, starts
+from equirl.core.checking import flag
 from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reachability import reached
@@ -139,7 +140,7 @@ def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
     'communicating'
     """
     check_mdp(mdp)
-    return block_kind(whole(mdp) if everywhere else block(mdp, mdp.reachable()))
+    return block_kind(whole(mdp) if flag("everywhere", everywhere) else block(mdp, mdp.reachable()))
 
 
 def block_kind(part: Block) -> str:

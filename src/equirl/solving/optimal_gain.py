@@ -208,7 +208,7 @@ def solve(
     """
     check_mdp(mdp)
     if discount is not None:
-        if multichain:
+        if flag("multichain", multichain):
             raise ValueError("multichain=True is for average reward; discounted values exist from every state")
         return solve_discounted(mdp, discount, accuracy, method, max_sweeps)
     method = choice("method", method, METHODS)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from scipy import sparse
 
-from equirl.core.checking import checked_discount
+from equirl.core.checking import checked_discount, flag, plain_array
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import closed_classes
@@ -150,7 +150,7 @@ def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> st
     """
     check_mdp(mdp)
     chain, _ = policy_chain(mdp, policy)
-    part = np.ones(mdp.n_states, bool) if everywhere else mdp.reachable()
+    part = np.ones(mdp.n_states, bool) if flag("everywhere", everywhere) else mdp.reachable()
     label = closed_classes(chain[part][:, part])
     if label.max() > 0:
         return "multichain"
@@ -181,7 +181,7 @@ def policy_weights(pairs: Pairs, policy: Any) -> np.ndarray:
 
     A policy is (S,) action ids or names, one for each state, or (M,) probabilities that sum to 1 in each state.
     """
-    policy, S, M = np.asarray(policy), pairs.n_states, pairs.n_pairs
+    policy, S, M = plain_array("policy", policy), pairs.n_states, pairs.n_pairs
     if policy.shape == (S,) and policy.dtype.kind == "U":
         policy = np.array([pairs.action_number(name) for name in policy.tolist()])
     if policy.shape == (S,) and np.issubdtype(policy.dtype, np.integer):

@@ -15,6 +15,7 @@ import numpy as np
 
 from equirl.core.arrays import Frozen, frozen, number_by_appearance
 from equirl.core.checking import LARGEST, plain_array, several, whole_number
+from equirl.core.formatting import shown
 from equirl.core.tables import Table
 from equirl.model.names import action_labels, state_labels
 
@@ -160,6 +161,8 @@ class Partition(Frozen):
         array([0, 1, 1])
         """
         pairs = plain_array("pairs", pairs)
+        if pairs.ndim != 1:
+            raise ValueError(f"pairs has shape {pairs.shape}; numbers of pairs, or a mask, have one dimension")
         if pairs.dtype == bool:
             if pairs.shape != self.label.shape:
                 raise ValueError(f"pairs is a mask of shape {pairs.shape}, the partition has shape {self.label.shape}")
@@ -187,6 +190,8 @@ class Partition(Frozen):
         >>> Partition.singletons(3).refines(Partition.from_labels("aab"))
         True
         """
+        if not isinstance(other, Partition):
+            raise TypeError(f"other must be a Partition, not {shown(other)}")
         return (self & other).n_classes == self.n_classes
 
     def __and__(self, other: Partition) -> Partition:
@@ -249,8 +254,12 @@ class Partition(Frozen):
         -------
         Partition
         """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, not {shown(text)}")
         try:
             held = json.loads(text)
+        except RecursionError:
+            raise ValueError("not a partition: the text is nested too deeply") from None
         except json.JSONDecodeError as error:
             raise ValueError(f"not a partition: {error}") from None
         if not isinstance(held, dict) or held.get("kind") != "partition" or not isinstance(held.get("label"), list):

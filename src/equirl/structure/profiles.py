@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.core.arrays import owners, take_rows
-from equirl.core.checking import between, choice
+from equirl.core.checking import between, choice, whole_number
 from equirl.core.compiling import kernel
+from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP, check_mdp
 
 TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
@@ -51,7 +52,8 @@ class Profiles(NamedTuple):
         -------
         ndarray of float
         """
-        return self.prob[self.ptr[pair] : self.ptr[pair + 1]]
+        k = whole_number("pair", pair, least=0, most=len(self.ptr) - 2)
+        return self.prob[self.ptr[k] : self.ptr[k + 1]]
 
     def order(self, pair: int) -> np.ndarray:
         """The states of one pair, most probable first.
@@ -65,7 +67,8 @@ class Profiles(NamedTuple):
         -------
         ndarray of int
         """
-        return self.succ[self.ptr[pair] : self.ptr[pair + 1]]
+        k = whole_number("pair", pair, least=0, most=len(self.ptr) - 2)
+        return self.succ[self.ptr[k] : self.ptr[k + 1]]
 
 
 def profiles(mdp: TabularMDP) -> Profiles:
@@ -173,7 +176,7 @@ def _pair_number(mdp: TabularMDP, pair: Any) -> int:
     try:
         number = operator.index(pair)
     except TypeError:
-        raise TypeError(f"a pair is its number or (state, action), not {pair!r}") from None
+        raise TypeError(f"a pair is its number or (state, action), not {shown(pair)}") from None
     if not 0 <= number < mdp.n_pairs:
         raise ValueError(f"there is no pair {number}: pairs are 0 to {mdp.n_pairs - 1}")
     return number

@@ -13,6 +13,7 @@ import numpy as np
 from equirl.core.arrays import check_starts, owners
 from equirl.core.checking import real_array, whole_array
 from equirl.core.compiling import kernel
+from equirl.core.formatting import shown
 from equirl.structure.partition import Partition, check_same_pairs
 
 
@@ -42,7 +43,7 @@ def misclustered(partition: Partition, truth: Partition, visits: Any = None, pri
     """
     for what, given in (("partition", partition), ("truth", truth)):
         if not isinstance(given, Partition):
-            raise TypeError(f"{what} must be a Partition, not {given!r}; Partition.from_labels makes one")
+            raise TypeError(f"{what} must be a Partition, not {shown(given)}; Partition.from_labels makes one")
     check_same_pairs(partition, truth)
     M = partition.n_pairs
     visits = _by_pair("visits", visits, M, np.zeros(M, np.int64))

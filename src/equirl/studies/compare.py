@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import flag, whole_number
+from equirl.core.checking import check_callable, flag, several, whole_number
 from equirl.core.csv_files import write_csv
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
+from equirl.core.paths import checked_path
 from equirl.learners.learner_registry import HANDED, make_settings, outside_modules
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves, in_usual_order
@@ -67,7 +69,7 @@ class TidyTable:
         return in_usual_order(name for part in self.curves.values() for name in part)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.columns:
+        if not isinstance(name, str) or name not in self.columns:
             raise KeyError(unknown_name("column", name, self.columns))
         return self.columns[name]
 
@@ -92,7 +94,7 @@ class TidyTable:
         KeyError
             If no learner has it.
         """
-        if curve not in self.measures:
+        if not isinstance(curve, str) or curve not in self.measures:
             raise KeyError(unknown_name("column", curve, self.measures))
         return {label: part.final(curve) for label, part in self.curves.items() if curve in part}
 
@@ -128,7 +130,7 @@ class TidyTable:
             Where the table is.
         """
         rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
-        return write_csv(path, self.columns, rows)
+        return write_csv(checked_path("path", path), self.columns, rows)
 
     def plot(self, measure: str = "regret") -> Any:
         """A figure of one measure, a curve per learner.
@@ -205,6 +207,7 @@ def simulate_many(
     """
     named, seeds, jobs = named_learners(learners), checked_seeds(seeds), whole_number("jobs", jobs)
     times, shared = checkpoint_times(checkpoints, horizon), flag("common_random_numbers", common_random_numbers)
+    check_callable("on_run", on_run)
     gain = AVERAGE_REWARD.optimum(mdp)
     calls = [
         (mdp, name, settings, horizon, seed, times, gain, seed if shared else None, outside_modules(name))
@@ -239,7 +242,7 @@ def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, C
 def checked_seeds(seeds: Iterable[int]) -> list[int]:
     """Seeds as a list, all different."""
     if not isinstance(seeds, Iterable):
-        raise TypeError(f"seeds must be a list or range of integers, not {seeds!r}; for the first n, range(n)")
+        raise TypeError(f"seeds must be a list or range of integers, not {shown(seeds)}; for the first n, range(n)")
     checked = [whole_number("a seed", seed, least=0) for seed in seeds]
     if not checked:
         raise ValueError("seeds is empty; give at least one")
@@ -251,8 +254,10 @@ def checked_seeds(seeds: Iterable[int]) -> list[int]:
 def named_learners(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     """Names and settings of learners by their labels."""
     if isinstance(learners, str) or not isinstance(learners, Iterable):
-        raise TypeError(f"learners must be a list; for one, write [{learners!r}]")
-    listed = list(learners.items()) if isinstance(learners, Mapping) else [(None, entry) for entry in learners]
+        raise TypeError(f"learners must be a list; for one, write [{shown(learners)}]")
+    listed = (
+        list(learners.items()) if isinstance(learners, Mapping) else [(None, k) for k in several("learners", learners)]
+    )
     if not listed:
         raise ValueError("learners is empty; give at least one")
     named: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -271,7 +276,7 @@ def _name_and_settings(entry: Any) -> tuple[str, dict[str, Any]]:
         name, settings = entry
         return name, dict(settings)
     except (TypeError, ValueError):
-        raise TypeError(f"a learner to compare is its name or (name, settings), not {entry!r}") from None
+        raise TypeError(f"a learner to compare is its name or (name, settings), not {shown(entry)}") from None
 
 
 def _run(

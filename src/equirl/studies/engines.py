@@ -116,7 +116,7 @@ class DaskEngine:
             raise EngineError(
                 f"no dask scheduler answers at {self.address} ({error}); start one with 'dask scheduler'"
             ) from error
-        with client, _quiet_logs():
+        with _quiet_logs(), client:  # quiet to the end: a client that closes speaks of the scheduler it lost
             _await_worker(client, self.patience, f"start one with 'dask worker {self.address}'")
             yield client.get_executor()
 

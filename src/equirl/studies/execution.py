@@ -25,15 +25,21 @@ class StudyOutcome:
         What was there before.
     report : Report
         What was computed now.
+    n_stored : int
+        Runs whose files are there at the end.
+    n_lost : int
+        Runs that were done and whose files are gone: somebody removed them meanwhile.
     """
 
     before: Status
     report: Report
+    n_stored: int
+    n_lost: int
 
     @property
     def complete(self) -> bool:
-        """Whether no run failed."""
-        return not self.report.failures
+        """Whether no run failed and none was lost."""
+        return not self.report.failures and not self.n_lost
 
 
 def run_study(
@@ -83,7 +89,9 @@ def run_study(
             aside = store.set_aside(spec)
             (listener or SilentListener()).note(f"damaged: {reason}; set aside as {aside.name} and computed again")
         report = compute(before.to_compute, store, engine, listener, run)
-    return StudyOutcome(before, report)
+    stored = {spec.key for spec in specs if store.path(spec).is_file()}
+    failed = {failure.spec.key for failure in report.failures}
+    return StudyOutcome(before, report, len(stored), len({spec.key for spec in specs} - stored - failed))
 
 
 def parse_shard(text: str) -> tuple[int, int]:

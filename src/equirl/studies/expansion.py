@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from equirl.core.naming import unknown_name
+from equirl.core.paths import checked_path
 from equirl.learners.learner_registry import AGENTS
 from equirl.studies.run_specs import FILE_WORLD, RunSpec, derive_seed, file_digest, one_spelling, settings_of
 from equirl.studies.study_file import LearnerEntry, Study, StudyError, StudyPart, WorldEntry
@@ -192,7 +193,10 @@ def params_of(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict
 
 
 def _saved_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
-    path = (folder / str(entry.file)).resolve()
+    try:
+        path = (folder / checked_path("file", entry.file)).resolve()
+    except ValueError as error:
+        raise StudyError(f"a saved world: {error}") from None
     if entry.params:
         raise StudyError(f"the saved world {path} takes no params; they are part of the file")
     if not path.is_file():

@@ -22,7 +22,9 @@ class TableError(ValueError):
     """A table that cannot be written as asked."""
 
 
-def finished_runs(planned: Iterable[PlannedRun], store: Store) -> Iterator[tuple[PlannedRun, RunResult]]:
+def finished_runs(
+    planned: Iterable[PlannedRun], store: Store, damaged: list[str] | None = None
+) -> Iterator[tuple[PlannedRun, RunResult]]:
     """The runs that are done, in the order of the study.
 
     Parameters
@@ -31,6 +33,8 @@ def finished_runs(planned: Iterable[PlannedRun], store: Store) -> Iterator[tuple
         The runs of a study.
     store : Store
         Their results.
+    damaged : list of str, optional
+        Is given the reason for each file that cannot be trusted.
 
     Yields
     ------
@@ -40,11 +44,16 @@ def finished_runs(planned: Iterable[PlannedRun], store: Store) -> Iterator[tuple
     for run in planned:
         try:
             yield run, store.read(run.spec)
-        except (FileNotFoundError, DamagedFile):
+        except FileNotFoundError:
             continue
+        except DamagedFile as error:
+            if damaged is not None:
+                damaged.append(str(error))
 
 
-def export(planned: Sequence[PlannedRun], store: Store, path: str | os.PathLike[str]) -> tuple[Path, int]:
+def export(
+    planned: Sequence[PlannedRun], store: Store, path: str | os.PathLike[str], damaged: list[str] | None = None
+) -> tuple[Path, int]:
     """Write the table of all runs that are done.
 
     Parameters
@@ -55,6 +64,8 @@ def export(planned: Sequence[PlannedRun], store: Store, path: str | os.PathLike[
         Their results.
     path : str or path
         The table; its ending, ``.parquet`` or ``.csv``, chooses the format.
+    damaged : list of str, optional
+        Is given the reason for each file that is left out because it cannot be trusted.
 
     Returns
     -------
@@ -71,7 +82,7 @@ def export(planned: Sequence[PlannedRun], store: Store, path: str | os.PathLike[
     path = Path(path)
     if path.suffix not in TABLE_FORMATS:
         raise TableError(f"{path} should end in {' or '.join(TABLE_FORMATS)}: the ending chooses the format")
-    columns = _columns(planned, store)
+    columns = _columns(finished_runs(planned, store, damaged))
     if path.suffix == ".parquet":
         write_aside(path, _parquet(columns))
     else:
@@ -79,11 +90,11 @@ def export(planned: Sequence[PlannedRun], store: Store, path: str | os.PathLike[
     return path, len(columns["t"])
 
 
-def _columns(planned: Sequence[PlannedRun], store: Store) -> dict[str, list[Any]]:
+def _columns(finished: Iterable[tuple[PlannedRun, RunResult]]) -> dict[str, list[Any]]:
     """Whole columns; ``None`` where a run has no such value. The usual curves come first, then the others, sorted."""
     columns: dict[str, list[Any]] = {name: [] for name in (*RUN_COLUMNS, *USUAL_CURVES)}
     n_rows = 0
-    for run, result in finished_runs(planned, store):
+    for run, result in finished:
         curves, spec = result.curves, run.spec
         n = len(curves.t)
         shared = {"part": run.part, "world": run.world, "learner": run.learner} | result.facts

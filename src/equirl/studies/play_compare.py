@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import flag
+from equirl.core.checking import check_callable, flag, whole_number
 from equirl.simulation.curves import Curves
 from equirl.simulation.play import play
 from equirl.simulation.trace import checkpoint_times
@@ -61,6 +61,8 @@ def play_many(
     """
     if not callable(make_env):
         raise TypeError(f"make_env must be a function that makes an environment, not {make_env!r}; use lambda: ...")
+    check_callable("on_run", on_run)
+    steps = whole_number("steps", steps)
     named, seeds, times = named_learners(learners), checked_seeds(seeds), checkpoint_times(checkpoints, steps)
     shared, total = flag("common_random_numbers", common_random_numbers), len(named) * len(seeds)
     curves: dict[str, Curves] = {}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from equirl.core.formatting import duration
+from equirl.core.formatting import duration, printable
 from equirl.studies.expansion import PlannedRun
 from equirl.studies.run_specs import RunSpec
 from equirl.studies.runs import RunFailure, RunResult
@@ -86,7 +86,7 @@ class LogLines:
 
     def note(self, text: str) -> None:
         """Say something at once."""
-        print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+        print(time.strftime("%H:%M:%S"), printable(text), file=sys.stderr, flush=True)
 
     def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
         """Count a run, and say so now and then."""
@@ -118,9 +118,10 @@ class LiveDisplay:
         self.label = {run.spec.key: run.learner for run in planned}
         totals = Counter(self.label[spec.key] for spec in specs)
         self.bars: dict[str, TaskID] = {
-            label: progress.add_task(label, total=total, news=f"0/{total}") for label, total in totals.items()
+            label: progress.add_task(printable(label), total=total, news=f"0/{total}")
+            for label, total in totals.items()
         }
-        self.overall = progress.add_task("[bold]all runs", total=self.pace.work, news="starting")
+        self.overall = progress.add_task("all runs", total=self.pace.work, news="starting")
         self.done: Counter[str] = Counter()
         self.totals = totals
 
@@ -130,7 +131,7 @@ class LiveDisplay:
 
     def note(self, text: str) -> None:
         """Say something above the bars."""
-        self.progress.console.print(text, highlight=False, markup=False)
+        self.progress.console.print(printable(text))
 
     def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
         """Move the bars."""
@@ -162,12 +163,16 @@ def progress_shown(
     ------
     ProgressListener or None
     """
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)  # labels are text, not markup
     if quiet or not specs:
         yield None
     elif console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[news]}"))
+        columns = (_plain("{task.description}"), BarColumn(), _plain("{task.fields[news]}"))
         with Progress(*columns, console=console) as progress:
             yield LiveDisplay(progress, planned, specs)
     else:
         yield LogLines(specs)
+
+
+def _plain(text: str) -> TextColumn:
+    return TextColumn(text, markup=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from equirl.learners.learner_registry import make_settings
+from equirl.learners.learner_registry import OPEN, check_tolerance, make_settings
 
 RESULT_VERSION = 2  # part of every key: raise it when the numbers of a run change, or what it records
 FILE_WORLD = "file"
@@ -188,7 +188,7 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     Returns
     -------
     changed : dict
-        Those that differ from the learner's defaults.
+        Those that differ from the learner's defaults, and those stated that would otherwise depend on the world.
     everything : dict
         All of them.
 
@@ -199,7 +199,11 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     """
     if "threads" in given:
         raise ValueError("threads has no place in a study: its runs are what is computed side by side, one thread each")
-    chosen, usual = make_settings(learner, **given), make_settings(learner)
+    own = {name: value for name, value in given.items() if name != "tolerance"}
+    handed = {"tolerance": given["tolerance"]} if "tolerance" in given else {}  # of agent_for, not of the learner
+    chosen, usual = make_settings(learner, **own), make_settings(learner)
+    if handed:
+        check_tolerance(learner, chosen, handed["tolerance"])
     if chosen is None or usual is None:
         return {}, {}
     defaults = usual.as_dict()
@@ -207,9 +211,9 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     changed = {name: value for name, value in everything.items() if defaults[name] != value}
     implied = make_settings(learner, **changed)  # a default may depend on what was changed
     assert implied is not None
-    return changed | {
-        name: everything[name] for name, value in implied.as_dict().items() if everything[name] != value
-    }, everything
+    changed |= {name: everything[name] for name, value in implied.as_dict().items() if everything[name] != value}
+    stated = {name: everything[name] for name in OPEN if name in own}  # or the world at hand would decide
+    return changed | stated | handed, everything | handed
 
 
 def file_digest(path: Path) -> str:

@@ -21,6 +21,7 @@ from equirl.worlds.world_registry import make
 RUN_COLUMNS = (  # of an exported table, beside its curves
     "part", "world", "learner", "replicate", "seed", "world_seed", "gain", "n_episodes", "n_unconverged", "t",
 )  # fmt: skip
+FACTS = ("gain", "n_episodes", "n_unconverged")  # of a run as a whole
 _RESERVED = {*RUN_COLUMNS, "header"}  # a measure of that name would be lost in a table or file
 
 
@@ -118,7 +119,7 @@ def execute(spec: RunSpec) -> RunResult:
         Where the learner records a measure under a name that tables use for something else.
     """
     mdp, gain = build_world(spec)
-    started = time.perf_counter()
+    started = time.thread_time()
     trace = simulate(
         mdp,
         spec.learner,
@@ -139,7 +140,7 @@ def execute(spec: RunSpec) -> RunResult:
         "n_episodes": int(trace.n_episodes),
         "n_unconverged": int(trace.n_unconverged),
     }
-    return RunResult(spec, trace.curves, facts, _provenance(time.perf_counter() - started))
+    return RunResult(spec, trace.curves, facts, _provenance(time.thread_time() - started))
 
 
 def _provenance(seconds: float) -> dict[str, Any]:

@@ -19,6 +19,23 @@ def discounted_study() -> Study:
     >>> [part.name for part in discounted_study().parts][:3]
     ['river', 'four-room', 'frozen-lake']
     """
-    return parse_study(
-        files("equirl.studies").joinpath("discounted.toml").read_text(encoding="utf-8"), "discounted.toml"
-    )
+    return _shipped("discounted.toml")
+
+
+def ready_study() -> Study:
+    """What equivalence saves in the ready problems: queues, inventories, machines, a delivery round and others.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> [part.name for part in ready_study().parts][:3]
+    ['queues', 'delivery', 'pendulum']
+    """
+    return _shipped("ready.toml")
+
+
+def _shipped(file: str) -> Study:
+    return parse_study(files("equirl.studies").joinpath(file).read_text(encoding="utf-8"), file)

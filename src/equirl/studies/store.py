@@ -11,23 +11,26 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from equirl.core.files import DamagedFile, load_npz, save_npz, write_aside
+from equirl.core.archives import open_file
+from equirl.core.files import DamagedFile, clear_parts, load_npz, save_npz, write_aside
 from equirl.simulation.curves import Curves
 from equirl.studies.run_specs import RESULT_VERSION, RunSpec, canonical
-from equirl.studies.runs import RunFailure, RunResult
+from equirl.studies.runs import FACTS, RunFailure, RunResult
 
 KIND = "equirl-run"
-STALE_SECONDS = 3600.0  # an unfinished file older than this was left by a process that was killed
+LONGEST_HEADER = 2**22  # bytes of the header of a run's file: a million characters
+LONGEST_RECORD = 2**24  # bytes of the record of a failure
 
 
 class StoreError(Exception):
@@ -112,9 +115,7 @@ class Store:
             with _explained(self.folder):
                 probe = write_aside(self.folder / name / f".probe-{os.getpid()}", b"")
                 probe.unlink(missing_ok=True)
-        for part in self.folder.glob("*/.*.part"):
-            if _age(part) > STALE_SECONDS:
-                part.unlink(missing_ok=True)
+            clear_parts(self.folder / name)
 
     def write(self, result: RunResult) -> Path:
         """Keep a finished run.
@@ -138,7 +139,7 @@ class Store:
         meta |= {"facts": result.facts, "provenance": result.provenance}
         with _explained(self.folder):
             path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, _arrays(result.curves), meta)
-            self.failure_path(result.spec).unlink(missing_ok=True)
+            _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
 
     def write_failure(self, failure: RunFailure) -> Path:
@@ -156,7 +157,8 @@ class Store:
         """
         record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
         with _explained(self.folder):
-            return write_aside(self.failure_path(failure.spec), json.dumps(record, indent=1).encode())
+            place = _make_way(self.failure_path(failure.spec))
+            return write_aside(place, json.dumps(record, indent=1).encode())
 
     def read(self, spec: RunSpec) -> RunResult:
         """The result of a run.
@@ -178,18 +180,18 @@ class Store:
             If it cannot be trusted.
         """
         path = self.path(spec)
-        arrays, meta = load_npz(path, KIND, RESULT_VERSION)
+        try:
+            arrays, meta = load_npz(path, KIND, RESULT_VERSION, longest_header=LONGEST_HEADER)
+        except IsADirectoryError:
+            raise DamagedFile(f"{path} is a folder, not the file of a run") from None
         if canonical(meta.get("spec")) != canonical(spec.identity()):
             raise DamagedFile(f"{path} holds another run than its name says")
-        then, now = meta.get("everything", {}), json.loads(json.dumps(spec.everything()))
-        for name in then.keys() & now.keys():
-            if then[name] != now[name]:
-                raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
-        if not {"facts", "provenance"} <= meta.keys():
-            raise DamagedFile(f"{path} says nothing of the run as a whole")
+        _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
+        _check_whole(path, meta)
         t = arrays.pop("t", np.zeros(0))
-        whole = t.ndim == 1 and len(t) > 0 and t[-1] == spec.horizon
-        if not whole or "regret" not in arrays or any(curve.shape != t.shape for curve in arrays.values()):
+        whole = t.ndim == 1 and len(t) > 0 and t.dtype.kind in "iu" and t[-1] == spec.horizon
+        same = all(curve.shape == t.shape and curve.dtype.kind in "biuf" for curve in arrays.values())
+        if not whole or not same or "regret" not in arrays:
             raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
         return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
 
@@ -207,10 +209,12 @@ class Store:
             ``spec``, ``error`` and ``traceback``, if there is a record.
         """
         try:
-            record: dict[str, Any] = json.loads(self.failure_path(spec).read_text())
-        except (FileNotFoundError, ValueError):
+            with open_file(self.failure_path(spec)) as file:
+                record = json.loads(file.read(LONGEST_RECORD))
+        except (OSError, ValueError, RecursionError):
             return None
-        return record
+        told = isinstance(record, dict) and all(isinstance(record.get(key), str) for key in ("error", "traceback"))
+        return record if told else None
 
     def set_aside(self, spec: RunSpec) -> Path:
         """Rename a file that cannot be trusted, so that it is neither used nor lost.
@@ -225,11 +229,8 @@ class Store:
         Path
             The new name.
         """
-        path = self.path(spec)
-        aside = path.with_suffix(".npz.damaged")
-        with _explained(self.folder), suppress(FileNotFoundError):  # another process may be faster
-            os.replace(path, aside)
-        return aside
+        with _explained(self.folder):
+            return _renamed(self.path(spec))
 
     def status(self, specs: Iterable[RunSpec]) -> Status:
         """Read every result and say which runs are done, missing, failed or damaged.
@@ -248,7 +249,7 @@ class Store:
             try:
                 result = self.read(spec)
             except FileNotFoundError:
-                (status.failed if self.failure_path(spec).exists() else status.missing).append(spec)
+                (status.failed if os.path.lexists(self.failure_path(spec)) else status.missing).append(spec)
             except DamagedFile as error:
                 status.damaged.append((spec, str(error)))
             else:
@@ -263,6 +264,41 @@ def _arrays(curves: Curves) -> dict[str, np.ndarray]:
     return {"t": curves.t} | {name: curves[name][0] for name in curves}
 
 
+def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:
+    """An error where a default has changed since the run was computed, so that it is another run now."""
+    for name in sorted(then.keys() & now.keys()) if isinstance(then, dict) else ():
+        if then[name] != now[name]:
+            raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
+
+
+def _check_whole(path: Path, meta: dict[str, Any]) -> None:
+    """An error where a file does not tell of the run as a whole what tables and summaries ask."""
+    facts, provenance = meta.get("facts"), meta.get("provenance")
+    numbers = [facts.get(name) for name in FACTS] if isinstance(facts, dict) else [None]
+    if not all(isinstance(number, int | float) for number in numbers) or not isinstance(provenance, dict):
+        raise DamagedFile(f"{path} says nothing of the run as a whole")
+    seconds, versions = provenance.get("seconds", math.nan), provenance.get("versions", {})
+    if not isinstance(seconds, int | float) or not isinstance(versions, dict):
+        raise DamagedFile(f"{path} does not say how its run was computed")
+
+
+def _make_way(path: Path) -> Path:
+    """The path, at which now stands a file or nothing: anything else, such as a folder, is renamed."""
+    if path.exists() and not path.is_file():
+        _renamed(path)
+    return path
+
+
+def _renamed(path: Path) -> Path:
+    """Give a file that cannot be trusted a name at which nothing stands yet."""
+    suffixes = chain([""], (f"-{k}" for k in count(2)))
+    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
+    aside = next(name for name in names if not os.path.lexists(name))
+    with suppress(FileNotFoundError):  # another process may be faster
+        os.rename(path, aside)
+    return aside
+
+
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
     """Turn the system's errors of writing into one that says what happened, that nothing is lost, and what to do."""
@@ -273,15 +309,10 @@ def _explained(folder: Path) -> Iterator[None]:
             remedy = "the disk is full. Finished runs are safe; free some space and give the same command again"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             remedy = "it is not writable. Choose another folder with --out, or change its permissions"
+        elif error.errno == errno.ENOENT:
+            remedy = "it was removed while the study ran. Give the same command again to compute what is gone"
         elif error.errno in (errno.ENOTDIR, errno.EEXIST):
             remedy = "a file stands where a folder should be. Choose another folder with --out"
         else:
             remedy = f"{error}. Finished runs are safe; give the same command again when this is solved"
         raise StoreError(f"cannot keep results in {folder}: {remedy}") from error
-
-
-def _age(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

@@ -9,9 +9,12 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 
-_LIMITS = {"greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than")}
+_LIMITS = {
+    "greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than"), "less_than_equal": ("le", "at most"),
+}  # fmt: skip
 
 
 def explain(error: ValidationError, text: str, place: str, model: type[BaseModel]) -> str:
@@ -77,12 +80,12 @@ def _message(detail: ErrorDetails, path: tuple[str | int, ...], model: type[Base
         return f"the key {key!r} is missing{_meaning(key, model)}"
     if kind in _LIMITS:
         limit, words = _LIMITS[kind]
-        return f"{key} must be {words} {detail['ctx'][limit]}, not {given!r}{_meaning(key, model)}"
-    if kind == "too_short":
+        return f"{key} must be {words} {detail['ctx'][limit]}, not {shown(given)}{_meaning(key, model)}"
+    if kind in ("too_short", "string_too_short"):
         return f"{key} is empty{_meaning(key, model)}"
     wanted = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     wanted = "" if key == "checkpoints" else f"; it should be {wanted}"
-    return f"{key} cannot be {given!r}{wanted}{_meaning(key, model)}"
+    return f"{key} cannot be {shown(given)}{wanted}{_meaning(key, model)}"
 
 
 def _meaning(key: str, model: type[BaseModel]) -> str:
@@ -99,8 +102,9 @@ def _place(path: tuple[str | int, ...], text: str, place: str) -> str:
         first, last = headers[path[1]], ([*headers, last])[path[1] + 1]
     elif headers:
         last = headers[0]
-    for key in (step for step in reversed(path) if isinstance(step, str)):
+    for key in (re.escape(step) for step in reversed(path) if isinstance(step, str)):
+        is_given = re.compile(rf"(^|[\s,{{]){key}\s*=|^\s*\[+\s*{key}(?!\w)")
         for k in range(first, last):
-            if re.search(rf"(^|[\s,{{]){re.escape(key)}\s*=", lines[k]) or re.match(rf"\s*\[+\s*{key}\b", lines[k]):
+            if is_given.search(lines[k]):
                 return f"{place}, line {k + 1}"
     return place

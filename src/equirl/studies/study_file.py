@@ -16,12 +16,17 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from equirl.core.checking import LARGEST
+from equirl.core.formatting import printable
+from equirl.core.paths import checked_path
 from equirl.studies.study_errors import explain
+
+LONGEST_NAME = 200  # bytes; file systems take 255
+MOST_RUNS = 10**6  # of one learner in one world
 
 
 class StudyError(ValueError):
@@ -32,8 +37,17 @@ def _spelled_out(key: str) -> Callable[[Any], Any]:
     return lambda entry: {key: entry} if isinstance(entry, str) else entry
 
 
+def _folder_name(name: str) -> str:
+    """A study's name, which becomes a folder of its results: nothing that leads elsewhere or cannot be one."""
+    if name in (".", "..") or {"/", "\\"} & set(name) or printable(name) != name or not name.strip():
+        raise ValueError("a plain name, without slashes and control characters: results go to a folder of that name")
+    if len(name.encode()) > LONGEST_NAME:
+        raise ValueError(f"a name of at most {LONGEST_NAME} bytes: results go to a folder of that name")
+    return name
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)  # TOML has types: true is no number
 
 
 class WorldEntry(_Model):
@@ -55,14 +69,17 @@ class LearnerEntry(_Model):
 
 Worlds = list[Annotated[WorldEntry, BeforeValidator(_spelled_out("world"))]]
 Learners = list[Annotated[LearnerEntry, BeforeValidator(_spelled_out("learner"))]]
+FolderName = Annotated[str, AfterValidator(_folder_name)]
 Checkpoints = Annotated[int, Field(ge=1)] | Literal["log"] | list[Annotated[int, Field(ge=1)]]
 
 
 class _Block(_Model):
     worlds: Worlds | None = Field(None, min_length=1, description="the worlds, as names or tables")
     learners: Learners | None = Field(None, min_length=1, description="the learners, as names or tables")
-    horizon: int | None = Field(None, ge=1, description="the number of steps of each run")
-    runs: int | None = Field(None, ge=1, description="the number of independent runs of each learner in each world")
+    horizon: int | None = Field(None, ge=1, le=LARGEST, description="the number of steps of each run")
+    runs: int | None = Field(
+        None, ge=1, le=MOST_RUNS, description="the number of independent runs of each learner in each world"
+    )
     checkpoints: Checkpoints | None = Field(
         None, description='where curves are recorded: a number of equal steps, "log", or increasing times up to horizon'
     )
@@ -86,7 +103,7 @@ class StudyPart(_Block):
 class Study(_Block):
     """A validated study. Make one with :func:`load_study` or :func:`parse_study`."""
 
-    name: str = Field("study", min_length=1, description="the name of the study")
+    name: FolderName = Field("study", description="the name of the study, and of its results' folder")
     description: str = Field("", description="a sentence about the study")
     seed: int = Field(0, ge=0, description="the seed from which all seeds are derived")
     parts: list[StudyPart] = Field([], description="parts of the study, each with a name and what differs from the top")
@@ -109,7 +126,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     StudyError
         Where the file cannot be read or has a mistake; the message names the key, its line and its meaning.
     """
-    path = Path(path)
+    path = checked_path("the study's path", path)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -117,7 +134,14 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     except UnicodeDecodeError:
         raise StudyError(f"{path} is not a text file") from None
     study = parse_study(text, str(path))
-    return study if "name" in study.model_fields_set else study.model_copy(update={"name": path.stem})
+    if "name" in study.model_fields_set:
+        return study
+    try:
+        return study.model_copy(update={"name": _folder_name(path.stem)})
+    except ValueError as error:
+        raise StudyError(
+            f"{path}: the file's own name is no name for a study; give one: name = ... ({error})"
+        ) from None
 
 
 def parse_study(text: str, place: str = "study") -> Study:
@@ -151,7 +175,9 @@ def parse_study(text: str, place: str = "study") -> Study:
     """
     try:
         return Study.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"{place} is not valid TOML: {error}") from None
     except ValidationError as error:
         raise StudyError(explain(error, text, place, Study)) from None
+    except RecursionError:
+        raise StudyError(f"{place} is nested too deeply for a study") from None
+    except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
+        raise StudyError(f"{place} is not valid TOML: {error}") from None

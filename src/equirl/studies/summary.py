@@ -37,7 +37,7 @@ class Group:
     facts : mapping of str to (n_runs,) array
         ``n_episodes`` and ``n_unconverged``.
     seconds : (n_runs,) array
-        How long each run took; NaN where its file does not say. Never part of a table that is exported.
+        Processor time of each run; NaN where its file does not say. Never part of a table that is exported.
     """
 
     part: str

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import above, between, inside, real_array, whole_number
+from equirl.core.formatting import shown
 from equirl.estimation.confidence import log_events, weissman
 
 MOST_VISITS = 10**300  # a float can still hold it
 Number = float | np.ndarray
 
 
+@np.errstate(over="ignore")  # beyond all numbers a bound is infinite
 def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Number:
     """Theorem 1, regret of C-UCRL(C,sigma): 18 D sqrt(C T (S + log(2 C sqrt(T+1)/delta))) + D C log2(8T/C).
 
@@ -46,10 +48,11 @@ def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Num
     """
     D, S, delta = between("D", D, 1, math.inf), whole_number("S", S), inside("delta", delta)
     T = _times(T, C)
-    log_term = np.log(2 * C * np.sqrt(T + 1) / delta)
+    log_term = np.log(2 * C * np.sqrt(T + 1)) - math.log(delta)
     return _plain(18 * D * np.sqrt(C * T * (S + log_term)) + D * n_episodes_bound(C, T))
 
 
+@np.errstate(over="ignore")
 def ucrl2_bound(D: float, S: int, A: int, T: Any, delta: float = 0.05) -> Number:
     """UCRL2's regret (Jaksch et al. 2010, Theorem 2): 34 D S sqrt(A T log(T/delta)).
 
@@ -71,9 +74,10 @@ def ucrl2_bound(D: float, S: int, A: int, T: Any, delta: float = 0.05) -> Number
     D, S, A = between("D", D, 1, math.inf), whole_number("S", S), whole_number("A", A)
     delta = inside("delta", delta)
     T = _times(T, 1)
-    return _plain(34 * D * S * np.sqrt(A * T * np.log(T / delta)))
+    return _plain(34 * D * S * np.sqrt(A * T * (np.log(T) - math.log(delta))))
 
 
+@np.errstate(over="ignore")
 def n_episodes_bound(C: int, T: Any) -> Number:
     """Lemma 4: C-UCRL(C,sigma) starts at most C log2(8T/C) episodes in T >= C steps.
 
@@ -97,6 +101,7 @@ def n_episodes_bound(C: int, T: Any) -> Number:
     return _plain(C * np.log2(8 * T / C))
 
 
+@np.errstate(over="ignore")
 def azuma_width(T: Any, delta: float = 0.05, c: float = 1.0) -> Number:
     """Time-uniform Azuma-Hoeffding: sums of T martingale differences in [-c, c] stay below this for all T at once.
 
@@ -117,7 +122,7 @@ def azuma_width(T: Any, delta: float = 0.05, c: float = 1.0) -> Number:
     """
     delta, c = inside("delta", delta), inside("c", c, 0, math.inf)
     T = _times(T, 1)
-    return _plain(c * np.sqrt(2 * (T + 1) * np.log(np.sqrt(T + 1) / delta)))
+    return _plain(c * np.sqrt(2 * (T + 1) * (0.5 * np.log(T + 1) - math.log(delta))))
 
 
 def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: float = 0.05) -> int:
@@ -174,7 +179,7 @@ def _smallest(holds: Callable[[int], bool]) -> int:
 def _times(T: Any, C: Any) -> np.ndarray:
     times, least = real_array("T", T), whole_number("C", C)
     if not (times >= least).all():
-        raise ValueError(f"T must be at least {least} (the bound asks for T >= C), not {T!r}")
+        raise ValueError(f"T must be at least {least} (the bound asks for T >= C), not {shown(T)}")
     return times
 
 

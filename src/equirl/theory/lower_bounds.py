@@ -33,6 +33,7 @@ import numpy as np
 from scipy.special import roots_jacobi
 
 from equirl.core.checking import inside
+from equirl.core.formatting import shown
 from equirl.estimation.kl_inf import kl_inf
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.solving.chains import chain_kind
@@ -115,7 +116,7 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
     if classes is None:
         return float((found.gap / np.where(found.gap > 0, found.divergence, 1.0)).sum())
     if not isinstance(classes, Partition):
-        raise TypeError(f"classes must be a Partition, not {classes!r}")
+        raise TypeError(f"classes must be a Partition, not {shown(classes)}")
     if classes.n_pairs != mdp.n_pairs:
         raise ValueError(f"classes are a partition of {classes.n_pairs} pairs; the mdp has {mdp.n_pairs}")
     total = 0.0

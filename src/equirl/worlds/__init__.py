@@ -1,4 +1,4 @@
-"""Ready problems by name and parameters: rivers, grid-worlds, cycles, queues, toy text, random and planted MDPs.
+"""Ready problems by name and parameters: rivers, grid-worlds, queues, inventories, machines, textbooks, random MDPs.
 
 :mod:`equirl.worlds.world_registry` holds the list and makes them (:func:`equirl.make`, :func:`equirl.load_world`); one
 module per family defines them. A new world is a function with defaults and one row of ``WORLDS``.

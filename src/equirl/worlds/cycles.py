@@ -6,7 +6,7 @@ import numpy as np
 
 from equirl.core.checking import between, whole_number
 from equirl.model.mdp import TabularMDP
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.transition_rows import rows_from_triplets
 
 GO, STAY = 0, 1
@@ -36,7 +36,7 @@ def cycle(n_states: int = 20, reward: float = 1.0, stay_reward: float = 0.0) -> 
     >>> cycle(4).law(3, "go"), cycle(4).mean_reward(3, "go")
     ({0: 1.0}, 1.0)
     """
-    n_states = whole_number("n_states", n_states, least=2)
+    n_states = whole_number("n_states", n_states, least=2, most=MOST_STATES)
     state = np.arange(n_states)
     pairs = Pairs.uniform(n_states, 2)
     succ = np.column_stack([(state + 1) % n_states, state]).ravel()

@@ -8,15 +8,16 @@ stay put there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from equirl.core.checking import between, flag, several, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.model.mdp import TabularMDP
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import rows_from_triplets
 
@@ -24,6 +25,7 @@ ACTIONS = ("up", "down", "left", "right")
 MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])
 SIDES = np.array([(2, 3), (2, 3), (0, 1), (0, 1)])  # the two actions perpendicular to each
 KERNELS = {"main": (0.7, 0.1, 0.1), "appendix": (0.8, 0.05, 0.1)}  # forward, each side, stay
+MARKS, ENDS = "#.SG", {"S": "start", "G": "goal"}
 SMALL_MAP = "#######/#S..#.#/#.#...#/#...#G#/#######"
 
 Kernel = str | Sequence[float]
@@ -61,7 +63,7 @@ def grid(
     >>> grid("S.G").law("0,0", "right")
     {0: 0.30000000000000004, 1: 0.7}
     """
-    return _grid(_read_map(map), kernel, walls_are_states, goal_reward)
+    return _grid(read_map(map, MARKS, ENDS), kernel, walls_are_states, goal_reward)
 
 
 def four_room(
@@ -200,7 +202,8 @@ def _floors(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _walled(height: int, width: int) -> np.ndarray:
-    cells = np.full((whole_number("height", height, least=5), whole_number("width", width, least=5)), "#")
+    height = whole_number("height", height, least=5, most=MOST_STATES)
+    cells = np.full((height, whole_number("width", width, least=5, most=MOST_STATES // height)), "#")
     cells[1:-1, 1:-1] = "."
     return cells
 
@@ -212,30 +215,47 @@ def _with_ends(cells: np.ndarray) -> np.ndarray:
     return cells
 
 
-def _read_map(text: Any) -> np.ndarray:
+def read_map(text: Any, marks: str, needed: Mapping[str, str]) -> np.ndarray:
+    """The cells of a text map.
+
+    Parameters
+    ----------
+    text : str or sequence of str
+        A list of rows, or one text with rows ended by newlines or ``/``.
+    marks : str
+        What a cell may be.
+    needed : mapping of str to str
+        Marks that must be there, and what they mean.
+
+    Returns
+    -------
+    cells : ndarray of str, shape (height, width)
+    """
     if isinstance(text, str):
         text = text.strip().replace("/", "\n").split("\n")
     given = several("map", text)
     for number, row in enumerate(given):
         if not isinstance(row, str):
-            raise TypeError(f"map must be rows of text; row {number} is {row!r}")
+            raise TypeError(f"map must be rows of text; row {number} is {shown(row)}")
     rows = [row.strip() for row in given]
     if not any(rows):
-        raise ValueError("the map is empty; it needs at least a start S and a goal G")
+        ends = " and ".join(f"a {meaning} {mark}" for mark, meaning in needed.items())
+        raise ValueError(f"the map is empty; it needs at least {ends}")
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]) or not row:
             raise ValueError(f"row {number} of the map has {len(row)} cells, row 0 has {len(rows[0])}")
         for column, cell in enumerate(row):
-            if cell not in "#.SG":
-                raise ValueError(f"cell {number},{column} of the map is {cell!r}; it may be one of # . S G")
+            if cell not in marks:
+                raise ValueError(f"cell {number},{column} of the map is {cell!r}; it may be one of {' '.join(marks)}")
     cells = np.array([list(row) for row in rows])
-    for mark, meaning in (("S", "start"), ("G", "goal")):
+    for mark, meaning in needed.items():
         if not (cells == mark).any():
             raise ValueError(f"the map has no {meaning}: mark a cell with {mark}")
     return cells
 
 
-def _read_kernel(kernel: Any) -> tuple[float, float, float]:
+def read_kernel(kernel: Any) -> tuple[float, float, float]:
+    """Forward, side and stay of a kernel that is named, or given as three numbers or as text "0.7/0.1/0.1"."""
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]
     try:
@@ -243,22 +263,22 @@ def _read_kernel(kernel: Any) -> tuple[float, float, float]:
     except (TypeError, ValueError):
         raise ValueError(unknown_name("kernel", kernel, [*KERNELS, "forward/side/stay"])) from None
     if len(numbers) != 3:
-        raise ValueError(f"kernel {kernel!r} has {len(numbers)} numbers; it needs forward, side and stay")
+        raise ValueError(f"kernel {shown(kernel)} has {len(numbers)} numbers; it needs forward, side and stay")
     forward, side, stay = (
         between(f"kernel {name}", p) for name, p in zip(("forward", "side", "stay"), numbers, strict=True)
     )
     if abs(forward + 2 * side + stay - 1) > 1e-8:
-        raise ValueError(f"kernel {kernel!r}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
+        raise ValueError(f"kernel {shown(kernel)}: forward + 2 side + stay is {forward + 2 * side + stay:g}, not 1")
     return forward, side, stay
 
 
 def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward: float) -> TabularMDP:
-    forward, side, stay = _read_kernel(kernel)
+    forward, side, stay = read_kernel(kernel)
     cell = np.argwhere((cells != "#") | flag("walls_are_states", walls_are_states))  # (S, 2)
     n_states = len(cell)
     mark, state = cells[tuple(cell.T)], np.arange(n_states)
 
-    goes = _neighbours(cells, cell)  # (S, 4) where a move in each direction ends
+    goes = neighbours(cells, cell)  # (S, 4) where a move in each direction ends
     succ = np.stack([goes, goes[:, SIDES[:, 0]], goes[:, SIDES[:, 1]], np.repeat(state[:, None], 4, axis=1)])
     prob = np.broadcast_to(np.array([forward, side, side, stay])[:, None, None], succ.shape)
     pair = np.broadcast_to(np.arange(4 * n_states).reshape(n_states, 4), succ.shape)
@@ -280,7 +300,8 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
     return TabularMDP(Pairs(pairs.ptr, pairs.action, names, ACTIONS), rows, means, initial, picture=picture)
 
 
-def _neighbours(cells: np.ndarray, cell: np.ndarray) -> np.ndarray:
+def neighbours(cells: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    """(S, 4) where a step in each direction ends: the next cell, or this one before a wall and at the edge."""
     number = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1)  # -1: a wall, or off the map
     is_floor = cells[tuple(cell.T)] != "#"
     number[tuple(cell[is_floor].T + 1)] = np.flatnonzero(is_floor)

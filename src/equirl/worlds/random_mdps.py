@@ -12,7 +12,7 @@ import numpy as np
 
 from equirl.core.checking import between, choice, whole_number
 from equirl.model.mdp import TabularMDP
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import MOST_PAIRS, MOST_STATES, Pairs
 from equirl.model.transition_rows import rows_from_triplets
 
 REWARDS = ("class", "pair")
@@ -45,7 +45,7 @@ def garnet(
     >>> garnet(10, 2, branching=4).rows.succ.size
     80
     """
-    n_states, n_actions = whole_number("n_states", n_states, least=1), whole_number("n_actions", n_actions, least=1)
+    n_states, n_actions = _sizes(n_states, n_actions)
     branching = whole_number("branching", branching, least=1, most=n_states)
     rng = np.random.default_rng(whole_number("seed", seed, least=0))
     succ = _successors(rng, n_states, n_actions, branching)
@@ -98,7 +98,7 @@ def planted(
     >>> planted(6, 2, n_classes=3, support=2).n_pairs
     12
     """
-    n_states, n_actions = whole_number("n_states", n_states, least=1), whole_number("n_actions", n_actions, least=1)
+    n_states, n_actions = _sizes(n_states, n_actions)
     n_classes = whole_number("n_classes", n_classes, least=1, most=n_states * n_actions)
     support = whole_number("support", support, least=1, most=n_states)
     rng = np.random.default_rng(whole_number("seed", seed, least=0))
@@ -109,6 +109,11 @@ def planted(
     if choice("rewards", rewards, REWARDS) == "pair":
         means = rng.random(len(label))
     return _assemble(n_actions, succ, profiles[label], means)
+
+
+def _sizes(n_states: int, n_actions: int) -> tuple[int, int]:
+    n_states = whole_number("n_states", n_states, most=MOST_STATES)
+    return n_states, whole_number("n_actions", n_actions, most=MOST_PAIRS // n_states)
 
 
 def _assemble(n_actions: int, succ: np.ndarray, prob: np.ndarray, means: np.ndarray) -> TabularMDP:

@@ -11,7 +11,7 @@ import numpy as np
 
 from equirl.core.checking import between, choice, whole_number
 from equirl.model.mdp import TabularMDP
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.transition_rows import rows_from_triplets
 
 RIGHT, LEFT = 0, 1
@@ -140,7 +140,7 @@ def two_kinds_river(
     >>> two_kinds_river(4, "alternating").law(1, "right")
     {0: 0.05, 1: 0.55, 2: 0.4}
     """
-    n_states = whole_number("n_states", n_states, least=2)
+    n_states = whole_number("n_states", n_states, least=2, most=MOST_STATES)
     place = np.arange(n_states)
     halves = choice("arrangement", arrangement, ARRANGEMENTS) == "halves"
     is_calm = 2 * place < n_states if halves else place % 2 == 0
@@ -156,7 +156,7 @@ def _right(
     n_states: int, forward: float, back: float, first_forward: float, last_back: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Masses (S,) that the action right sends to the right and to the left."""
-    n_states = whole_number("n_states", n_states, least=2)
+    n_states = whole_number("n_states", n_states, least=2, most=MOST_STATES)
     _mass(forward=between("forward", forward), back=between("back", back))
     up, down = np.full(n_states, float(forward)), np.full(n_states, float(back))
     up[0], down[-1] = between("first_forward", first_forward), between("last_back", last_back)

@@ -15,16 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from equirl.core.checking import between, choice, whole_number
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
+from equirl.core.paths import checked_path
 from equirl.core.text_values import parse_value
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
 from equirl.worlds.cycles import cycle
+from equirl.worlds.deliveries import delivery
 from equirl.worlds.grids import four_room, grid, random_walls, two_room
-from equirl.worlds.queues import access_control
+from equirl.worlds.inventories import lost_sales, perishable
+from equirl.worlds.like_units import machines, sites
+from equirl.worlds.pendulums import pendulum
+from equirl.worlds.queues import access_control, admission
 from equirl.worlds.random_mdps import garnet, planted
 from equirl.worlds.rentals import car_rental
 from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
+from equirl.worlds.textbook import taxicab, toymaker
 from equirl.worlds.toy_text import cliff_walking, frozen_lake, taxi
 
 # Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
@@ -80,6 +87,15 @@ WORLDS: dict[str, World] = {
     "cycle": World(cycle, "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
     "access-control": World(access_control, "AccessControl", "a queue for a few servers: accept or reject customers"),
     "car-rental": World(car_rental, "CarRental", "Jack's car rental: move cars overnight between two locations"),
+    "admission": World(admission, "Admission", "customer classes at a queue in continuous time: admit or reject"),
+    "lost-sales": World(lost_sales, "LostSales", "inventory with a lead time; demand beyond the stock is lost"),
+    "perishable": World(perishable, "Perishable", "stock that keeps a few periods: order, sell, throw away"),
+    "sites": World(sites, "Sites", "several like sites and one supplier, who reaches one of them a day"),
+    "machines": World(machines, "Machines", "like machines that wear, and one crew that repairs one of them a day"),
+    "delivery": World(delivery, "Delivery", "parcels over road, ice and sand: fetch them here, deliver them there"),
+    "pendulum": World(pendulum, "Pendulum", "a noisy pendulum with a weak motor: swing it up and keep it there"),
+    "toymaker": World(toymaker, "Toymaker", "Howard's toymaker: advertise or not, do research or not"),
+    "taxicab": World(taxicab, "Taxicab", "Howard's taxicab: cruise, drive to a stand or wait, in three towns"),
     "frozen-lake": World(frozen_lake, "FrozenLake", "Gymnasium's FrozenLake without end: over the ice to the goal"),
     "cliff-walking": World(cliff_walking, "CliffWalking", "Gymnasium's CliffWalking without end: keep off the cliff"),
     "taxi": World(taxi, "Taxi", "Gymnasium's Taxi without end, in the rain: fetch passengers and drive them"),
@@ -195,11 +211,11 @@ def parse_world(text: str) -> tuple[str, dict[str, Any]]:
     for part in filter(None, map(str.strip, rest.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise ValueError(f"{part!r} in {text!r} is not parameter=value")
+            raise ValueError(f"{shown(part)} in {shown(text)} is not parameter=value")
         if key not in defaults:
             raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
         if key in params:
-            raise ValueError(f"{key} is given twice in {text!r}")
+            raise ValueError(f"{key} is given twice in {shown(text)}")
         params[key] = parse_value(value)
     return name, params
 
@@ -225,14 +241,14 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
     6
     """
     if not isinstance(text, (str, os.PathLike)):
-        raise TypeError(f"text must name a world, such as riverswim:n_states=6, or a file, not {text!r}")
+        raise TypeError(f"text must name a world, such as riverswim:n_states=6, or a file, not {shown(text)}")
     text = os.fspath(text)
     if text.endswith(".npz"):
         if params:
             raise TypeError(f"{text} is a saved MDP and takes no parameters ({', '.join(params)})")
         return TabularMDP.load(text)
     if text.endswith(".txt"):
-        return replace(make("grid", map=Path(text).read_text(), **params), name=Path(text).stem)
+        return replace(make("grid", map=_map_in(checked_path("text", text)), **params), name=Path(text).stem)
     if text.lower().endswith((".csv", ".tsv", ".parquet")):
         raise ValueError(
             f"{text} is no problem but, by its ending, a log: equirl learn {text}, or equirl classes {text}"
@@ -241,7 +257,15 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
     return make(name, **{**given, **params})
 
 
+def _map_in(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no text file; a map is made of # . S G") from None
+
+
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value.strip().replace("\n", "/")
-    return "/".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+    is_list = isinstance(value, Iterable) and getattr(value, "shape", None) != ()
+    return "/".join(map(str, value)) if is_list else str(value)

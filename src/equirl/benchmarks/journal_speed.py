@@ -1,0 +1,85 @@
+"""The journal: decisions per second with it, as a ratio to without, and how quickly a folder opens after a crash."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equirl.benchmarks.learning_speed import N_STATES, PLACE, WORLD, drive
+from equirl.benchmarks.measurement import Finding, Measure, side_by_side
+from equirl.learners.journal import open_agent
+from equirl.learners.journal_sync import Sync
+from equirl.learners.learner_registry import agent_for
+from equirl.model.mdp import TabularMDP
+from equirl.worlds.world_registry import make
+
+if TYPE_CHECKING:
+    from equirl.benchmarks.suite import Sizes
+
+SUBJECT = "journal"
+MEASURED = ("ucrl2-l", "c-psrl")
+MODES: tuple[Sync, ...] = ("os", "second", 100, "always")
+SHARE = {"always": 50, 100: 5}  # modes that wait for the disk play this many times fewer steps
+
+
+def measure_journal(sizes: Sizes) -> Iterator[Finding]:
+    """All figures about the journal. Files go to the folder for temporary files, whose disk they tell of.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        How long.
+
+    Yields
+    ------
+    Finding
+    """
+    mdp = make(WORLD, n_states=N_STATES)
+    for name in MEASURED:
+        yield from _decisions(mdp, name, max(1, sizes.loop_steps // 100), 2 * sizes.seconds)
+    yield _opening(mdp, MEASURED[0], max(1, sizes.loop_steps // 10), sizes.seconds)
+
+
+def _decisions(mdp: TabularMDP, name: str, steps: int, seconds: float) -> Iterator[Measure]:
+    """A loop of act, world and observe with each way to force records to disk, against the same loop without.
+
+    Short rounds, and many: of those with ``sync="second"`` most do not meet the disk.
+    """
+    with ExitStack() as opened:
+        place = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        cases = {"without": partial(drive, agent_for(mdp, name), mdp, steps)}
+        played = {}
+        for mode in MODES:
+            agent = opened.enter_context(open_agent(place / str(mode), agent_for(mdp, name), sync=mode))
+            played[mode] = max(1, steps // SHARE.get(mode, 1))
+            cases[str(mode)] = partial(drive, agent, mdp, played[mode])
+        times = side_by_side(cases, seconds)
+    alone = times["without"] / steps
+    for mode in MODES:
+        ratio = alone * played[mode] / times[str(mode)]
+        yield Measure(SUBJECT, f"{name}: decisions/s with sync={mode!r} against without", ratio, "times", PLACE)
+    waiting = 1e3 * times["always"] / played["always"]
+    yield Measure(SUBJECT, f"{name}: a step with sync='always'", waiting, "ms", "most of it waits for the disk")
+
+
+def _opening(mdp: TabularMDP, name: str, steps: int, seconds: float) -> Measure:
+    """Opening the folder of a process that was killed before its first snapshot."""
+    with tempfile.TemporaryDirectory() as place:
+        crashed, copies = Path(place) / "crashed", iter(range(10**9))
+        with open_agent(Path(place) / "live", agent_for(mdp, name), sync="os", snapshot_every=10**9) as agent:
+            drive(agent, mdp, steps)
+            shutil.copytree(agent.folder, crashed)
+
+        def reopen() -> None:
+            with open_agent(shutil.copytree(crashed, Path(place) / str(next(copies)))):
+                pass
+
+        took = side_by_side({"open": reopen}, seconds)["open"]
+    return Measure(
+        SUBJECT, f"{name}: opening after a crash", took, "s", f"{2 * steps} records to play again, and closing"
+    )

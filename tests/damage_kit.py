@@ -1,0 +1,105 @@
+"""Small files of every kind, and what became of them after damage."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import equirl as eq
+from equirl.core.files import DamagedFile, load_npz
+from equirl.learners.saving import KIND as AGENT_KIND
+from equirl.learners.saving import VERSION as AGENT_VERSION
+from equirl.model.mdp_files import FORMAT as MDP_FORMAT
+from equirl.studies.run_specs import RESULT_VERSION
+from equirl.studies.runs import execute
+from equirl.studies.store import KIND as RUN_KIND
+from equirl.studies.store import Store
+from studies_kit import specs
+
+RIVER, SPEC = eq.make("riverswim", n_states=4), specs()[0]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kind of file: how one is made in a folder, and how it is read."""
+
+    format: tuple[str, int]
+    make: Callable[[Path], Path]
+    load: Callable[[Path], object]
+
+    def content(self, path: Path) -> tuple[dict, dict]:
+        return load_npz(path, *self.format)
+
+    def outcome(self, path: Path, whole: tuple[dict, dict]) -> str:
+        """``refused``, ``same``, or in what it differs from ``whole`` without a word."""
+        try:
+            self.load(path)
+            arrays, meta = self.content(path)
+        except DamagedFile as error:
+            return "refused" if path.name in str(error) else "refused without its name"
+        if meta != whole[1] or list(arrays) != list(whole[0]):
+            return "other settings or arrays"
+        for name, array in arrays.items():
+            if array.dtype != whole[0][name].dtype or array.tobytes() != whole[0][name].tobytes():
+                return f"another {name}"
+        return "same"
+
+
+def _make_mdp(folder: Path) -> Path:
+    RIVER.save(folder / "mdp.npz")
+    return folder / "mdp.npz"
+
+
+def _make_learner(folder: Path) -> Path:
+    eq.simulate(RIVER, "optimal", 30).agent.save(folder / "learner.npz")
+    return folder / "learner.npz"
+
+
+def _make_run(folder: Path) -> Path:
+    return Store(folder).write(execute(SPEC))
+
+
+SUBJECTS = {
+    "mdp": Subject(MDP_FORMAT, _make_mdp, eq.TabularMDP.load),
+    "learner": Subject((AGENT_KIND, AGENT_VERSION), _make_learner, eq.load_agent),
+    "run": Subject((RUN_KIND, RESULT_VERSION), _make_run, lambda path: Store(path.parents[1]).read(SPEC)),
+}
+
+
+def flipped(content: bytes, bit: int) -> bytes:
+    changed = bytearray(content)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def zeroed(content: bytes, start: int, n: int = 16) -> bytes:
+    return content[:start] + bytes(len(content[start : start + n])) + content[start + n :]
+
+
+def without_list(content: tuple[dict, dict], format: tuple[str, int]) -> bytes:
+    """A file as it was before headers listed their arrays."""
+    header = json.dumps({"kind": format[0], "version": format[1], "meta": content[1]})
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, header=np.array(header), **content[0])
+    return buffer.getvalue()
+
+
+def tally(subject: Subject, path: Path, damages: list[bytes]) -> dict[str, int]:
+    """How many of the damaged versions of a file came to which end; the file is whole again afterwards."""
+    content, whole = path.read_bytes(), subject.content(path)
+    ends: dict[str, int] = {}
+    for k, damaged in enumerate(damages):
+        path.unlink()  # a new file is not forced to the disk, as one written over may be
+        path.write_bytes(damaged)
+        end = subject.outcome(path, whole)
+        ends[end] = ends.get(end, 0) + 1
+        if end not in ("refused", "same"):
+            print(f"damage {k}: {end}", file=sys.stderr)
+    path.write_bytes(content)
+    return ends
