@@ -184,6 +184,7 @@ def ended(pid: int, seconds: float = 60.0) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started this with interrupts ignored
     kind, where, number, last = sys.argv[1:]
     Path(where).mkdir(parents=True, exist_ok=True)
     faults = {"kills": kills, "interrupts": interrupts, "starts": starts}

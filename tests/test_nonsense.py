@@ -277,6 +277,13 @@ def test_every_flag_is_among_them(name):
         (lambda: plots.draw_policy(RIVER, POLICY, np.zeros(3)), "^title must be a str"),
         (lambda: eq.simulate_many(RIVER, np.array(0), 9), "^learners must be a list"),
         (lambda: eq.Recipe(3, len), "^description must be a str"),
+        (lambda: observe(state=0, action=0, reward="0.5", next_state=1), "^the reward of .s=0, a=0. is '0.5', not a"),
+        (
+            lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": [4] * M}),
+            "^pair 0 has 4 visits, and its",
+        ),
+        (lambda: eq.approx_equivalence(**COUNTS | {"visits": [2] * M}, n_states=4), "^pair 0 has 2 visits, and its"),
+        (lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": None}), "^visits must be"),
         (lambda: TRACE.curves.at("regret", 21), "^time must be between 0 and 20"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from equirl.clustering.clusters import Rules, Sample
 from equirl.clustering.merging import merge
-from equirl.core.arrays import check_starts, starts
+from equirl.core.arrays import check_starts, check_visits
 from equirl.core.checking import LARGEST, above, choice, inside, real_array, whole_array, whole_number
 from equirl.core.naming import unknown_name
 from equirl.estimation.confidence import log_events
@@ -240,11 +240,7 @@ def _check_counts(visits: Any, ptr: Any, counts: Any, n_states: int) -> tuple[np
     check_starts("profile_ptr", ptr, M, len(counts))
     if visits.sum(dtype=float) >= LARGEST:
         raise ValueError(f"visits sum to {visits.sum(dtype=float):g}, more than {LARGEST}")
-    total = starts(counts)
-    wrong = np.flatnonzero(total[ptr[1:]] - total[ptr[:-1]] != visits)
-    if len(wrong):
-        k = wrong[0]
-        raise ValueError(f"pair {k} has {visits[k]} visits, and its counts sum to {counts[ptr[k] : ptr[k + 1]].sum()}")
+    check_visits(visits, ptr, counts)
     rises = np.diff(counts) > 0
     rises[ptr[1:-1][(ptr[1:-1] > 0) & (ptr[1:-1] < len(counts))] - 1] = False
     if rises.any():

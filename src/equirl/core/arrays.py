@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import plain_array
+from equirl.core.checking import LARGEST, plain_array
 
 
 def starts(sizes: Any) -> np.ndarray:
@@ -139,6 +139,32 @@ def check_starts(name: str, ptr: np.ndarray, n_rows: int, n_entries: int) -> Non
         k = int(falls[0])
         found = f"entry {k} is {ptr[k]}, entry {k + 1} is {ptr[k + 1]}"
         raise ValueError(f"{name} must run from 0 to {n_entries} without falling; {found}")
+
+
+def check_visits(visits: np.ndarray, ptr: np.ndarray, counts: np.ndarray) -> None:
+    """Refuse counts of successors that do not sum to the visits of their pair.
+
+    Parameters
+    ----------
+    visits : ndarray, shape (M,)
+        Visits of each pair.
+    ptr, counts : ndarray of int
+        The counts of pair k are ``counts[ptr[k]:ptr[k + 1]]``, none of them negative.
+
+    Examples
+    --------
+    >>> check_visits(np.array([3, 1]), np.array([0, 2, 3]), np.array([2, 1, 2]))
+    Traceback (most recent call last):
+    ValueError: pair 1 has 1 visits, and its counts sum to 2
+    """
+    if counts.sum(dtype=float) >= LARGEST:
+        raise ValueError(f"the counts sum to {counts.sum(dtype=float):g}, more than {LARGEST}")
+    total = starts(counts)
+    sums = total[ptr[1:]] - total[ptr[:-1]]
+    wrong = np.flatnonzero(sums != visits)
+    if len(wrong):
+        k = int(wrong[0])
+        raise ValueError(f"pair {k} has {visits[k]:g} visits, and its counts sum to {sums[k]}")
 
 
 def frozen(name: str, values: Any, dtype: Any) -> np.ndarray:

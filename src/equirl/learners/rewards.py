@@ -16,6 +16,8 @@ def unit_reward(reward: Any, reward_map: tuple[float, float], pairs: Pairs, pair
     """
     scale, shift = reward_map
     try:
+        if isinstance(reward, str):
+            raise TypeError  # "0.5" is no number, though float() would read it
         value = (float(reward) - shift) / scale
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"the reward of ({pairs.describe(pair)}) is {shown(reward)}, not a number") from None

@@ -5,6 +5,7 @@ visits at the start. With M pairs that is up to M log2(T/M) episodes: on large p
 new pair, and nearly all time goes into planning. With a finite ``effort`` a plan is played for at least ``w`` steps, w
 being the look-ups that it cost (estimates and full sweeps) divided by ``effort``, and classes are estimated anew no
 sooner than a clustering's look-ups over ``effort`` after the last time; plans between use the classes there are.
+Groups inside given classes are formed anew with every plan.
 Computing then takes time in proportion to playing, whatever M is. On small problems plans are cheap, w is a few steps
 and hardly anything changes; on large ones new pairs are learned in batches.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import check_starts, owners
+from equirl.core.arrays import check_starts, check_visits, owners
 from equirl.core.checking import real_array, whole_array
 from equirl.core.compiling import kernel
 from equirl.core.formatting import shown
@@ -131,9 +131,12 @@ def misclustering_bias(
     >>> round(bias, 12) == round(1 / 3, 12)
     True
     """
+    if visits is None:
+        raise TypeError("visits must be a number for each pair, not None")
     wrong = misclustered(partition, truth, visits, priority)
     ptr, counts = whole_array("profile_ptr", profile_ptr), whole_array("profile_counts", profile_counts)
     check_starts("profile_ptr", ptr, partition.n_pairs, len(counts))
+    check_visits(real_array("visits", visits), ptr, counts)
     row = owners(ptr)
     column = np.arange(len(counts)) - ptr[row] if successors is None else whole_array("successors", successors)
     if column.shape != counts.shape:
