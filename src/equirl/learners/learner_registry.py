@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,10 +19,12 @@ from equirl.learners.given import Given, checked
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
 from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import TOLERANCE, Profiles
 
+Classes = Partition | Sequence[int] | np.ndarray | Callable[[Any, Any], Any] | None
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
 OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "tolerance")  # keywords of agent_for that say what is handed out, not settings
@@ -139,7 +141,7 @@ def make_agent(
     n_actions: int | Sequence[Any] | Mapping[Any, Sequence[Any]] | np.ndarray,
     seed: Seed = 0,
     *,
-    classes: Partition | Sequence[int] | np.ndarray | None = None,
+    classes: Classes = None,
     profiles: Profiles | None = None,
     mean_rewards: Sequence[float] | np.ndarray | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
@@ -158,8 +160,9 @@ def make_agent(
         that each state allows, by id or name: a list per state in order, or ``{state: actions}``.
     seed : int or SeedSequence
         From which its random choices follow.
-    classes : Partition or labels, optional
-        One label per pair, for a learner that is given the classes.
+    classes : Partition, labels or function, optional
+        One label per pair, for a learner that is given the classes; or ``classes(state, action)``, which gives the
+        label of a pair, by name where there are names.
     profiles : Profiles, optional
         ``equirl.profiles(mdp)``, for a learner that is given them.
     mean_rewards : sequence of float, optional
@@ -187,7 +190,9 @@ def make_agent(
     pairs = pairs_from(n_states, n_actions)
     scale, shift = reward_map_of(reward_range)
     means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-    return build_learner(name, pairs, settings, Given(partition_of(classes), profiles, means), seed, (scale, shift))
+    return build_learner(
+        name, pairs, settings, Given(partition_of(classes, pairs), profiles, means), seed, (scale, shift)
+    )
 
 
 def agent_for(
@@ -195,7 +200,7 @@ def agent_for(
     name: str,
     seed: Seed = 0,
     *,
-    classes: Partition | Sequence[int] | np.ndarray | None = None,
+    classes: Classes = None,
     profiles: Profiles | None = None,
     tolerance: float | Literal["auto"] = TOLERANCE,
     **settings: Any,
@@ -214,8 +219,9 @@ def agent_for(
         A learner.
     seed : int or SeedSequence
         From which its random choices follow.
-    classes : Partition or labels, optional
-        One label per pair, handed out in place of the MDP's own to a learner that is given the classes.
+    classes : Partition, labels or function, optional
+        One label per pair, or a function of state and action that gives it; handed out in place of the MDP's own to a
+        learner that is given the classes.
     profiles : Profiles, optional
         Handed out in place of the MDP's own to a learner that is given them.
     tolerance : float or "auto", default 1e-9
@@ -244,7 +250,7 @@ def agent_for(
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
     from equirl.learners.handout import hand_out, settings_for
 
-    stated = partition_of(classes)
+    stated = partition_of(classes, mdp.pairs)
     within = check_tolerance(name, recipe.settings(name, settings), tolerance)
     chosen = settings_for(mdp, name, recipe, settings, stated, within)
     given = hand_out(mdp, chosen, stated, profiles, within)
@@ -278,10 +284,16 @@ def build_learner(
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
 
 
-def partition_of(classes: Partition | Sequence[int] | np.ndarray | None) -> Partition | None:
-    """Classes as a Partition, from any labels."""
+def partition_of(classes: Classes, pairs: Pairs) -> Partition | None:
+    """Classes as a Partition: from any labels, or from a function of state and action that gives a label."""
     if classes is None or isinstance(classes, Partition):
         return classes
+    if callable(classes):
+        states = state_labels(pairs, pairs.state.tolist())
+        actions = action_labels(pairs, pairs.action.tolist())
+        known: dict[Any, int] = {}
+        own = (classes(state, action) for state, action in zip(states, actions, strict=True))
+        return Partition.from_labels([known.setdefault(label, len(known)) for label in own])
     return Partition.from_labels(plain_array("classes", classes))
 
 

@@ -111,8 +111,8 @@ class Log:
             A learner that needs no true MDP.
         seed : int or SeedSequence
             From which its random choices follow.
-        classes : Partition or labels, optional
-            One label per pair, for a learner that is given the classes.
+        classes : Partition, labels or function, optional
+            One label per pair, for a learner that is given the classes; or ``classes(state, action)``.
         profiles : Profiles, optional
             For a learner that is given them.
         mean_rewards : sequence of float, optional
@@ -129,7 +129,7 @@ class Log:
             raise ValueError(f"{name!r} needs the true MDP, which a log does not have")
         scale, shift = self.reward_map
         means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-        given = Given(partition_of(classes), profiles, means)
+        given = Given(partition_of(classes, self.pairs), profiles, means)
         learner = build_learner(name, self.pairs, settings, given, seed, self.reward_map)
         learner.start_from(self.seen)
         return learner

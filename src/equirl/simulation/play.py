@@ -174,7 +174,7 @@ def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, 
         if find_learner(agent).knows_mdp:
             raise ValueError(f"{agent!r} needs the true MDP, which a simulator does not show; simulate(mdp, {agent!r})")
         scale, shift = reward_map_of(env.reward_range)
-        classes, profiles = partition_of(settings.pop("classes", None)), settings.pop("profiles", None)
+        classes, profiles = partition_of(settings.pop("classes", None), env.pairs), settings.pop("profiles", None)
         means = settings.pop("mean_rewards", None)
         means = None if means is None else (np.asarray(means, dtype=float) - shift) / scale
         return build_learner(agent, env.pairs, settings, Given(classes, profiles, means), seed, (scale, shift))
