@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy, just, sampled_from
+from log_calls import arguments_of_calls
 from scipy import sparse
 
 import equirl as eq
@@ -677,3 +678,4 @@ CALLS: dict[str, Call] = {
         ("render mode", "world", "state", "action", "parameter"),
     ),
 }
+CALLS |= {name: Call(*parts) for name, parts in arguments_of_calls().items()}

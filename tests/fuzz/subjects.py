@@ -41,7 +41,7 @@ def is_long_work(arguments: dict[str, Any]) -> bool:
     """Whether a call asks for work that takes long, however fast the library: so many steps, draws or processes."""
     return any(
         isinstance(value, int | np.integer) and not isinstance(value, bool) and value > most
-        for key, most in (("horizon", 10**4), ("draws", 100), ("passes", 100), ("jobs", 1))
+        for key, most in (("horizon", 10**4), ("steps", 10**4), ("draws", 100), ("passes", 100), ("jobs", 1))
         for value in [arguments.get(key)]
     )
 

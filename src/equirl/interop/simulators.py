@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from equirl.core.checking import flag
+from equirl.core.formatting import shown
 from equirl.interop.encoder import Encoder
 from equirl.interop.gym import TabularEnv
 from equirl.model.action_sets import pairs_from
@@ -74,7 +75,7 @@ class Simulator:
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         if not callable(step):
-            raise TypeError(f"step must be a function step(state, action, rng), not {step!r}")
+            raise TypeError(f"step must be a function step(state, action, rng), not {shown(step)}")
         self.pairs, self.reward_range = pairs_from(states, actions), reward_range
         self._step, self._start, self._random = step, start, _n_positional(step) >= 3
         self._rng, self._state = np.random.default_rng(0), 0
@@ -121,18 +122,18 @@ class Simulator:
                 raise TypeError
         except (TypeError, ValueError):
             raise TypeError(
-                f"step({state!r}, {action!r}) returned {given!r}, not (next_state, reward[, terminated])"
+                f"step({shown(state)}, {shown(action)}) returned {shown(given)}, not (next_state, reward[, terminated])"
             ) from None
         if terminated:
             return Outcome(-1, reward, True, False)
-        self._state = self._number(after, f"step({state!r}, {action!r}) leads to")
+        self._state = self._number(after, f"step({shown(state)}, {shown(action)}) leads to")
         return Outcome(self._state, reward, False, False)
 
     def _number(self, state: Any, what: str) -> int:
         try:
             return self.pairs.state_number(state)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{what} {state!r}: {error}") from None
+            raise type(error)(f"{what} {shown(state)}: {error}") from None
 
     def __repr__(self) -> str:
         return f"Simulator(S={self.pairs.n_states}, M={self.pairs.n_pairs})"
@@ -156,7 +157,9 @@ class GymSimulator:
     ) -> None:
         if not hasattr(env, "unwrapped") or not hasattr(env, "step"):
             remedy = "; equirl.Simulator(step, states, actions) makes one of a function" if callable(env) else ""
-            raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {env!r}{remedy}")
+            raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {shown(env)}{remedy}")
+        if encoder is not None and not isinstance(encoder, Encoder):
+            raise TypeError(f"encoder must be an Encoder, not {shown(encoder)}")
         self.env, self.reward_range = env, reward_range
         self.encoder = Encoder(env.observation_space) if encoder is None else encoder
         self.actions = Encoder(env.action_space)

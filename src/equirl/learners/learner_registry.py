@@ -292,8 +292,13 @@ def partition_of(classes: Classes, pairs: Pairs) -> Partition | None:
         states = state_labels(pairs, pairs.state.tolist())
         actions = action_labels(pairs, pairs.action.tolist())
         known: dict[Any, int] = {}
-        own = (classes(state, action) for state, action in zip(states, actions, strict=True))
-        return Partition.from_labels([known.setdefault(label, len(known)) for label in own])
+        labels = []
+        for state, action in zip(states, actions, strict=True):
+            try:
+                labels.append(known.setdefault(classes(state, action), len(known)))
+            except TypeError as error:
+                raise TypeError(f"classes({shown(state)}, {shown(action)}) gives no label: {error}") from error
+        return Partition.from_labels(labels)
     return Partition.from_labels(plain_array("classes", classes))
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.formatting import shown
 from equirl.logs.csv_fields import POWERS, find_fields, number_fields, read_numbers
 
 BLOCK = 1 << 24  # bytes read at a time
@@ -198,7 +199,7 @@ def _number(text: str, where: str, row: int) -> float:
     try:
         return float(text.replace("_", "?"))
     except ValueError:
-        raise ValueError(f"{where} holds {text!r} in row {row + 1}, not a number") from None
+        raise ValueError(f"{where} holds {shown(text)} in row {row + 1}, not a number") from None
 
 
 def _decoded(text: bytes, path: str | os.PathLike[str]) -> str:

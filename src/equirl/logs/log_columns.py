@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import real_array, several
+from equirl.core.checking import plain_array, real_array, several
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.logs.log_files import LOG_FILES, NEEDED, OPTIONAL, Labels, present, read_parquet, read_text_file
 from equirl.model.names import is_name, plain_name
@@ -67,7 +68,11 @@ def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns
 
 
 def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
-    for role in columns or ():
+    if columns is not None and not isinstance(columns, Mapping):
+        raise TypeError(f"columns must be a dict such as {{'state': 's'}}, not {shown(columns)}")
+    for role, name in (columns or {}).items():
+        if not isinstance(name, str):
+            raise TypeError(f"columns must give the name of a column as a text, not {shown(name)}")
         if role not in (*NEEDED, *OPTIONAL):
             raise ValueError(unknown_name("column", role, (*NEEDED, *OPTIONAL)))
     return {role: (columns or {}).get(role, role) for role in (*NEEDED, *OPTIONAL)}
@@ -76,7 +81,8 @@ def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
 def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
-        raise ValueError(f"{path} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how")
+        endings = f"{', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}"
+        raise ValueError(f"the log {shown(os.fspath(path))} should end in {endings}: the ending says how to read it")
     if suffix == ".parquet":
         return _from_memory(read_parquet(path, renamed), renamed, str(path))
     return read_text_file(path, renamed)
@@ -116,13 +122,15 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
     width = len(rows[0]) if rows and isinstance(rows[0], Sequence) and not isinstance(rows[0], str) else 0
     for k, row in enumerate(rows):
         if width not in (4, 5) or not isinstance(row, Sequence) or len(row) != width:
-            raise ValueError(f"row {k + 1} of the log is {row!r}, not ({', '.join(roles[:4])}[, terminated])")
+            raise ValueError(f"row {k + 1} of the log is {shown(row)}, not ({', '.join(roles[:4])}[, terminated])")
     return {name: [row[k] for row in rows] for k, name in enumerate(roles[: width or 4])}
 
 
 def _labels(values: Any, role: str) -> Labels:
     """The different values of a column, numbered."""
     array = values if isinstance(values, np.ndarray) else None
+    if array is not None and array.ndim not in (1, 2):
+        raise ValueError(f"the column {role} has shape {array.shape}; one value per row is needed")
     if array is not None and array.ndim == 2:
         different, code = np.unique(array, axis=0, return_inverse=True)
         return Labels(code.reshape(-1).astype(np.int64), [plain_name(row) for row in different])
@@ -143,7 +151,9 @@ def _labels(values: Any, role: str) -> Labels:
 def _hashable(value: Any, role: str, row: int) -> Any:
     name = plain_name(value)
     if not is_name(name):
-        raise TypeError(f"the {role} in row {row + 1} is {value!r}; a name is a string, a number or a tuple of them")
+        raise TypeError(
+            f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them"
+        )
     return name
 
 
@@ -154,12 +164,12 @@ def _name(value: Any, role: str) -> Any:
     if isinstance(name, float) and name == int(name):
         name = int(name)
     if not is_name(name):
-        raise TypeError(f"{value!r} cannot name a {role}; a name is a string, a number or a tuple of them")
+        raise TypeError(f"{shown(value)} cannot name a {role}; a name is a string, a number or a tuple of them")
     return name
 
 
 def _flat(values: Any, role: str) -> np.ndarray:
-    array = np.asarray(values)
+    array = plain_array(role, values)
     if array.ndim != 1:
         raise ValueError(f"the column {role} has shape {array.shape}; one value per row is needed")
     return array
@@ -207,7 +217,7 @@ def _flags(values: Any, n: int) -> np.ndarray:
     said = [str("" if name is None else name).lower() for name in column.names]
     for word in said:
         if word not in SAID:
-            raise ValueError(f"the column terminated holds {word!r}; true and false, or 1 and 0, are understood")
+            raise ValueError(f"the column terminated holds {shown(word)}; true and false, or 1 and 0, are understood")
     return np.array([SAID[word] for word in said], bool)[column.code]
 
 

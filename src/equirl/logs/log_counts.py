@@ -8,6 +8,7 @@ import numpy as np
 
 from equirl.core.arrays import starts
 from equirl.core.checking import choice
+from equirl.core.formatting import shown
 from equirl.estimation.counts import Snapshot
 from equirl.learners.learner_registry import reward_map_of
 from equirl.logs.log_columns import LogColumns
@@ -67,7 +68,7 @@ def successors(rows: LogColumns, restart: Any) -> tuple[np.ndarray, np.ndarray, 
         wanted = plain_name(restart)
         place = [k for k, name in enumerate(rows.states) if name == wanted or str(name) == wanted]
         if not place:
-            raise ValueError(f"restart is {restart!r}, which is no state of the log")
+            raise ValueError(f"restart is {shown(restart)}, which is no state of the log")
         successor[ends] = place[0]
         return successor, counted, begins
     if rows.weight is not None:

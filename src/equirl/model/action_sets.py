@@ -9,6 +9,7 @@ import numpy as np
 
 from equirl.core.arrays import starts
 from equirl.core.checking import several
+from equirl.core.formatting import shown
 from equirl.model.names import checked_names
 from equirl.model.pairs import Pairs, number_of, numbered
 
@@ -79,7 +80,7 @@ def _by_state(actions: Mapping[Any, Any], n_states: int, names: Any) -> list[Any
 
 def _action_set(entry: Any, state: int) -> list[Any]:
     if not isinstance(entry, SETS):
-        raise TypeError(f"the actions of state {state} must be a list of ids or names, not {entry!r}")
+        raise TypeError(f"the actions of state {state} must be a list of ids or names, not {shown(entry)}")
     return several("actions", entry)
 
 

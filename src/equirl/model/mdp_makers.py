@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from equirl.core.checking import flag, several
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.model.names import checked_names
 from equirl.model.pairs import Pairs
@@ -241,4 +242,4 @@ def _minus_cost(entry: Any) -> tuple[Any, Any, Any, float]:
         state, action, law, cost = entry
         return state, action, law, -float(cost)
     except (TypeError, ValueError):
-        raise ValueError(f"{entry!r} in pairs is not (state, action, {{next: probability}}, mean_cost)") from None
+        raise ValueError(f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_cost)") from None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equirl.core.formatting import shown
+
 if TYPE_CHECKING:
     from equirl.model.pairs import Pairs
 
@@ -115,12 +117,12 @@ def check_names(kind: str, names: Any) -> None:
         A tuple of names.
     """
     if not isinstance(names, tuple):
-        raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {names!r}")
+        raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {shown(names)}")
     for name in names:
         if not is_name(name):
             raise TypeError(f"{kind} names must be strings, numbers or tuples of them, not {name!r}")
     if len(set(names)) < len(names):
-        raise ValueError(f"two {kind}s are named {Counter(names).most_common(1)[0][0]!r}")
+        raise ValueError(f"two {kind}s are named {shown(Counter(names).most_common(1)[0][0])}")
 
 
 def is_name(value: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import inside
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.core.text_values import parse_value
 from equirl.learners.contract import Learner
@@ -69,10 +70,10 @@ def until(value: Any) -> Until | None:
     if isinstance(value, str):
         parts = [part.partition("=") for part in value.split(",")]
         if not all(equals for _, equals, _ in parts):
-            raise ValueError(f"until must be key=value, such as gap=0.01, not {value!r}")
+            raise ValueError(f"until must be key=value, such as gap=0.01, not {shown(value)}")
         value = {key.strip(): parse_value(number.strip()) for key, _, number in parts}
     if not isinstance(value, Mapping):
-        raise TypeError(f"until must be a dict or a text such as 'gap=0.01', not {value!r}")
+        raise TypeError(f"until must be a dict or a text such as 'gap=0.01', not {shown(value)}")
     known = [field.name for field in fields(Until)]
     for key in value:
         if key not in known:

@@ -227,7 +227,7 @@ class Partition(Frozen):
         if problem is not None:
             pairs = getattr(problem, "pairs", problem)
             if getattr(pairs, "n_pairs", None) != self.n_pairs:
-                raise ValueError(f"the partition is of {self.n_pairs} pairs; {problem!r} has others")
+                raise ValueError(f"the partition is of {self.n_pairs} pairs; {shown(problem)} has others")
             columns["state"] = state_labels(pairs, pairs.state.tolist())
             columns["action"] = action_labels(pairs, pairs.action.tolist())
         return Table({**columns, "class": self.label, "size": self.sizes[self.label]})

@@ -241,7 +241,7 @@ def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, C
 
 def checked_seeds(seeds: Iterable[int]) -> list[int]:
     """Seeds as a list, all different."""
-    if not isinstance(seeds, Iterable):
+    if not isinstance(seeds, Iterable) or (isinstance(seeds, np.ndarray) and seeds.ndim == 0):
         raise TypeError(f"seeds must be a list or range of integers, not {shown(seeds)}; for the first n, range(n)")
     checked = [whole_number("a seed", seed, least=0) for seed in seeds]
     if not checked:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import check_callable, flag, whole_number
+from equirl.core.formatting import shown
 from equirl.simulation.curves import Curves
 from equirl.simulation.play import play
 from equirl.simulation.trace import checkpoint_times
@@ -60,7 +61,9 @@ def play_many(
     (800, ['psrl', 'random'])
     """
     if not callable(make_env):
-        raise TypeError(f"make_env must be a function that makes an environment, not {make_env!r}; use lambda: ...")
+        raise TypeError(
+            f"make_env must be a function that makes an environment, not {shown(make_env)}; use lambda: ..."
+        )
     check_callable("on_run", on_run)
     steps = whole_number("steps", steps)
     named, seeds, times = named_learners(learners), checked_seeds(seeds), checkpoint_times(checkpoints, steps)
