@@ -4,6 +4,7 @@ import inspect
 import math
 import os
 import re
+import tempfile
 from fractions import Fraction
 from functools import partial
 
@@ -23,6 +24,14 @@ FIGURE, TRACE = plots.draw_policy(RIVER, POLICY), eq.simulate(RIVER, "c-psrl", 2
 TABLE = eq.simulate_many(RIVER, ["random"], 9, seeds=[0])
 DRAWN = eq.class_posterior(TRACE.agent, 2)
 COUNTS = {"visits": [3] * M, "profile_ptr": np.arange(M + 1), "profile_counts": [3] * M}
+
+
+def opened(**given):
+    with tempfile.TemporaryDirectory() as folder:
+        eq.open_agent(folder, **given).close()
+
+
+opened.func = eq.open_agent  # whose flags are among the arguments
 
 
 def observe(**step):
@@ -104,6 +113,12 @@ CALLS = {
     "simulate": (eq.simulate, {"mdp": RIVER, "agent": "c-ucrl", "horizon": 9, "seed": 0, "gain": 0.5}),
     "simulate_many": (eq.simulate_many, {"mdp": RIVER, "learners": ["ucrl2-l"], "horizon": 9, "seeds": range(2)}),
     "make_agent": (eq.make_agent, {"name": "c-ucrl", "n_states": 4, "n_actions": 2, "seed": 0, "reward_range": (0, 1)}),
+    "open_agent": (
+        opened, {
+            "learner": "ucrl2-l", "sync": "os", "snapshot_every": 9, "archive": False, "strict": True,
+            "n_states": 4, "n_actions": 2,
+        },
+    ),
     "agent_for": (eq.agent_for, {"mdp": RIVER, "name": "c-ucrl", "seed": 0}),
     "make_settings": (eq.make_settings, {"name": "c-ucrl", "delta": 0.1, "effort": 9.0, "warm_start": True}),
     "observe": (observe, {"state": 0, "action": 0, "reward": 0.5, "next_state": 1}),
@@ -172,6 +187,7 @@ DESCRIBED = {
     "other": "^a pair is its number |^there is no pair -1|^pair must be ",
     ("refines", "other"): "^other must be a Partition",
     ("members", "label"): "^there is no class -1",
+    ("open_agent", "learner"): "^unknown learner |: only with the name of a learner",
     ("class_posterior", "agent"): " has no posterior of classes",
     ("matrix", "pairs"): "^pair must be ",
     ("quantile", "name"): "unknown curve ",

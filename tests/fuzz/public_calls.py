@@ -65,6 +65,11 @@ def sampler() -> Any:
     return eq.simulate(river(), "c-psrl", 60).agent
 
 
+def _opened(**given: Any) -> None:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        eq.open_agent(folder, **given).close()
+
+
 @dataclass(frozen=True)
 class Call:
     """A function, strategies of arguments that make sense, and words by which it may name a culprit."""
@@ -511,6 +516,19 @@ CALLS: dict[str, Call] = {
             "reward_range": sampled_from([(0, 1), (-5.0, 9.0)]),
         },
         LEARNER_WORDS,
+    ),
+    "open_agent": Call(
+        _opened,
+        {
+            "learner": sampled_from(["c-ucrl", "q-learning"]),
+            "sync": sampled_from(["os", "second", 5]),
+            "snapshot_every": st.integers(1, 50),
+            "archive": FLAG,
+            "strict": FLAG,
+            "n_states": just(4),
+            "n_actions": just(2),
+        },
+        (*LEARNER_WORDS, "learner"),
     ),
     "agent_for": Call(
         eq.agent_for,

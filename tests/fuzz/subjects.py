@@ -406,6 +406,7 @@ def foreign_file(data: st.DataObject, ledger: Ledger) -> None:
     readers = {
         "TabularMDP.load": lambda path: eq.TabularMDP.load(path),
         "load_agent": lambda path: eq.load_agent(path),
+        "read_journal": lambda path: eq.read_journal(path),
         "load_world": lambda path: eq.load_world(path),
         "Partition.from_json": lambda path: eq.Partition.from_json(path.read_bytes().decode("latin-1")),
     }

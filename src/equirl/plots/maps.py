@@ -272,7 +272,7 @@ def _name_cells(axes: Axes, mdp: TabularMDP, sheet: Sheet, cell: float) -> None:
         return
     for name, (i, j), brick in zip(names, sheet.cell.tolist(), sheet.brick.tolist(), strict=True):
         if (i, j) not in taken and not brick:
-            axes.text(j, i, name, ha="center", va="center", fontsize=fontsize, color="#555555", parse_math=False)
+            axes.text(j, i, figure_text(name), ha="center", va="center", fontsize=fontsize, color="#555555")
 
 
 def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], cell: float) -> None:
@@ -287,12 +287,12 @@ def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], 
         step = math.ceil(READABLE / cell) if mdp.pairs.state_names else 5
         turned = 90 if height_of_labels(mdp, sheet) else 0
         at = range(0, width, step)
-        axes.set_xticks(at, [labels[j] for j in at], fontsize=8, rotation=turned, parse_math=False)
+        axes.set_xticks(at, [figure_text(labels[j]) for j in at], fontsize=8, rotation=turned)
         axes.set_xlabel("state", fontsize=9)
         heads = [""]
     if height <= 80:
         at = sheet.cell[starts, 0][:, None] + np.arange(len(names))
-        axes.set_yticks(at.ravel(), [head + figure_text(name) for head in heads for name in names], fontsize=8)
+        axes.set_yticks(at.ravel(), [figure_text(head + name) for head in heads for name in names], fontsize=8)
     axes.tick_params(length=0)
 
 
