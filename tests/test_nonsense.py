@@ -273,6 +273,12 @@ def test_every_flag_is_among_them(name):
         (lambda: plots.draw_policy(RIVER, POLICY, np.zeros(3)), "^title must be a str"),
         (lambda: eq.simulate_many(RIVER, np.array(0), 9), "^learners must be a list"),
         (lambda: eq.Recipe(3, len), "^description must be a str"),
+        (lambda: eq.similar(RIVER, 0, 10**5000), "^there is no pair an integer of 16610 bits"),
+        (lambda: eq.TabularMDP.from_pairs([(0, 0, {0: 1.0}, 10**400)], 1), " in pairs is not .state, action,"),
+        (
+            lambda: eq.TabularMDP.from_pairs([(0, 10**5000, {0: 1.0}, 1)], 1),
+            "^pair .s=0, a=an integer of 16610 bits.: ",
+        ),
         (lambda: observe(state=0, action=0, reward="0.5", next_state=1), "^the reward of .s=0, a=0. is '0.5', not a"),
         (
             lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": [4] * M}),

@@ -243,7 +243,7 @@ def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
         state, action, law, mean = entry
         law = {x: float(p) for x, p in dict(law).items()}
         return state, action, law, float(mean)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_reward)"
         ) from None
@@ -257,9 +257,9 @@ def _action(action: Any, numbers: Numbers, state: int) -> int:
     except TypeError:
         raise TypeError(f"an action is an integer or a name, not {shown(action)} (in state {state})") from None
     if number < 0:
-        raise ValueError(f"pair (s={state}, a={number}) has a negative action id")
+        raise ValueError(f"pair (s={state}, a={shown(number)}) has a negative action id")
     if number > np.iinfo(INDEX).max:
-        raise ValueError(f"pair (s={state}, a={number}): action ids go up to {np.iinfo(INDEX).max}")
+        raise ValueError(f"pair (s={state}, a={shown(number)}): action ids go up to {np.iinfo(INDEX).max}")
     return number
 
 
