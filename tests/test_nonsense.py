@@ -23,6 +23,7 @@ ARRAYS, CLASSES, POLICY = RIVER.to_arrays(), eq.equivalence_classes(RIVER), eq.s
 FIGURE, TRACE = plots.draw_policy(RIVER, POLICY), eq.simulate(RIVER, "c-psrl", 20)
 TABLE = eq.simulate_many(RIVER, ["random"], 9, seeds=[0])
 DRAWN = eq.class_posterior(TRACE.agent, 2)
+STEPS = [("a", 0, 0.0, "b"), ("b", 0, 1.0, "a")]
 COUNTS = {"visits": [3] * M, "profile_ptr": np.arange(M + 1), "profile_counts": [3] * M}
 
 
@@ -133,19 +134,35 @@ CALLS = {
     ),
     "from_arrays": (
         eq.TabularMDP.from_arrays, {"transitions": ARRAYS[0], "rewards": ARRAYS[1], "initial": 0, "normalize": True}
+        | {"rescale": False},
     ),
     "from_pairs": (
         eq.TabularMDP.from_pairs,
-        {"pairs": [(0, 0, {0: 1.0}, 0.5)], "n_states": 1, "initial": 0, "normalize": True},
+        {"pairs": [(0, 0, {0: 1.0}, 0.5)], "n_states": 1, "initial": 0, "normalize": True, "rescale": False},
     ),
     "from_rows": (
         eq.TabularMDP.from_rows,
-        {"transitions": ARRAYS[0].reshape(M, -1), "rewards": RIVER.r_mean, "actions": 2, "normalize": False},
+        {"transitions": ARRAYS[0].reshape(M, -1), "rewards": RIVER.r_mean, "actions": 2, "normalize": False}
+        | {"rescale": False},
     ),
     "TabularMDP": (
         eq.TabularMDP,
         {"pairs": RIVER.pairs, "rows": RIVER.rows, "r_mean": RIVER.r_mean, "initial": RIVER.initial}
         | {"reward_law": "beta", "concentration": 2.0, "reward_map": (1.0, 0.0)},
+    ),
+    "from_log": (eq.from_log, {"table": STEPS, "costs": False, "reward_range": (0, 1), "actions": "seen"}),
+    "classes_of": (eq.classes_of, {"log": STEPS, "method": "tests", "rewards": True, "draws": 1}),
+    "learn": (eq.learn, {"log": STEPS, "draws": 1, "seed": 0}),
+    "next_steps": (eq.next_steps, {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "seed": 0}),
+    "play": (
+        eq.play,
+        {"env": eq.TabularEnv(RIVER), "agent": "c-ucrl", "steps": 3, "callback": repr, "progress": max, "seed": 0}
+        | {"reward_range": (0, 1), "checkpoints": 3},
+    ),
+    "play_many": (
+        eq.play_many,
+        {"make_env": partial(eq.TabularEnv, RIVER), "learners": ["random"], "steps": 3, "seeds": [0]}
+        | {"common_random_numbers": True, "on_run": max},
     ),
     "Pairs.uniform": (eq.Pairs.uniform, {"n_states": 2, "n_actions": 2}),
     "Partition.singletons": (eq.Partition.singletons, {"n_pairs": 3}),
@@ -176,6 +193,9 @@ DESCRIBED = {
     "name": "^unknown learner ",
     "text": "^unknown world 'nonsense'",
     "agent": "^unknown learner 'nonsense'",
+    "log": "^table must be |^the log |of the log is |should end in .csv",
+    "table": "^the log |of the log is |should end in .csv",
+    "learner": "^unknown learner ",
     "learners": r"^a learner to compare is its name or \(name, settings\), not ",
     "seeds": "^a seed must be an integer, not ",
     "next_state": "^(a )?state ",
@@ -228,7 +248,7 @@ def flags(function):
     return [name for name, p in inspect.signature(function).parameters.items() if "bool" in str(p.annotation)]
 
 
-RESULTS = {"DiscountedSolution", "Plan"}  # their fields are no flags of a user's
+RESULTS = {"DiscountedSolution", "Log", "Plan"}  # their fields are no flags of a user's
 MAKERS = {f"TabularMDP.{name}": getattr(eq.TabularMDP, name) for name in ("from_arrays", "from_pairs", "from_rows")}
 FUNCTIONS = MAKERS | {name: getattr(eq, name) for name in eq.__all__ if callable(getattr(eq, name))}
 

@@ -25,13 +25,19 @@ _HOME = {  # public name -> the module that holds it
     "ConfidenceSet": "planning.l1_ball",
     "DamagedFile": "core.files",
     "DiscountedSolution": "solving.discounted",
+    "Encoder": "interop.encoder",
+    "GymSimulator": "interop.simulators",
     "IllConditioned": "solving.policies",
+    "Learned": "logs.log_policy",
+    "Log": "logs.log",
+    "LogClasses": "logs.log_classes",
     "NoConstantGain": "solving.optimal_gain",
     "Pairs": "model.pairs",
     "Partition": "structure.partition",
     "Plan": "planning.extended_value_iteration",
     "Profiles": "structure.profiles",
     "Recipe": "learners.recipes",
+    "Simulator": "interop.simulators",
     "TabularEnv": "interop.gym",
     "TabularMDP": "model.mdp",
     "Trace": "simulation.trace",
@@ -42,12 +48,15 @@ _HOME = {  # public name -> the module that holds it
     "certified_gain": "solving.optimal_gain",
     "chain_kind": "solving.chains",
     "class_posterior": "posterior.inspection",
+    "classes_of": "logs.log_classes",
     "diameter": "solving.diameter",
     "equivalence_classes": "structure.equivalence",
     "evaluate_policy": "solving.policies",
     "from_gymnasium": "interop.gym",
+    "from_log": "logs.log",
     "from_quantecon": "interop.convert",
     "from_toolbox": "interop.convert",
+    "learn": "logs.log_policy",
     "load_agent": "learners.saving",
     "load_world": "worlds.world_registry",
     "make": "worlds.world_registry",
@@ -55,7 +64,10 @@ _HOME = {  # public name -> the module that holds it
     "make_settings": "learners.learner_registry",
     "misclustering_bias": "structure.quality",
     "misclustering_ratio": "structure.quality",
+    "next_steps": "logs.next_steps",
     "open_agent": "learners.journal",
+    "play": "simulation.play",
+    "play_many": "studies.play_compare",
     "policy_gain": "solving.policies",
     "policy_kind": "solving.policies",
     "profile_distance": "structure.profiles",
@@ -98,8 +110,11 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.interop.convert import from_toolbox as from_toolbox
     from equirl.interop.convert import to_quantecon as to_quantecon
     from equirl.interop.convert import to_toolbox as to_toolbox
+    from equirl.interop.encoder import Encoder as Encoder
     from equirl.interop.gym import TabularEnv as TabularEnv
     from equirl.interop.gym import from_gymnasium as from_gymnasium
+    from equirl.interop.simulators import GymSimulator as GymSimulator
+    from equirl.interop.simulators import Simulator as Simulator
     from equirl.learners.journal import open_agent as open_agent
     from equirl.learners.journal_log import read_journal as read_journal
     from equirl.learners.learner_registry import AGENTS as AGENTS
@@ -109,6 +124,13 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.learners.learner_registry import register_learner as register_learner
     from equirl.learners.recipes import Recipe as Recipe
     from equirl.learners.saving import load_agent as load_agent
+    from equirl.logs.log import Log as Log
+    from equirl.logs.log import from_log as from_log
+    from equirl.logs.log_classes import LogClasses as LogClasses
+    from equirl.logs.log_classes import classes_of as classes_of
+    from equirl.logs.log_policy import Learned as Learned
+    from equirl.logs.log_policy import learn as learn
+    from equirl.logs.next_steps import next_steps as next_steps
     from equirl.model.mdp import TabularMDP as TabularMDP
     from equirl.model.pairs import Pairs as Pairs
     from equirl.model.reward_laws import rescale_rewards as rescale_rewards
@@ -116,6 +138,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
     from equirl.posterior.inspection import ClassPosterior as ClassPosterior
     from equirl.posterior.inspection import class_posterior as class_posterior
+    from equirl.simulation.play import play as play
     from equirl.simulation.simulate import simulate as simulate
     from equirl.simulation.trace import Trace as Trace
     from equirl.solving.chains import chain_kind as chain_kind
@@ -140,6 +163,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.structure.quality import misclustering_bias as misclustering_bias
     from equirl.structure.quality import misclustering_ratio as misclustering_ratio
     from equirl.studies.compare import simulate_many as simulate_many
+    from equirl.studies.play_compare import play_many as play_many
     from equirl.theory.lower_bounds import regret_lower_bound as regret_lower_bound
     from equirl.worlds.world_registry import WORLDS as WORLDS
     from equirl.worlds.world_registry import load_world as load_world

@@ -1,6 +1,9 @@
+import json
+
 import pytest
 from typer.testing import CliRunner
 
+import equirl as eq
 from equirl.cli import app
 from equirl.learners.learner_registry import AGENTS
 
@@ -45,3 +48,44 @@ def test_run_takes_the_recommended_learner_where_none_is_named():
     result = CliRunner().invoke(app, ["run", "riverswim:n_states=4", "--horizon", "300", "--runs", "2"])
     assert result.exit_code == 0
     assert RECOMMENDED in result.stdout
+
+
+def test_run_until_says_when_runs_stopped_and_how_good_their_policies_are(run):
+    words = "run", "ergodic-riverswim:n_states=4", "c-psrl", "--runs", "2", "--horizon", "20000", "--until", "gap=0.05"
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "2 of 2" in result.stdout
+    told = json.loads(run(*words, "--json").stdout)
+    assert [entry["seed"] for entry in told["runs"]] == [0, 1]
+    assert all(entry["steps"] < 20_000 and entry["gap"] <= 0.05 for entry in told["runs"])
+    assert "leave --plot" in run(*words, "--jobs", "2").stderr
+    assert "unknown key of until 'gab'" in run(*words[:-1], "gab=1").stderr
+
+
+def test_regret_is_in_the_units_of_the_rewards(run, tmp_path):
+    P, R = eq.make("riverswim", n_states=4).to_arrays()
+    eq.TabularMDP.from_arrays(P, 500 * R, rescale=True).save(tmp_path / "euros.npz")
+    eq.TabularMDP.from_arrays(P, (R - R.min()) / (R.max() - R.min())).save(tmp_path / "units.npz")
+    told = []
+    for name in ("euros", "units"):
+        result = run("run", str(tmp_path / f"{name}.npz"), "random", "--horizon", "300", "--runs", "2", "--json")
+        told.append(json.loads(result.stdout))
+    assert told[0]["regret"]["random"] == pytest.approx(
+        [500 * (R.max() - R.min()) * r for r in told[1]["regret"]["random"]]
+    )
+
+
+def test_solve_answers_in_the_units_of_the_rewards(run, tmp_path):
+    pump = [("ok", "run", {"ok": 0.9, "broken": 0.1}, 0.0), ("broken", "repair", {"ok": 1.0}, 500.0)]
+    eq.TabularMDP.from_costs(pump).save(tmp_path / "pump.npz")
+    result = run("solve", str(tmp_path / "pump.npz"))
+    assert "-45.45" in result.stdout
+    assert "with rewards in [0, 1]" in result.stdout
+    told = json.loads(run("solve", str(tmp_path / "pump.npz"), "--json").stdout)
+    assert told["gain"] == pytest.approx(-500 / 11)
+    assert told["unit_gain"] == pytest.approx(10 / 11)
+    assert told["table"][1]["action"] == "repair"
+    told = json.loads(run("solve", str(tmp_path / "pump.npz"), "--json", "--discount", "0.5").stdout)
+    assert told["table"][1]["value"] < -500
+    told = json.loads(run("classes", str(tmp_path / "pump.npz"), "--json").stdout)
+    assert told["table"][0]["state"] == "ok"

@@ -45,7 +45,7 @@ def follow(mdp, name, n_steps, seed, **settings):
     rng, state, then, label = np.random.default_rng(seed), 0, None, None
     for t in range(1, n_steps + 1):
         random = copy.deepcopy(agent.priority_rng)
-        goes_on = then is not None and oracle.may_play(agent.plan.policy[state], label, then)
+        goes_on = then is not None and oracle.may_play(agent.plan.policy_pair[state], label, then)
         action = agent.act(state)
         assert (agent.episode_starts[-1] != t) == goes_on
         if not goes_on:
@@ -56,7 +56,7 @@ def follow(mdp, name, n_steps, seed, **settings):
             then = oracle.tally.visits.copy()
             compare(agent, oracle, label)
         k = mdp.pairs.index(state, action)
-        assert k == agent.plan.policy[state]
+        assert k == agent.plan.policy_pair[state]
         law = mdp.law(state, action)
         successor = int(rng.choice(list(law), p=list(law.values())))
         reward = float(rng.random() < mdp.r_mean[k])
@@ -89,7 +89,7 @@ def compare(agent, oracle, label):
     assert plan.n_sweeps == n_sweeps
     assert plan.gain == pytest.approx(gain, abs=1e-9)
     np.testing.assert_allclose(plan.bias, bias, atol=1e-9)
-    for s, k in enumerate(plan.policy):
+    for s, k in enumerate(plan.policy_pair):
         own = q[agent.pairs.ptr[s] : agent.pairs.ptr[s + 1]]
         tied = agent.pairs.ptr[s] + np.flatnonzero(own >= own.max() - 1e-11 * (1 + bias.max()))
         assert k in (tied if agent.settings.action_ties == "random" else tied[:1])

@@ -10,6 +10,7 @@ from equirl.benchmarks.acceleration import measure_acceleration
 from equirl.benchmarks.clustering_speed import measure_clustering
 from equirl.benchmarks.journal_speed import measure_journal
 from equirl.benchmarks.learning_speed import measure_learning
+from equirl.benchmarks.log_speed import measure_logs
 from equirl.benchmarks.measurement import Finding
 from equirl.benchmarks.memory import measure_memory, measure_scale
 from equirl.benchmarks.planning_speed import measure_planning
@@ -49,6 +50,8 @@ class Sizes:
         Their steps.
     starts : int
         How often a process is started.
+    log_rows, log_side : int
+        Rows of a log, and the side of the grid that it comes from.
     """
 
     seconds: float = 2.0
@@ -64,13 +67,15 @@ class Sizes:
     large: tuple[Large, ...] = ((20, "c-ucrl-c-sigma", ()), (20, "c-ucrl", ()), (20, "ucrl2-l", ()))
     large_horizon: int = 100_000
     starts: int = 5
+    log_rows: int = 1_000_000
+    log_side: int = 51
 
 
 SIZES = {
     "quick": Sizes(
         seconds=0.3, growth_states=(1_000, 10_000), horizon=100_000, loop_steps=5_000, plain_steps=200,
         growth_horizons=(10_000, 100_000), oracle_pairs=100, growth_pairs=(1_000, 2_000),
-        large=((11, "c-ucrl", ()),), large_horizon=20_000, starts=2,
+        large=((11, "c-ucrl", ()),), large_horizon=20_000, starts=2, log_rows=100_000, log_side=21,
     ),
     "standard": Sizes(),
     "full": Sizes(
@@ -88,6 +93,7 @@ SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "learning": measure_learning,
     "journal": measure_journal,
     "clustering": measure_clustering,
+    "logs": measure_logs,
     "start": measure_startup,
     "memory": measure_memory,
     "scale": measure_scale,

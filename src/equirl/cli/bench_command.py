@@ -21,7 +21,7 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Subjects by commas: planning, acceleration, learning, journal, clustering, start, memory, scale."
+            help="By commas: planning, acceleration, learning, journal, clustering, logs, start, memory, scale."
         ),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import print_table, regret_cells, say
+from equirl.cli.console import print_json, print_table, regret_cells, say
 from equirl.core.formatting import number
+
+if TYPE_CHECKING:
+    from equirl.model.mdp import TabularMDP
 
 
 def register(app: typer.Typer) -> None:
@@ -49,8 +52,13 @@ def run(
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all curves to this file.")] = None,
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(help="Stop a run early, such as gap=0.01 (no policy better by more), delta=0.1, seconds=60."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play a learner in a world and report its regret."""
+    """Play a learner in a world and report its regret, in the units of the rewards."""
     from equirl.studies.compare import simulate_many
     from equirl.worlds.world_registry import load_world
 
@@ -62,15 +70,30 @@ def run(
     mdp = load_world(world)
     settings = dict(_setting(text) for text in setting or [])
     learners = [(name.strip(), settings) for name in agent.split(",")]
+    scale = mdp.reward_map[0]
+    if until is not None:
+        if any(file is not None for file in (plot, csv, animate)) or jobs > 1 or common_random_numbers:
+            raise ValueError(
+                "runs of --until end at different times, one after the other: leave --plot, --csv, --animate, --jobs "
+                "and --common-random-numbers out"
+            )
+        _run_until(mdp, world, learners, horizon, range(seed, seed + runs), until, as_json)
+        return
     with _bar(runs * len(learners)) as on_run:
         table = simulate_many(
             mdp, learners, horizon, range(seed, seed + runs), jobs=jobs, common_random_numbers=common_random_numbers,
             on_run=on_run,
         )  # fmt: skip
     headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
-    final = table.final().items()
-    rows = [[label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final]
-    print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
+    final = {label: scale * values for label, values in table.final().items()}
+    rows = [[label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final.items()]
+    if as_json:
+        print_json({
+            "world": world, "horizon": horizon, "seeds": list(range(seed, seed + runs)),
+            "reward_map": list(mdp.reward_map), "regret": {label: values.tolist() for label, values in final.items()},
+        })  # fmt: skip
+    else:
+        print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
     if csv is not None:
         table.to_csv(csv)
         say(f"curves written to {csv}")
@@ -84,6 +107,44 @@ def run(
 
         animate_learning(mdp, learners[0][0], animate, horizon, seed, **settings)
         say(f"film written to {animate}")
+
+
+def _run_until(
+    mdp: TabularMDP, world: str, learners: list[tuple[str, dict[str, Any]]], horizon: int, seeds: range, rule: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Play every learner with every seed until the rule stops it, and report when and how good its policy is."""
+    import numpy as np
+
+    from equirl.simulation.simulate import simulate
+    from equirl.solving.optimal_gain import certified_gain
+    from equirl.solving.policies import policy_gain
+
+    scale, best = mdp.reward_map[0], certified_gain(mdp)
+    told: list[dict[str, Any]] = []
+    with _bar(len(seeds) * len(learners)) as on_run:
+        for name, settings in learners:
+            for seed in seeds:
+                trace = simulate(mdp, name, horizon, seed, until=rule, checkpoints=1, gain=best, **settings)
+                true = scale * (best - policy_gain(mdp, trace.policy)) if len(trace.policy) else None
+                told.append({
+                    "learner": name, "seed": seed, "steps": int(trace.t[-1]), "stopped": trace.stopped,
+                    "gap": trace.gap, "true_gap": true, "regret": scale * float(trace.regret[-1]),
+                })  # fmt: skip
+                on_run(len(told), len(seeds) * len(learners))
+    if as_json:
+        print_json({"world": world, "horizon": horizon, "until": rule, "runs": told})
+        return
+    rows = []
+    for name, _ in learners:
+        own = [run for run in told if run["learner"] == name]
+        gaps = [run["true_gap"] for run in own if run["true_gap"] is not None]
+        cells = [np.median([run["steps"] for run in own]), np.mean([run["regret"] for run in own])]
+        worst = number(max(gaps)) if gaps else "-"
+        stopped = sum(bool(run["stopped"]) for run in own)
+        rows.append([name, f"{stopped} of {len(own)}", *(number(float(cell)) for cell in cells), worst])
+    headings = ["learner", "stopped#", "median steps#", "mean regret#", "largest true gap#"]
+    print_table(headings, rows, title=f"{mdp.name or world}, until {rule}, at most {horizon} steps")
 
 
 def _check_files(plot: Path | None, csv: Path | None) -> None:

@@ -64,13 +64,22 @@ def classes(
         bool, typer.Option("--laws-only", help="Compare transition probabilities, not mean rewards.")
     ] = False,
     tolerance: Annotated[float, typer.Option(help="Distances up to this count as equal.")] = 1e-9,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", help="Of a log: what a column is called, such as state=s.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which pairs of a known problem behave alike: its equivalence classes and how far apart they are."""
+    """Which pairs behave alike: the classes of a known problem, or of a log (.csv, .parquet) and how surely."""
+    from equirl.logs.log_files import is_log_file
     from equirl.structure.equivalence import equivalence_classes, separation
     from equirl.worlds.world_registry import load_world
 
     _check_plot(plot)
+    if is_log_file(world):
+        if plot is not None:
+            raise ValueError("a log has no map to draw its classes on; leave --plot out")
+        _show_log_classes(world, column, as_json)
+        return
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
     apart, mean_gap = separation(mdp, tolerance=tolerance)
@@ -78,6 +87,7 @@ def classes(
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "n_classes": part.n_classes,
             "sizes": part.sizes.tolist(), "separation": apart, "mean_gap": mean_gap, "label": part.label.tolist(),
+            "table": part.table(mdp).rows(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {
@@ -92,6 +102,23 @@ def classes(
         from equirl.plots import draw_classes
 
         _save(draw_classes(mdp, part), plot)
+
+
+def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> None:
+    """Print which pairs of a log look alike."""
+    from equirl.cli.log_commands import log_facts, print_some, print_unsaid, read
+    from equirl.logs.log_classes import classes_of
+
+    found = classes_of(read(Path(path), column, "seen", None, False))
+    if as_json:
+        print_json({
+            "log": path, "n_steps": found.log.n_steps, "n_classes": found.n_classes,
+            "classes": found.class_table().rows(), "pairs": found.table().rows(), "unsaid": found.log.unsaid(),
+        })  # fmt: skip
+        return
+    print_facts(path, {**log_facts(found.log), "classes": f"{found.n_classes}, by transition probabilities"})
+    print_some(found.class_table(), "Classes, the most visited first", "--json has all, and every pair")
+    print_unsaid(found.log)
 
 
 def solve(
@@ -132,24 +159,27 @@ def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | No
     """Print what is optimal on average; the policy."""
     from equirl.solving.optimal_gain import solve as find_optimum
 
-    best = find_optimum(mdp, accuracy=accuracy)
+    best, scale = find_optimum(mdp, accuracy=accuracy), mdp.reward_map[0]
     asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
     longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
     if as_json:
         print_json({
-            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind, "gain": best.gain,
-            "accuracy": best.accuracy, "converged": best.converged, "span": best.span, "diameter": longest,
-            "policy": best.policy.tolist(),
+            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind,
+            "gain": best.original_gain, "accuracy": scale * best.accuracy, "converged": best.converged,
+            "span": scale * best.span, "diameter": longest, "policy": best.policy.tolist(), "unit_gain": best.gain,
+            "reward_map": list(mdp.reward_map), "table": best.table().rows(),
         })  # fmt: skip
     else:
         own = mdp.discount
+        mapped = {} if mdp.reward_map == (1.0, 0.0) else {"with rewards in [0, 1]": f"gain {best.gain:.10g}"}
         own_discount = {} if own is None else {"discount of its own": f"{own:g}, used with --discount {own:g}"}
         print_facts(mdp.name or world, {
             "S, states": str(mdp.n_states),
             "M, pairs": str(mdp.n_pairs),
             "kind": best.kind,
-            "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
-            "span of the bias": number(best.span, DIGITS),
+            "gain": f"{best.original_gain:.10g}  (within {scale * best.accuracy:.1e})",
+            **mapped,
+            "span of the bias": number(scale * best.span, DIGITS),
             "diameter": why_not if longest is None else number(longest, DIGITS),
             **own_discount,
         })  # fmt: skip
@@ -168,7 +198,7 @@ def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, 
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "discount": discount,
             "value_from_start": start, "accuracy": within, "converged": best.converged, "value": value.tolist(),
-            "policy": best.policy.tolist(),
+            "policy": best.policy.tolist(), "reward_map": list(mdp.reward_map), "table": best.table().rows(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {
@@ -185,7 +215,7 @@ def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, 
 
 def _print_values(mdp: TabularMDP, value: np.ndarray) -> None:
     """The first states with their values."""
-    names = mdp.pairs.state_names or tuple(map(str, range(mdp.n_states)))
+    names = tuple(map(str, mdp.pairs.state_names or range(mdp.n_states)))
     shown = zip(names[:MOST_STATES], value[:MOST_STATES].tolist(), strict=True)
     print_table(["state", "value#"], [[name, f"{v:.10g}"] for name, v in shown])
     if mdp.n_states > MOST_STATES:

@@ -81,7 +81,7 @@ def from_quantecon(
     n_states = int(ddp.num_states)
     pairs = Pairs(starts(np.bincount(state, minlength=n_states)), action)
     means, reward_map = _rewards(means, rescale)
-    known = {"reward_map": reward_map, "discount": None if ddp.beta == 1 else float(ddp.beta)}
+    known: dict[str, Any] = {"reward_map": reward_map, "discount": None if ddp.beta == 1 else float(ddp.beta)}
     return TabularMDP.from_rows(laws, means, pairs, initial, normalize=normalize, **known, **extras)
 
 

@@ -111,7 +111,10 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         """
         if self.state is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        k = self.mdp.pairs.index(self.state, action)
+        k = self.mdp.pairs.find(self.state, self.mdp.pairs.action_number(action))
+        if k < 0:
+            allowed = self.mdp.pairs.allowed(self.state)
+            raise ValueError(f"action {action!r} is not allowed in state {self.state} (allowed: {allowed})")
         first, last = self.mdp.rows.ptr[k : k + 2]
         mean = self.mdp.r_mean[k : k + 1]
         reward = float(draw_rewards(self.mdp.reward_law, mean, self.mdp.concentration, self.np_random)[0])
@@ -140,9 +143,10 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         """The transition table, as Gymnasium's own environments have it; rewards are means."""
         mdp = self.mdp
         table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {s: {} for s in range(mdp.n_states)}
-        for s, a in zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True):
-            mean = mdp.mean_reward(s, a)
-            table[s][a] = [(p, x, mean, False) for x, p in mdp.law(s, a).items()]
+        for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
+            part, mean = slice(mdp.rows.ptr[k], mdp.rows.ptr[k + 1]), float(mdp.r_mean[k])
+            law = zip(mdp.rows.prob[part].tolist(), mdp.rows.succ[part].tolist(), strict=True)
+            table[s][a] = [(p, x, mean, False) for p, x in law]
         return table
 
     @property

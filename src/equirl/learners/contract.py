@@ -38,10 +38,13 @@ from equirl.learners.stretches import (
     spend_path,
     step_limits,
 )
+from equirl.learners.warm_start import take_over
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
+    from equirl.core.tables import Table
+    from equirl.learners.answers import PolicyGap
     from equirl.learners.recipes import Blueprint
 
 __all__ = [
@@ -132,6 +135,10 @@ class Learner(ABC):
         """The classes in force, with what they were formed from; None where the learner forms none."""
         return None
 
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell."""
+        return None
+
     def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing
         """An error where the learner was given to know that ``pair`` cannot lead there."""
 
@@ -216,6 +223,10 @@ class Learner(ABC):
         """:meth:`record` for a single step."""
         self.record(np.array([pair]), np.array([reward]), successor)
 
+    def start_from(self, seen: Snapshot) -> None:
+        """Start from counts of the learner's own pairs, such as those of a log (:meth:`equirl.Log.agent`)."""
+        raise TypeError(f"{self.name!r} cannot start from counts: its class has no start_from of its own")
+
     def in_use(self) -> InUse:
         """Inside, another thread that wants to decide or learn is refused."""
         return InUse(self.name, self._busy)
@@ -234,6 +245,12 @@ class Learner(ABC):
         if formed is None:
             raise ValueError(f"{self.name!r} forms no classes")
         return formed.partition
+
+    def policy_table(self) -> Table:
+        """A row per state: the action it would play without exploring, by name, its visits and its mean reward."""
+        from equirl.learners.answers import policy_table
+
+        return policy_table(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything, generators included; ``equirl.load_agent`` restores it.
@@ -263,10 +280,7 @@ class Learner(ABC):
 
 
 class CountingLearner(Learner):
-    """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`.
-
-    Its ``stretch``, once decided, is spent as steps are recorded.
-    """
+    """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -286,6 +300,10 @@ class CountingLearner(Learner):
         self.t += 1
         if self.limits is not None:
             spend(pair, self.limits)
+
+    def start_from(self, seen: Snapshot) -> None:
+        """Take over counts, as if these steps had been recorded; what else is to be known of them follows from them."""
+        take_over(self, seen)
 
     def state(self) -> State:
         """The counts and the limits of the stretch under way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,11 +17,14 @@ from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
 from equirl.learners.given import Given, checked
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
+from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import TOLERANCE, Profiles
 
+Classes = Partition | Sequence[int] | np.ndarray | Callable[[Any, Any], Any] | None
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
 OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "tolerance")  # keywords of agent_for that say what is handed out, not settings
@@ -134,11 +137,11 @@ def make_settings(name: str, **settings: Any) -> Settings | None:
 
 def make_agent(
     name: str,
-    n_states: int,
-    n_actions: int | Sequence[int] | np.ndarray,
+    n_states: int | Sequence[Any],
+    n_actions: int | Sequence[Any] | Mapping[Any, Sequence[Any]] | np.ndarray,
     seed: Seed = 0,
     *,
-    classes: Partition | Sequence[int] | np.ndarray | None = None,
+    classes: Classes = None,
     profiles: Profiles | None = None,
     mean_rewards: Sequence[float] | np.ndarray | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
@@ -150,14 +153,16 @@ def make_agent(
     ----------
     name : str
         A learner; ``equirl agents`` lists them with their settings.
-    n_states : int
-        The number of states.
-    n_actions : int or sequence of int
-        How many actions there are, in every state or one by one.
+    n_states : int or sequence of names
+        The number of states, or their names: strings, numbers or tuples.
+    n_actions : int, sequence or mapping
+        How many actions there are, in every state or one by one; their names, the same in every state; or the actions
+        that each state allows, by id or name: a list per state in order, or ``{state: actions}``.
     seed : int or SeedSequence
         From which its random choices follow.
-    classes : Partition or labels, optional
-        One label per pair, for a learner that is given the classes.
+    classes : Partition, labels or function, optional
+        One label per pair, for a learner that is given the classes; or ``classes(state, action)``, which gives the
+        label of a pair, by name where there are names.
     profiles : Profiles, optional
         ``equirl.profiles(mdp)``, for a learner that is given them.
     mean_rewards : sequence of float, optional
@@ -182,10 +187,12 @@ def make_agent(
     """
     if find_learner(name).knows_mdp:
         raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
-    pairs = Pairs.uniform(n_states, n_actions)
-    scale, shift = _reward_map(reward_range)
+    pairs = pairs_from(n_states, n_actions)
+    scale, shift = reward_map_of(reward_range)
     means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-    return build_learner(name, pairs, settings, Given(_partition(classes), profiles, means), seed, (scale, shift))
+    return build_learner(
+        name, pairs, settings, Given(partition_of(classes, pairs), profiles, means), seed, (scale, shift)
+    )
 
 
 def agent_for(
@@ -193,7 +200,7 @@ def agent_for(
     name: str,
     seed: Seed = 0,
     *,
-    classes: Partition | Sequence[int] | np.ndarray | None = None,
+    classes: Classes = None,
     profiles: Profiles | None = None,
     tolerance: float | Literal["auto"] = TOLERANCE,
     **settings: Any,
@@ -212,8 +219,9 @@ def agent_for(
         A learner.
     seed : int or SeedSequence
         From which its random choices follow.
-    classes : Partition or labels, optional
-        One label per pair, handed out in place of the MDP's own to a learner that is given the classes.
+    classes : Partition, labels or function, optional
+        One label per pair, or a function of state and action that gives it; handed out in place of the MDP's own to a
+        learner that is given the classes.
     profiles : Profiles, optional
         Handed out in place of the MDP's own to a learner that is given them.
     tolerance : float or "auto", default 1e-9
@@ -242,7 +250,7 @@ def agent_for(
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
     from equirl.learners.handout import hand_out, settings_for
 
-    stated = _partition(classes)
+    stated = partition_of(classes, mdp.pairs)
     within = check_tolerance(name, recipe.settings(name, settings), tolerance)
     chosen = settings_for(mdp, name, recipe, settings, stated, within)
     given = hand_out(mdp, chosen, stated, profiles, within)
@@ -276,13 +284,20 @@ def build_learner(
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
 
 
-def _partition(classes: Partition | Sequence[int] | np.ndarray | None) -> Partition | None:
+def partition_of(classes: Classes, pairs: Pairs) -> Partition | None:
+    """Classes as a Partition: from any labels, or from a function of state and action that gives a label."""
     if classes is None or isinstance(classes, Partition):
         return classes
+    if callable(classes):
+        states = state_labels(pairs, pairs.state.tolist())
+        actions = action_labels(pairs, pairs.action.tolist())
+        known: dict[Any, int] = {}
+        own = (classes(state, action) for state, action in zip(states, actions, strict=True))
+        return Partition.from_labels([known.setdefault(label, len(known)) for label in own])
     return Partition.from_labels(plain_array("classes", classes))
 
 
-def _reward_map(reward_range: tuple[float, float]) -> tuple[float, float]:
+def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
     """(scale, shift) that take [0, 1] to the range."""
     try:
         low, high = (real_number("reward_range", limit) for limit in reward_range)

@@ -15,6 +15,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
+from equirl.learners.answers import LearnerPlan, PolicyGap, shown_plan
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
@@ -34,6 +35,7 @@ from equirl.learners.structures import Problem
 from equirl.planning.extended_value_iteration import Plan, gain_bounds
 from equirl.planning.sweeps import ModelSet
 from equirl.solving.criterion import criterion_for
+from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 
 # What ``effort`` is charged, in look-ups
@@ -147,10 +149,13 @@ class OptimisticLearner(CountingLearner):
         return {"n_classes": self.current.groups.n_classes}
 
     def classes(self) -> FormedClasses:
-        """The classes in force: given, estimated, or one per pair."""
-        episode = self.current
-        partition = Partition.from_labels(episode.groups.label)
-        return FormedClasses(partition, episode.seen, self.parts.estimate.pool_rewards)
+        """The classes in force: given, estimated, or one per pair; before the first decision those of what was seen."""
+        if self.episode is not None:
+            seen, groups = self.episode.seen, self.episode.groups
+        else:
+            seen = self.counts.snapshot()
+            groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
+        return FormedClasses(Partition.from_labels(groups.label), seen, self.parts.estimate.pool_rewards)
 
     @property
     def estimates(self) -> Estimates:
@@ -163,9 +168,9 @@ class OptimisticLearner(CountingLearner):
         return self.current.models
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> LearnerPlan:
         """The optimistic plan being played."""
-        return self.current.plan
+        return shown_plan(self.current.plan, self.pairs, self.reward_map)
 
     def greedy_policy(self) -> np.ndarray:
         """What it would play without optimism: optimal in the estimates as they are now.
@@ -175,18 +180,47 @@ class OptimisticLearner(CountingLearner):
         array of int, (S,)
             An action id per state. Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
+        estimates, _ = self._believe_now()
+        return self.pairs.action[greedy_pairs(self.pairs, estimates)]
+
+    def _believe_now(self) -> tuple[Estimates, ModelSet]:
+        """Estimates and plausible models from all that was seen, over the groups of the episode or the first ones."""
         seen = self.counts.snapshot()
         if self.episode is not None:
             groups = self.episode.groups
         else:
             groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
-        estimates, _ = self._believe(seen, groups, self.t)
-        return self.pairs.action[greedy_pairs(self.pairs, estimates)]
+        return self._believe(seen, groups, self.t)
 
-    def gain_bounds(self) -> tuple[float, float]:
-        """Certified bounds on the gain of the policy being played, on the event that the truth is plausible."""
-        episode = self.current
-        return gain_bounds(episode.models, episode.plan.policy, self.criterion.accuracy(episode.start))
+    def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
+        """Certified bounds on the gain of a policy, on the event that the truth is plausible.
+
+        Parameters
+        ----------
+        policy : sequence of int or names, optional
+            An action per state, judged by all that was seen until now. By default the policy being played, judged by
+            what was seen when it was made.
+
+        Returns
+        -------
+        low, high : float
+            In the units of ``reward_range``.
+        """
+        scale, shift = self.reward_map
+        if policy is None:
+            models, pairs, t = self.current.models, self.current.plan.policy, self.current.start
+        else:
+            models, pairs, t = self._believe_now()[1], policy_pairs(self.pairs, policy), self.t
+        low, high = gain_bounds(models, pairs, self.criterion.accuracy(t))
+        return scale * low + shift, scale * high + shift
+
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """The optimistic optimum less the certified gain of the policy being played; None at another risk."""
+        if self.episode is None or self.criterion.discount < 1.0 or delta < self.parts.models.delta:
+            return None
+        plan = self.episode.plan
+        low, _ = gain_bounds(self.episode.models, plan.policy, self.criterion.accuracy(self.episode.start))
+        return PolicyGap(plan.policy, max(0.0, min(1.0, plan.gain + plan.span / 2) - low), True)
 
     # --- saving
 

@@ -17,6 +17,7 @@ from equirl.core.checking import above, between, choice, whole_number
 from equirl.core.random_draws import draw_state
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import estimate
+from equirl.learners.answers import LearnerPlan, PolicyGap, shown_plan
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
@@ -37,11 +38,13 @@ from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan
 from equirl.planning.sweeps import Stop
+from equirl.posterior.drawn_gains import gain_in, mean_model
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
 from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 
 EPISODES = ("steady", "doubling", "tsde")
+LEAST_DRAWS = 40  # from which the gap of a policy is told
 
 
 @dataclass(frozen=True)
@@ -136,12 +139,8 @@ class PosteriorLearner(CountingLearner):
     def _start_episode(self, state: int) -> tuple[Plan, Limits]:
         planner, lengths = self.parts.planner, self.parts.lengths
         seen = self.counts.snapshot()
-        rows, work = self.rows.draw(seen, self.rng)
-        reward = self.rewards.draw(seen, self.rng)
-        end = int(rows.ptr[-1])
-        owner = np.array(self.pairs.state)
-        stay = planner.stay if planner.discount == 1.0 else 0.0
-        self.model = ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay)
+        self.model, work = self.draw_model(seen)
+        end = self.model.n_entries
 
         bias = np.zeros(self.pairs.n_states) if self._plan is None else self._plan.bias
         accuracy = planner.accuracy * self.criterion.accuracy(self.t)
@@ -155,6 +154,16 @@ class PosteriorLearner(CountingLearner):
         self.seen, self._plan = seen, plan
         return plan, self.limits
 
+    def draw_model(self, seen: Snapshot) -> tuple[ExactModel, int]:
+        """An MDP drawn from the posterior of these counts, and the work it took in look-ups."""
+        planner = self.parts.planner
+        rows, work = self.rows.draw(seen, self.rng)
+        reward = self.rewards.draw(seen, self.rng)
+        end = int(rows.ptr[-1])
+        stay = planner.stay if planner.discount == 1.0 else 0.0
+        owner = np.array(self.pairs.state)
+        return ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay), work
+
     def check_successor(self, pair: int, successor: int) -> None:
         """An error where the profiles given leave the successor out."""
         check_in_profile(self.given, self.pairs, pair, successor)
@@ -162,24 +171,28 @@ class PosteriorLearner(CountingLearner):
     # --- telling
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> LearnerPlan:
         """The plan being played: optimal in the MDP drawn, where it can be reached from where the episode began."""
         if self._plan is None:
             raise ValueError("the learner has not decided anything yet; call act(state) first")
-        return self._plan
+        return shown_plan(self._plan, self.pairs, self.reward_map)
 
     def measures(self) -> Mapping[str, float]:
         """The number of classes drawn, and what the rows tell."""
         return {"n_classes": self.classes().partition.n_classes, **self.rows.measures()}
 
     def classes(self) -> FormedClasses:
-        """The classes of the last draw; pairs without one, such as those never visited, stand alone."""
-        if self.seen is None:
-            raise ValueError("the learner has not decided anything yet; call act(state) first")
-        M = self.pairs.n_pairs
-        label = self.rows.labels()
+        """The classes of the last draw, or before the first of one made in a copy.
+
+        Pairs without a class, such as those never visited, stand alone.
+        """
+        M, drawn, seen = self.pairs.n_pairs, self, self.seen
+        if seen is None:
+            drawn, seen = self.copy(), self.counts.snapshot()
+            drawn.rows.draw(seen, drawn.rng)
+        label = drawn.rows.labels()
         label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
-        return FormedClasses(Partition.from_labels(label), self.seen, False)
+        return FormedClasses(Partition.from_labels(label), seen, False)
 
     def greedy_policy(self) -> np.ndarray:
         """What it would play without drawing: optimal in each pair's own estimates as they are now.
@@ -190,6 +203,26 @@ class PosteriorLearner(CountingLearner):
             An action id per state. Pairs never tried are avoided wherever a tried one exists.
         """
         return self.pairs.action[greedy_pairs(self.pairs, estimate(self.counts.snapshot()))]
+
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """Of the best policy in the mean of drawn MDPs: the (1 - delta)-quantile of what it loses in them."""
+        if self.criterion.discount < 1.0:
+            return None
+        twin, seen = self.copy(), self.counts.snapshot()
+        twin.rows.plain()
+        draws = max(LEAST_DRAWS, math.ceil(2 / delta))
+        models = [twin.draw_model(seen)[0] for _ in range(draws)]
+        S = self.pairs.n_states
+        accuracy, here = self.criterion.accuracy(self.t) / 10, np.eye(1, S, state)[0]
+        stop = Stop(1.0, accuracy, self.parts.planner.max_sweeps, POLICY_SWEEPS)
+        mean = mean_model(self.pairs, seen.visits > 0, models)
+        best = plan_from(state, self.pairs.ptr, mean, np.zeros(S), stop, twin.rng)
+        lost, bias = [], best.bias
+        for model in models:
+            plan = plan_from(state, self.pairs.ptr, model, bias, stop, twin.rng)
+            bias = plan.bias
+            lost.append(gain_in(model, plan.policy, here) - gain_in(model, best.policy, here))
+        return PolicyGap(best.policy, max(0.0, float(np.quantile(lost, 1 - delta, method="higher"))), False)
 
     # --- saving
 

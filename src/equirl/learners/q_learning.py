@@ -17,12 +17,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from equirl.core.arrays import owners
 from equirl.core.checking import between, inside
 from equirl.core.compiling import kernel
+from equirl.estimation.counts import Snapshot
+from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.given import check_in_profile
 from equirl.learners.recipes import Blueprint
 from equirl.solving.criterion import DiscountedReward
+
+FIXED = 1e-10  # change of values at which those of counts are found
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,26 @@ class QLearner(CountingLearner):
         """Learn one step."""
         self._teach(pair, reward, successor)
         super().record_step(pair, reward, successor)
+
+    def start_from(self, seen: Snapshot) -> None:
+        """Take over counts; values are those that replaying these steps for ever leads to, 1 where nothing was seen.
+
+        The order of the steps, on which Q-learning depends, is not in the counts: values are the fixed point of the
+        update with the frequencies, pooled over the classes where they are given.
+        """
+        super().start_from(seen)
+        known = estimate(seen)
+        if self.given.classes is not None and self.given.profiles is not None and self.given.tie is not None:
+            groups = Grouping(self.given.classes.label.copy(), self.given.classes.n_classes)
+            known = pool_known(seen, groups, self.given.profiles, self.given.tie, pool_rewards=True)
+        self.n, (there, row) = known.samples.astype(np.int64), (known.samples > 0, owners(known.ptr))
+        change, discount = 1.0, self.part.discount
+        while change > FIXED:
+            best = np.maximum.reduceat(self.q, self.pairs.ptr[:-1])
+            after = np.bincount(row, weights=known.prob * best[known.succ], minlength=len(self.q))
+            values = np.where(there, (1.0 - discount) * known.r_hat + discount * after, 1.0)
+            change, self.q = float(np.abs(values - self.q).max()), values
+        self.policy = np.array([first + int(np.argmax(self.q[first:last])) for first, last in pairwise(self.pairs.ptr)])
 
     def _teach(self, pair: int, reward: float, successor: int) -> None:
         label = pair if self.given.classes is None else int(self.given.classes.label[pair])

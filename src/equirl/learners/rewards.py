@@ -24,6 +24,6 @@ def unit_reward(reward: Any, reward_map: tuple[float, float], pairs: Pairs, pair
     if not -1e-12 <= value <= 1 + 1e-12:  # NaN fails too
         raise ValueError(
             f"the reward of ({pairs.describe(pair)}) is {shown(reward)}, outside [{shift:g}, {shift + scale:g}]; "
-            "give make_agent(..., reward_range=(low, high)) for rewards on another scale"
+            "give reward_range=(low, high) for rewards on another scale"
         )
     return min(max(value, 0.0), 1.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,6 +52,9 @@ class RowSampler(ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         """What must be kept to go on."""
         return {}
+
+    def plain(self) -> None:  # noqa: B027 - most have none
+        """From now on draw from the posterior alone, without the departures that keep a learner exploring."""
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:  # noqa: B027 - some keep nothing
         """Go on from what was kept, ``seen`` being the counts of the last draw."""
@@ -213,6 +216,9 @@ class _ClassSampler(RowSampler):
     def _scratch(self, seen: Snapshot) -> Scratch:
         longest = int(np.diff(seen.ptr).max())
         return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
+
+    def plain(self) -> None:
+        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0)
 
     def labels(self) -> np.ndarray | None:
         return self.state.label

@@ -13,6 +13,7 @@ from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Blueprint, needs_of_parts
 from equirl.learners.state_checks import check_course, check_plan, check_sums
+from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import Profiles
@@ -77,7 +78,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
 
 
 def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
-    names = {key: tuple(meta[key]) if meta[key] else None for key in ("state_names", "action_names")}
+    names = {key: names_from_json(meta[key]) for key in ("state_names", "action_names")}
     pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
     name = meta["name"]
     if name not in AGENTS:

@@ -71,7 +71,7 @@ def _check_means(mdp: TabularMDP) -> None:
         k = int(bad[0])
         raise ValueError(
             f"the mean reward of ({pairs.describe(k)}) is {mdp.r_mean[k]:g}, outside [0, 1]; "
-            "equirl.rescale_rewards maps rewards onto [0, 1]"
+            "equirl.rescale_rewards maps rewards onto [0, 1], as does rescale=True"
         )
 
 

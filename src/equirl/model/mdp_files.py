@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import Rows
@@ -60,7 +61,7 @@ def load_mdp(make: Callable[..., T], path: str | os.PathLike[str]) -> T:
     """
     arrays, meta = load_npz(path, *FORMAT)
     try:
-        names = {k: tuple(meta[k]) if meta[k] else None for k in ("state_names", "action_names")}
+        names = {k: names_from_json(meta[k]) for k in ("state_names", "action_names")}
         pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
         rows = Rows(arrays["succ_ptr"], arrays["succ"], arrays["prob"])
         picture = Picture(tuple(meta["picture"]), arrays["cell"]) if "picture" in meta else None

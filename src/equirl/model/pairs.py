@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from equirl.core.arrays import Frozen, frozen, owners, starts
 from equirl.core.checking import plain_array, whole_array, whole_number
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
+from equirl.model.names import Name, NameNumbers, check_names
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
 MOST_PAIRS = MOST_STATES
@@ -29,9 +29,9 @@ class Pairs(Frozen):
         The pairs of state s are ``ptr[s]:ptr[s + 1]``.
     action : ndarray of int64, shape (M,)
         The action id of each pair, increasing inside a state.
-    state_names : tuple of str, shape (S,), optional
-        Names that may stand for the numbers of the states.
-    action_names : tuple of str, optional
+    state_names : tuple of str, int, float or tuple, shape (S,), optional
+        Names that may stand for the numbers of the states. Where some are numbers, a number given is always a name.
+    action_names : tuple of str or tuple, optional
         Names of the action ids 0, 1, ..., at least up to the largest in use.
 
     Examples
@@ -43,8 +43,8 @@ class Pairs(Frozen):
 
     ptr: np.ndarray  # (S + 1,) int64
     action: np.ndarray  # (M,) int64, increasing inside a state
-    state_names: tuple[str, ...] | None = None  # (S,)
-    action_names: tuple[str, ...] | None = None  # (largest action id + 1,) or more
+    state_names: tuple[Name, ...] | None = None  # (S,)
+    action_names: tuple[Name, ...] | None = None  # (largest action id + 1,) or more
 
     def __post_init__(self) -> None:
         for field in ("ptr", "action"):
@@ -166,11 +166,26 @@ class Pairs(Frozen):
             If there is no such state, or it does not allow the action.
         """
         s, a = self.state_number(state), self.action_number(action)
-        first, last = int(self.ptr[s]), int(self.ptr[s + 1])
-        k = first + int(np.searchsorted(self.action[first:last], a))
-        if k == last or self.action[k] != a:
+        k = self.find(s, a)
+        if k < 0:
             raise ValueError(f"action {action!r} is not allowed in state {state!r} (allowed: {self.allowed(s)})")
         return k
+
+    def find(self, state: int, action: int) -> int:
+        """The pair of a state's number and an action's id; -1 where the state does not allow it.
+
+        Parameters
+        ----------
+        state, action : int
+            Numbers, not names.
+
+        Returns
+        -------
+        int
+        """
+        first, last = int(self.ptr[state]), int(self.ptr[state + 1])
+        k = first + int(np.searchsorted(self.action[first:last], action))
+        return k if k < last and self.action[k] == action else -1
 
     def allowed(self, state: int) -> str:
         """The actions of a state in words, for messages.
@@ -209,11 +224,11 @@ class Pairs(Frozen):
         return f"s={s_text}, a={a_text}"
 
     @cached_property
-    def _state_numbers(self) -> dict[str, int] | None:
+    def _state_numbers(self) -> NameNumbers | None:
         return numbered(self.state_names)
 
     @cached_property
-    def _action_numbers(self) -> dict[str, int] | None:
+    def _action_numbers(self) -> NameNumbers | None:
         return numbered(self.action_names)
 
     def __eq__(self, other: object) -> bool:
@@ -225,22 +240,22 @@ class Pairs(Frozen):
     __hash__ = None  # type: ignore[assignment]
 
 
-def numbered(names: Sequence[str] | None) -> dict[str, int] | None:
+def numbered(names: Sequence[Name] | None) -> NameNumbers | None:
     """The number of each name.
 
     Parameters
     ----------
-    names : sequence of str, optional
+    names : sequence of names, optional
         The names, in the order of their numbers.
 
     Returns
     -------
-    dict of str to int, or None where there are no names
+    NameNumbers, or None where there are no names
     """
-    return None if names is None else {name: k for k, name in enumerate(names)}
+    return None if names is None else NameNumbers(names)
 
 
-def number_of(kind: str, value: object, limit: int, numbers: Mapping[str, int] | None) -> int:
+def number_of(kind: str, value: object, limit: int, numbers: NameNumbers | None) -> int:
     """The number of a state or action given by number or name; an error says what is wrong with it.
 
     Parameters
@@ -251,19 +266,21 @@ def number_of(kind: str, value: object, limit: int, numbers: Mapping[str, int] |
         What was given.
     limit : int
         How many there are.
-    numbers : mapping of str to int, optional
+    numbers : NameNumbers, optional
         The number of each name, where there are names.
 
     Returns
     -------
     int
     """
-    if isinstance(value, str):
-        if numbers is None:
-            raise ValueError(f"{kind} {shown(value)} is a name, but the problem names no {kind}s; give a number")
-        if value not in numbers:
-            raise ValueError(unknown_name(kind, value, numbers))
-        return numbers[value]
+    if numbers is not None and (numbers.are_numbers or not isinstance(value, int)):
+        found = numbers.find(value)
+        if found is not None:
+            return found
+        if isinstance(value, str | tuple) or numbers.are_numbers:
+            raise ValueError(unknown_name(kind, value, map(str, numbers)))
+    if isinstance(value, str | tuple):
+        raise ValueError(f"{kind} {shown(value)} is a name, but the problem names no {kind}s; give a number")
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -294,12 +311,9 @@ def _check(pairs: Pairs) -> None:
     _check_names("action", pairs.action_names, pairs.n_action_ids, np.inf)
 
 
-def _check_names(kind: str, names: tuple[str, ...] | None, least: int, most: float) -> None:
+def _check_names(kind: str, names: tuple[Name, ...] | None, least: int, most: float) -> None:
     if names is None:
         return
-    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{kind} names must be a tuple of str")
+    check_names(kind, names)
     if not least <= len(names) <= most:
         raise ValueError(f"{len(names)} {kind} names for {least} {kind}s")
-    if len(set(names)) < len(names):
-        raise ValueError(f"two {kind}s are named {Counter(names).most_common(1)[0][0]!r}")

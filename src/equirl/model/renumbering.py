@@ -9,6 +9,7 @@ import numpy as np
 
 from equirl.core.arrays import owners, starts, take_rows
 from equirl.core.checking import plain_array, several
+from equirl.model.names import Name
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import Rows, rows_from_triplets
 
@@ -160,7 +161,7 @@ def _permutation(what: str, order: Any, size: int) -> np.ndarray:
     return order
 
 
-def _moved(names: tuple[str, ...] | None, place: np.ndarray) -> tuple[str, ...] | None:
+def _moved(names: tuple[Name, ...] | None, place: np.ndarray) -> tuple[Name, ...] | None:
     if names is None:
         return None
     new = list(names)

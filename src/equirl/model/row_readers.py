@@ -11,11 +11,12 @@ import numpy as np
 from equirl.core.arrays import check_starts, owners, starts
 from equirl.core.checking import plain_array, real_array, several, whole_array, whole_number
 from equirl.core.formatting import shown
+from equirl.model.names import NameNumbers, names_within, plain_name
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # pair, successor, probability: one of each per entry
-Numbers = Mapping[str, int] | None  # the number of each name, where there are names
+Numbers = NameNumbers | None  # the number of each name, where there are names
 
 
 def read_arrays(transitions: Any, rewards: Any, *, normalize: bool = False) -> tuple[Pairs, Rows, np.ndarray]:
@@ -176,9 +177,9 @@ def _mean_rewards(rewards: Any, n_states: int, n_actions: int, rows: Rows) -> np
 
 def read_pairs(
     listed: Iterable[tuple[Any, Any, Mapping[Any, float], float]],
-    n_states: int,
-    state_names: tuple[str, ...] | None = None,
-    action_names: tuple[str, ...] | None = None,
+    n_states: int | None,
+    state_names: tuple[Any, ...] | None = None,
+    action_names: tuple[Any, ...] | None = None,
     *,
     normalize: bool = False,
 ) -> tuple[Pairs, Rows, np.ndarray]:
@@ -187,11 +188,11 @@ def read_pairs(
     Parameters
     ----------
     listed : iterable of (state, action, {next: probability}, mean_reward)
-        States and actions are numbers, or names where names are given.
-    n_states : int
-        The number of states.
-    state_names, action_names : tuple of str, optional
-        Names.
+        States and actions are numbers or names.
+    n_states : int, optional
+        The number of states; by default as many as there are names, or the largest number and one.
+    state_names, action_names : tuple of names, optional
+        Names; by default those in the list, as they first appear, where it holds strings or tuples.
     normalize : bool, default False
         Divide each row by its sum.
 
@@ -201,9 +202,16 @@ def read_pairs(
     rows : Rows
     means : ndarray of float, shape (M,)
     """
-    n_states = whole_number("n_states", n_states)
+    entries = [_entry(entry) for entry in several("pairs", listed)]
+    if state_names is None:
+        state_names = names_within([s for s, *_ in entries] + [x for *_, law, _ in entries for x in law])
+    if action_names is None:
+        action_names = names_within([a for _, a, *_ in entries])
+        if action_names and any(isinstance(name, int | float) for name in action_names):
+            raise TypeError("some actions are numbers and some are names; use one of them, or give action_names")
+    n_states = whole_number("n_states", _n_states(entries, state_names) if n_states is None else n_states)
     check_n_states(n_states)
-    by_pair = _by_pair(several("pairs", listed), n_states, numbered(state_names), numbered(action_names))
+    by_pair = _by_pair(entries, n_states, numbered(state_names), numbered(action_names))
     order = sorted(by_pair)
     per_state = np.bincount(np.array([s for s, _ in order], dtype=np.int64), minlength=n_states)
     action_ids = np.array([a for _, a in order], dtype=np.int64)
@@ -216,13 +224,21 @@ def read_pairs(
     return pairs, rows, np.array([by_pair[key][1] for key in order])
 
 
+def _n_states(entries: list[Any], names: tuple[Any, ...] | None) -> int:
+    if names is not None:
+        return len(names)
+    numbers = [x for state, _, law, _ in entries for x in (state, *law)]
+    if not numbers:
+        raise ValueError("pairs is empty; every state needs at least one pair")
+    return 1 + max(number_of("state", number, np.iinfo(INDEX).max, None) for number in numbers)
+
+
 def _by_pair(
     listed: list[Any], n_states: int, states: Numbers, actions: Numbers
 ) -> dict[tuple[int, int], tuple[dict[int, float], float]]:
     """Probabilities by number of the next state and the mean reward, for each (state, action) by number."""
     by_pair: dict[tuple[int, int], tuple[dict[int, float], float]] = {}
-    for entry in listed:
-        state, action, law, mean = _entry(entry)
+    for state, action, law, mean in listed:
         s = number_of("state", state, n_states, states)
         a = _action(action, actions, s)
         if (s, a) in by_pair:
@@ -268,8 +284,8 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
 
     Parameters
     ----------
-    initial : int, str or array_like, shape (S,)
-        A state by number or name, or a probability for each.
+    initial : int, str, tuple, dict or array_like, shape (S,)
+        A state by number or name, or a probability for each, or ``{state: probability}``.
     pairs : Pairs
         The pairs, which know the states.
     normalize : bool, default False
@@ -280,7 +296,13 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
     ndarray of float, shape (S,)
     """
     n_states = pairs.n_states
-    if plain_array("initial", initial).ndim == 0:
+    if isinstance(initial, Mapping):
+        return _law_by_state(initial, pairs)
+    names = pairs.state_names or ()
+    if isinstance(initial, int) and initial == 0 and names and 0 not in names:
+        initial = names[0]  # 0 is the default: the first state
+    is_state = isinstance(initial, tuple) and plain_name(initial) in names
+    if is_state or plain_array("initial", initial).ndim == 0:
         law = np.zeros(n_states)
         try:
             law[pairs.state_number(initial)] = 1.0
@@ -291,3 +313,13 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
     if law.shape != (n_states,):
         raise ValueError(f"the initial distribution has shape {law.shape}, not ({n_states},)")
     return law / law.sum() if normalize and abs(law.sum() - 1) <= NORMALIZE_WITHIN else law
+
+
+def _law_by_state(chances: Mapping[Any, float], pairs: Pairs) -> np.ndarray:
+    law = np.zeros(pairs.n_states)
+    for state, chance in chances.items():
+        try:
+            law[pairs.state_number(state)] += float(chance)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"initial: {error}") from None
+    return law

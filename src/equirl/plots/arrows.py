@@ -65,7 +65,7 @@ def policy_steps(mdp: TabularMDP, policy: Any) -> list[tuple[int, int] | None]:
     pairs = played_pairs(mdp, policy)
     if names is None:
         return [None] * mdp.n_states
-    return [STEPS.get(names[a].lower()) for a in mdp.pairs.action[pairs]]
+    return [STEPS.get(str(names[a]).lower()) for a in mdp.pairs.action[pairs]]
 
 
 def marked_cells(mdp: TabularMDP) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ from equirl.learners.learner_registry import agent_for
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.simulation.rollout import Rollout
 from equirl.simulation.trace import Recorder, Trace, checkpoint_times
+from equirl.simulation.until import Watch, until
 
 
 def simulate(
@@ -25,7 +26,7 @@ def simulate(
     *,
     checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     measure_clustering: bool = False,
-    callback: Callable[[Learner], None] | None = None,
+    callback: Callable[[Learner], bool | None] | None = None,
     world_seed: Seed | None = None,
     gain: float | None = None,
     epsilon: float = 0.01,
@@ -48,7 +49,8 @@ def simulate(
     measure_clustering : bool
         Also record the mis-clustering ratio and bias against the true classes.
     callback : function, optional
-        Called with the learner at the start of each episode.
+        Called with the learner at the start of each episode; the run stops where it returns True. An exception in it,
+        or Ctrl-C, carries the trace so far as its attribute ``trace``.
     world_seed : int or SeedSequence, optional
         The world's randomness from this seed alone, so that learners can share it.
     gain : float, optional
@@ -58,7 +60,9 @@ def simulate(
         (1 - discount), are further than this below the optimal ones.
     **settings
         Settings of a learner given by name; also ``classes``, ``profiles`` and ``tolerance`` of
-        :func:`equirl.agent_for`, where it is handed classes.
+        :func:`equirl.agent_for`, where it is handed classes. And ``until``, for every learner: what ends the run before
+        its horizon, as a dict or text (:class:`equirl.simulation.until.Until`), such as ``until="gap=0.01"``: no
+        policy earns more by 0.01 a step than the one recommended, with probability 0.95.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def simulate(
     >>> int(trace.t[-1]), len(trace.regret)
     (1000, 200)
     """
-    marks = checkpoint_times(checkpoints, horizon)
+    marks, rule = checkpoint_times(checkpoints, horizon), until(settings.pop("until", None))
     check_callable("callback", callback)
     inside("epsilon", epsilon)
     check_mdp(mdp)
@@ -85,9 +89,29 @@ def simulate(
     rollout = Rollout(mdp, world_root)
     learner.settle(rollout.state)
     measured = flag("measure_clustering", measure_clustering)
-    recorder = Recorder(mdp, learner, marks, measured, epsilon)
-    _play(rollout, learner, recorder, int(horizon), callback)
-    return recorder.trace(criterion, optimum)
+    recorder, watch = Recorder(mdp, learner, marks, measured, epsilon), Watch(rule, learner, mdp.reward_map[0])
+    try:
+        _play(rollout, learner, recorder, int(horizon), callback, watch)
+    except BaseException as error:
+        if recorder.end_early():
+            keep_trace(error, recorder.trace(criterion, optimum, watch))
+        raise
+    recorder.end_early()
+    return recorder.trace(criterion, optimum, watch)
+
+
+def keep_trace(error: BaseException, trace: Trace) -> None:
+    """Hang what a run has recorded on the exception that ends it.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+    trace : Trace
+        The run so far.
+    """
+    error.trace = trace  # type: ignore[attr-defined]
+    error.add_note(f"the run up to step {int(trace.t[-1])} is kept in the attribute 'trace' of this exception")
 
 
 def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
@@ -106,16 +130,24 @@ def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence
 
 
 def _play(
-    rollout: Rollout, learner: Learner, recorder: Recorder, horizon: int, callback: Callable[[Learner], None] | None
+    rollout: Rollout,
+    learner: Learner,
+    recorder: Recorder,
+    horizon: int,
+    callback: Callable[[Learner], bool | None] | None,
+    watch: Watch,
 ) -> None:
     last = learner.t + horizon - 1
     while learner.t <= last:
         t, episodes = learner.t, learner.n_episodes
         stretch = learner.decide(rollout.state)
-        if callback is not None and learner.n_episodes > episodes:
-            callback(learner)
+        if callback is not None and learner.n_episodes > episodes and callback(learner):
+            watch.reason = "the callback said so"
+            return
         path, rewards = rollout.play(stretch, last - t + 1)
         learner.record(path, rewards, rollout.state)
         if learner.t != t + len(path):
             raise RuntimeError(f"{learner.name!r} recorded {len(path)} steps and went from t = {t} to {learner.t}")
         recorder.add(t, stretch.policy, path, rewards)
+        if watch.stops(rollout.state):
+            return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from equirl.core.formatting import shown
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
+from equirl.simulation.until import Watch
 from equirl.simulation.value_measures import VALUE_CURVES, ValueMeasures
 from equirl.solving.criterion import Criterion
 from equirl.structure.equivalence import equivalence_classes
@@ -45,6 +47,13 @@ class Trace:
         All its settings.
     agent : Learner
         As the run left it.
+    stopped : str
+        Why the run ended before its horizon; empty where it did not.
+    gap : float
+        Where ``until`` asked for it: what a better policy could earn more per step than ``policy``, when last looked
+        at, in the units of the rewards; NaN otherwise.
+    policy : ndarray of int, shape (S,) or (0,)
+        The policy recommended then: an action id per state.
     """
 
     curves: Curves
@@ -54,6 +63,9 @@ class Trace:
     agent_name: str
     settings: dict[str, Any]
     agent: Learner
+    stopped: str = ""
+    gap: float = math.nan
+    policy: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def t(self) -> np.ndarray:
@@ -88,9 +100,11 @@ class Trace:
         return draw_trace(self, measure)
 
     def __repr__(self) -> str:
+        regret = f"regret={self.regret[-1]:.4g}, " if "regret" in self.curves else ""
+        early = f", stopped: {self.stopped}" if self.stopped else ""
         return (
-            f"Trace({self.agent_name}: T={self.t[-1]}, regret={self.regret[-1]:.4g}, "
-            f"reward={self.reward[-1]:.6g}, {self.n_episodes} episodes)"
+            f"Trace({self.agent_name}: T={self.t[-1]}, {regret}reward={self.reward[-1]:.6g}, "
+            f"{self.n_episodes} episodes{early})"
         )
 
 
@@ -143,6 +157,24 @@ class Recorder:
             for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
                 self.measured.setdefault(name, np.zeros(len(self.marks) - 1))[first : self.mark] = value
 
+    def end_early(self) -> bool:
+        """Make the last step recorded the last checkpoint; False where there is none."""
+        done, n = self.learner.t - 1 - self.offset, self.mark
+        if n == len(self.marks) - 1:
+            return True
+        if done > (self.marks[n - 1] if n else 0):
+            self.marks[n], self.earned[:, n], self.value_curves[:, n] = done, self.total, self.value_total
+            for name, value in self.learner.measures().items():
+                self.measured.setdefault(name, _empty(value, len(self.marks) - 1))[n] = value
+            if self.measure_clustering:
+                for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
+                    self.measured.setdefault(name, np.zeros(len(self.marks) - 1))[n] = value
+            n += 1
+        self.mark, self.marks = n, np.append(self.marks[:n], -1)
+        self.earned, self.value_curves = self.earned[:, :n], self.value_curves[:, :n]
+        self.measured = {name: curve[:n] for name, curve in self.measured.items()}
+        return n > 0
+
     def _quality(self) -> list[float]:
         """The values of CLUSTERING_CURVES for the classes in force."""
         formed = self.learner.classes()
@@ -157,7 +189,7 @@ class Recorder:
             misclustering_bias(*found, *counts, successors=seen.succ),
         ]
 
-    def trace(self, criterion: Criterion, optimum: float) -> Trace:
+    def trace(self, criterion: Criterion, optimum: float, watch: Watch) -> Trace:
         """The whole trace."""
         t, learner, (reward, mean_reward) = self.marks[:-1], self.learner, self.earned
         regret = {
@@ -170,7 +202,8 @@ class Recorder:
             Curves.of_run(t, {**regret, "reward": reward, **self.measured}),
             np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
             learner.n_unconverged - self.before[1],
-            optimum, learner.name, learner.settings.as_dict(), learner,
+            optimum, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
+            learner.pairs.action[watch.policy],
         )  # fmt: skip
 
 

@@ -23,7 +23,10 @@ import numpy as np
 
 from equirl.core.checking import checked_discount, choice, inside, whole_number
 from equirl.core.compiling import kernel
+from equirl.core.tables import Table
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import Pairs
 from equirl.solving.bellman import Model, bellman, greedy, mean_value
 from equirl.solving.chains import Block, whole
 from equirl.solving.factorization import TooMuchFill
@@ -60,6 +63,10 @@ class DiscountedSolution:
         Sweeps over all pairs; an evaluation sweep or a step of policy iteration is one.
     method : str
         "value", "modified" or "policy": the one that finished.
+    pairs : Pairs
+        The pairs of the problem, with their names.
+    reward_map : tuple of float
+        (scale, shift) of the problem: original reward = scale * reward + shift.
     """
 
     value: np.ndarray
@@ -71,6 +78,28 @@ class DiscountedSolution:
     converged: bool
     n_sweeps: int
     method: str
+    pairs: Pairs | None = None
+    reward_map: tuple[float, float] = (1.0, 0.0)
+
+    @property
+    def original_value(self) -> np.ndarray:
+        """(S,) the values in the units that rewards had before they were mapped to [0, 1]."""
+        return in_units(self.value, self.discount, self.reward_map)
+
+    def table(self) -> Table:
+        """The policy with names, and values in the units of the rewards; a row per state.
+
+        Returns
+        -------
+        Table
+            Columns ``state``, ``action``, ``value``.
+        """
+        assert self.pairs is not None
+        return Table({
+            "state": state_labels(self.pairs),
+            "action": action_labels(self.pairs, self.policy.tolist()),
+            "value": self.original_value,
+        })  # fmt: skip
 
 
 class _Values(NamedTuple):
@@ -139,6 +168,8 @@ def solve_discounted(
         converged=found.bound <= limits.accuracy,
         n_sweeps=found.n_sweeps,
         method=found.method,
+        pairs=mdp.pairs,
+        reward_map=mdp.reward_map,
     )
 
 
@@ -167,8 +198,13 @@ def original_values(mdp: TabularMDP, value: np.ndarray, discount: float) -> np.n
     array([2.])
     """
     check_mdp(mdp)
-    scale, shift = mdp.reward_map
-    return scale * np.asarray(value) + shift / (1 - checked_discount(discount))
+    return in_units(np.asarray(value), checked_discount(discount), mdp.reward_map)
+
+
+def in_units(value: np.ndarray, discount: float, reward_map: tuple[float, float]) -> np.ndarray:
+    """scale * v + shift / (1 - discount), for the reward map (scale, shift)."""
+    scale, shift = reward_map
+    return scale * value + shift / (1 - discount)
 
 
 def _find_values(part: Block, discount: float, method: str, limits: SolverLimits) -> _Values:

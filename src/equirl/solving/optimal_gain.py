@@ -24,7 +24,10 @@ from typing import overload
 import numpy as np
 
 from equirl.core.checking import choice, flag, inside, whole_number
+from equirl.core.tables import Table
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import Pairs
 from equirl.solving.chains import Block, block, block_kind, chain_kind, decided
 from equirl.solving.diameter import diameter
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
@@ -83,6 +86,10 @@ class Solution:
         "value" or "policy": the one that finished.
     gain_by_state : ndarray of shape (S,)
         Optimal gain from each solved state: ``gain`` everywhere unless it depends on the start.
+    pairs : Pairs
+        The pairs of the problem, with their names.
+    reward_map : tuple of float
+        (scale, shift) of the problem: original reward = scale * reward + shift.
     """
 
     gain: float
@@ -96,6 +103,39 @@ class Solution:
     n_sweeps: int
     method: str
     gain_by_state: np.ndarray
+    pairs: Pairs | None = None
+    reward_map: tuple[float, float] = (1.0, 0.0)
+
+    @property
+    def original_gain(self) -> float:
+        """The optimal gain in the units that rewards had before they were mapped to [0, 1]."""
+        scale, shift = self.reward_map
+        return scale * self.gain + shift
+
+    def table(self) -> Table:
+        """The policy with names, gain and bias in the units of the rewards; a row per state.
+
+        Returns
+        -------
+        Table
+            Columns ``state``, ``action``, ``gain``, ``bias``.
+
+        Examples
+        --------
+        >>> lamp = [("off", "press", {"on": 1.0}, -1.0), ("on", "wait", {"on": 0.5, "off": 0.5}, 3.0)]
+        >>> print(solve(TabularMDP.from_pairs(lamp, rescale=True)).table())
+        state  action     gain     bias
+        off    press   1.66667        0
+        on     wait    1.66667  2.66667
+        """
+        assert self.pairs is not None
+        scale, shift = self.reward_map
+        return Table({
+            "state": state_labels(self.pairs),
+            "action": action_labels(self.pairs, self.policy.tolist()),
+            "gain": scale * self.gain_by_state + shift,
+            "bias": scale * self.bias,
+        })  # fmt: skip
 
 
 @overload
@@ -244,6 +284,8 @@ def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer, accurac
         n_sweeps=answer.n_sweeps,
         method=answer.method,
         gain_by_state=gains,
+        pairs=mdp.pairs,
+        reward_map=mdp.reward_map,
     )
 
 
@@ -264,4 +306,6 @@ def _assemble_by_state(mdp: TabularMDP, reachable: Block, found: GainByState, ac
         n_sweeps=found.n_sweeps,
         method="policy",
         gain_by_state=gains,
+        pairs=mdp.pairs,
+        reward_map=mdp.reward_map,
     )

@@ -167,6 +167,15 @@ def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[sparse.csr_array, np.nda
     return sparse.csr_array(choice @ laws), choice @ mdp.r_mean
 
 
+def policy_pairs(pairs: Pairs, policy: Any) -> np.ndarray:
+    """(S,) the pair that a deterministic policy, an action id or name per state, plays in each state."""
+    weight = policy_weights(pairs, policy)
+    played = np.flatnonzero(weight)
+    if len(played) != pairs.n_states:
+        raise ValueError(f"a policy of one action per state is needed; this one plays {len(played)} pairs")
+    return played
+
+
 def policy_weights(pairs: Pairs, policy: Any) -> np.ndarray:
     """(M,) the probability with which a policy plays each pair, given that its state is reached.
 

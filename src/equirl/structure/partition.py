@@ -16,6 +16,8 @@ import numpy as np
 from equirl.core.arrays import Frozen, frozen, number_by_appearance
 from equirl.core.checking import LARGEST, plain_array, several, whole_number
 from equirl.core.formatting import shown
+from equirl.core.tables import Table
+from equirl.model.names import action_labels, state_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,6 +204,33 @@ class Partition(Frozen):
             return NotImplemented
         check_same_pairs(self, other)
         return Partition.from_labels(self.label * max(1, other.n_classes) + other.label)
+
+    def table(self, problem: Any = None) -> Table:
+        """The pairs with their classes; a row per pair.
+
+        Parameters
+        ----------
+        problem : TabularMDP, Pairs, Learner or Log, optional
+            Whose pairs these are; gives them states and actions, by name where they have names.
+
+        Returns
+        -------
+        Table
+            Columns ``pair``, ``class``, ``size`` (of the class) and, with a problem, ``state`` and ``action``.
+
+        Examples
+        --------
+        >>> Partition.from_labels("aba").table()["size"]
+        [2, 1, 2]
+        """
+        columns: dict[str, Any] = {"pair": np.arange(self.n_pairs)}
+        if problem is not None:
+            pairs = getattr(problem, "pairs", problem)
+            if getattr(pairs, "n_pairs", None) != self.n_pairs:
+                raise ValueError(f"the partition is of {self.n_pairs} pairs; {problem!r} has others")
+            columns["state"] = state_labels(pairs, pairs.state.tolist())
+            columns["action"] = action_labels(pairs, pairs.action.tolist())
+        return Table({**columns, "class": self.label, "size": self.sizes[self.label]})
 
     def to_json(self) -> str:
         """The labels as JSON, for :meth:`from_json`.

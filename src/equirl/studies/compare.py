@@ -155,9 +155,10 @@ class TidyTable:
 
     def __repr__(self) -> str:
         lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
-        for name, values in self.final().items():
+        measure = "regret" if "regret" in self.measures else self.measures[0]
+        for name, values in self.final(measure).items():
             error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            lines.append(f"  {name}: regret {values.mean():.4g} +- {error:.2g} (standard error, {len(values)} runs)")
+            lines.append(f"  {name}: {measure} {values.mean():.4g} +- {error:.2g} (standard error, {len(values)} runs)")
         return "\n".join(lines)
 
 
@@ -204,7 +205,7 @@ def simulate_many(
     >>> len(table), sorted(table.final())
     (1200, ['random', 'ucrl2-l'])
     """
-    named, seeds, jobs = _named(learners), _checked_seeds(seeds), whole_number("jobs", jobs)
+    named, seeds, jobs = named_learners(learners), checked_seeds(seeds), whole_number("jobs", jobs)
     times, shared = checkpoint_times(checkpoints, horizon), flag("common_random_numbers", common_random_numbers)
     check_callable("on_run", on_run)
     gain = AVERAGE_REWARD.optimum(mdp)
@@ -238,7 +239,8 @@ def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, C
             yield futures[future], future.result()
 
 
-def _checked_seeds(seeds: Iterable[int]) -> list[int]:
+def checked_seeds(seeds: Iterable[int]) -> list[int]:
+    """Seeds as a list, all different."""
     if not isinstance(seeds, Iterable):
         raise TypeError(f"seeds must be a list or range of integers, not {shown(seeds)}; for the first n, range(n)")
     checked = [whole_number("a seed", seed, least=0) for seed in seeds]
@@ -249,7 +251,8 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
     return checked
 
 
-def _named(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
+def named_learners(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Names and settings of learners by their labels."""
     if isinstance(learners, str) or not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list; for one, write [{shown(learners)}]")
     listed = (

@@ -249,6 +249,10 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
         return TabularMDP.load(text)
     if text.endswith(".txt"):
         return replace(make("grid", map=_map_in(checked_path("text", text)), **params), name=Path(text).stem)
+    if text.lower().endswith((".csv", ".tsv", ".parquet")):
+        raise ValueError(
+            f"{text} is no problem but, by its ending, a log: equirl learn {text}, or equirl classes {text}"
+        )
     name, given = parse_world(text)
     return make(name, **{**given, **params})
 

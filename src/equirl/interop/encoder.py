@@ -1,0 +1,220 @@
+"""Encoders: states and actions of a Gymnasium space, or any list of them, as numbers, and back into the user's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from equirl.core.checking import several, whole_number
+from equirl.model.names import Name, is_name, plain_name
+
+MOST_VALUES = 10**6  # of a space that is listed in full
+
+
+class Encoder:
+    """Numbers 0, 1, ... for the values of a discrete space, and the values of the numbers.
+
+    A space is a ``Discrete``, ``MultiDiscrete`` or ``MultiBinary`` of Gymnasium, or a ``Tuple`` or ``Dict`` of such,
+    nested as it may be. For states that no space describes see :meth:`of` and :meth:`from_play`.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        A finite one.
+
+    Examples
+    --------
+    >>> from gymnasium import spaces
+    >>> hand = Encoder(spaces.Tuple([spaces.Discrete(32), spaces.Discrete(11), spaces.Discrete(2)]))
+    >>> hand.n, hand.encode((14, 10, 0)), hand.decode(328)
+    (704, 328, (14, 10, 0))
+    >>> Encoder.of(["red", "green"]).encode("green")
+    1
+    """
+
+    def __init__(self, space: Any) -> None:
+        self.n, self._decode = _size(space), _decoder(space)
+        if self.n > MOST_VALUES:
+            raise ValueError(
+                f"{space} has {self.n} values, too many to list; Encoder.from_play(env) lists those met in play, "
+                "Encoder.of(values) those that you give"
+            )
+        self.is_plain = type(space).__name__ == "Discrete" and int(space.start) == 0
+        self._number: dict[Hashable, int] | None = None
+        if not self.is_plain:
+            self._number = {plain_value(self._decode(k)): k for k in range(self.n)}
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Encoder:
+        """An encoder of the values listed, in that order.
+
+        Parameters
+        ----------
+        values : iterable
+            Strings, numbers, tuples, arrays or dicts of them; all different.
+
+        Returns
+        -------
+        Encoder
+        """
+        listed = several("values", values)
+        encoder = cls.__new__(cls)
+        encoder.n, encoder._decode, encoder.is_plain = len(listed), listed.__getitem__, False
+        encoder._number = {plain_value(value): k for k, value in enumerate(listed)}
+        if not listed or len(encoder._number) < len(listed):
+            raise ValueError("values must be different, and at least one")
+        return encoder
+
+    @classmethod
+    def from_play(cls, env: Any, steps: int = 10_000, seed: int = 0) -> Encoder:
+        """An encoder of the states met in random play, sorted; for spaces that are unknown, huge, or mostly empty.
+
+        A state met later for the first time is an error that names it: play longer, or list the states.
+
+        Parameters
+        ----------
+        env : gymnasium.Env
+            The environment, which is reset.
+        steps : int
+            How many steps to play.
+        seed : int
+            Seed of the environment and of the actions.
+
+        Returns
+        -------
+        Encoder
+        """
+        steps, met = whole_number("steps", steps), {}
+        env.action_space.seed(seed)
+        state, _ = env.reset(seed=seed)
+        for _ in range(steps):
+            met[plain_value(state)] = state
+            state, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            met[plain_value(state)] = state
+            if terminated or truncated:
+                state, _ = env.reset()
+        try:
+            order = sorted(met)
+        except TypeError:  # of several kinds
+            order = sorted(met, key=str)
+        return cls.of([met[name] for name in order])
+
+    def encode(self, value: Any) -> int:
+        """The number of a value.
+
+        Parameters
+        ----------
+        value : object
+            A value of the space.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If it is none of them.
+        """
+        if self._number is None:
+            number = int(value) if np.ndim(value) == 0 and isinstance(value, int | np.integer | np.ndarray) else -1
+        else:
+            number = self._number.get(plain_value(value), -1)
+        if not 0 <= number < self.n:
+            raise ValueError(
+                f"{value!r} is none of the {self.n} values that the encoder knows; "
+                "Encoder.of(values) takes a list of all, Encoder.from_play(env, steps) meets more in more steps"
+            )
+        return number
+
+    def decode(self, number: int) -> Any:
+        """The value of a number, as the space has it: a tuple for ``Tuple``, a dict for ``Dict``.
+
+        Parameters
+        ----------
+        number : int
+            In 0 .. n - 1.
+
+        Returns
+        -------
+        object
+        """
+        return self._decode(whole_number("number", number, least=0, most=self.n - 1))
+
+    @property
+    def names(self) -> tuple[Name, ...] | None:
+        """The values as names of states; None where they are the numbers 0, 1, ... themselves."""
+        return None if self._number is None else tuple(self._number)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"Encoder({self.n} values)"
+
+
+def plain_value(value: Any) -> Any:
+    """A value of a space as a name: arrays as tuples, dicts as tuples of their values in the order of their keys.
+
+    Parameters
+    ----------
+    value : object
+        What an environment shows.
+
+    Returns
+    -------
+    str, number or tuple
+    """
+    if isinstance(value, dict):
+        return tuple(plain_value(value[key]) for key in sorted(value))
+    if isinstance(value, tuple | list):
+        return tuple(plain_value(part) for part in value)
+    name = plain_name(value)
+    if not is_name(name):
+        raise TypeError(f"{value!r} cannot stand for a state; strings, numbers, tuples, arrays and dicts of them can")
+    return name
+
+
+def _size(space: Any) -> int:
+    kind = type(space).__name__
+    if kind == "Discrete":
+        return int(space.n)
+    if kind == "MultiDiscrete":
+        return math.prod(int(n) for n in np.ravel(space.nvec))
+    if kind == "MultiBinary":
+        return 2 ** int(np.prod(space.shape))
+    if kind == "Tuple":
+        return math.prod(_size(part) for part in space.spaces)
+    if kind == "Dict":
+        return math.prod(_size(part) for part in space.spaces.values())
+    raise ValueError(
+        f"{space} is not finite: Discrete, MultiDiscrete, MultiBinary and Tuple and Dict of them are; divide it into "
+        "cells in a wrapper (gymnasium.wrappers.TransformObservation), or list its states with Encoder.of"
+    )
+
+
+def _decoder(space: Any) -> Any:
+    """From a number to a value of the space; the last part varies fastest."""
+    kind = type(space).__name__
+    if kind == "Discrete":
+        return lambda number: number + int(space.start)
+    if kind in ("MultiDiscrete", "MultiBinary"):
+        sizes = np.ravel(space.nvec) if kind == "MultiDiscrete" else np.full(int(np.prod(space.shape)), 2)
+        first = np.ravel(getattr(space, "start", 0)) if kind == "MultiDiscrete" else 0
+        return lambda number: (_digits(number, sizes.tolist()) + first).reshape(space.shape).astype(space.dtype)
+    parts = list(space.spaces) if kind == "Tuple" else [space.spaces[key] for key in sorted(space.spaces)]
+    sizes_of, decoders = [_size(part) for part in parts], [_decoder(part) for part in parts]
+
+    def decode(number: int) -> Any:
+        values = [own(int(digit)) for own, digit in zip(decoders, _digits(number, sizes_of), strict=True)]
+        return tuple(values) if kind == "Tuple" else dict(zip(sorted(space.spaces), values, strict=True))
+
+    return decode
+
+
+def _digits(number: int, sizes: list[int]) -> np.ndarray:
+    digits = []
+    for size in reversed(sizes):
+        number, digit = divmod(number, size)
+        digits.append(digit)
+    return np.array(digits[::-1], np.int64)

@@ -1,0 +1,240 @@
+"""Simulators: a step function of the user's, or a Gymnasium environment with discrete spaces, behind one face."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from equirl.core.checking import flag
+from equirl.interop.encoder import Encoder
+from equirl.interop.gym import TabularEnv
+from equirl.model.action_sets import pairs_from
+from equirl.model.names import checked_names
+from equirl.model.pairs import Pairs
+
+
+class Outcome(NamedTuple):
+    """What one step of a simulator gave."""
+
+    state: int  # -1 where the step ended the process: what follows is a first state
+    reward: float
+    terminated: bool
+    truncated: bool
+
+
+class Playable(Protocol):
+    """What can be played: pairs, the range of rewards, a first state, a step."""
+
+    pairs: Pairs
+    reward_range: tuple[float, float]
+
+    def reset(self, seed: np.random.SeedSequence | None = None) -> int:
+        """Go to a first state; with a seed all randomness starts anew."""
+
+    def step(self, pair: int) -> Outcome:
+        """Play a pair of the state it is in."""
+
+
+class Simulator:
+    """A problem that can be played and not looked into, from a function that makes one step.
+
+    Parameters
+    ----------
+    step : function
+        ``step(state, action, rng)``, or ``step(state, action)`` where it needs no randomness, returns (next_state,
+        reward) or (next_state, reward, terminated). States and actions are numbers or names as declared below.
+    states : int or sequence of names
+        How many states there are, or their names: strings, numbers or tuples.
+    actions : int, sequence or mapping
+        As ``n_actions`` of :func:`equirl.make_agent`: how many, their names, or sets by state.
+    start : state or function
+        The first state, or ``start(rng)``, which draws it; also after a terminated step.
+    reward_range : (float, float)
+        The least and the largest reward there can be.
+
+    Examples
+    --------
+    >>> def step(floor, action, rng):
+    ...     floor = min(floor + 1, 3) if action == "up" and rng.random() < 0.8 else max(floor - 1, 0)
+    ...     return floor, float(floor == 3)
+    >>> Simulator(step, states=4, actions=["up", "down"])
+    Simulator(S=4, M=8)
+    """
+
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        states: Any,
+        actions: Any,
+        start: Any = 0,
+        *,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        if not callable(step):
+            raise TypeError(f"step must be a function step(state, action, rng), not {step!r}")
+        self.pairs, self.reward_range = pairs_from(states, actions), reward_range
+        self._step, self._start, self._random = step, start, _n_positional(step) >= 3
+        self._rng, self._state = np.random.default_rng(0), 0
+
+    def reset(self, seed: np.random.SeedSequence | None = None) -> int:
+        """Go to a first state.
+
+        Parameters
+        ----------
+        seed : SeedSequence, optional
+            Starts all randomness anew.
+
+        Returns
+        -------
+        int
+            The number of the state.
+        """
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        first = self._start(self._rng) if callable(self._start) else self._start
+        self._state = self._number(first, "start gives")
+        return self._state
+
+    def step(self, pair: int) -> Outcome:
+        """Play a pair.
+
+        Parameters
+        ----------
+        pair : int
+            One of the state it is in.
+
+        Returns
+        -------
+        Outcome
+        """
+        pairs, a = self.pairs, int(self.pairs.action[pair])
+        state = self._state if pairs.state_names is None else pairs.state_names[self._state]
+        action = a if pairs.action_names is None else pairs.action_names[a]
+        given = self._step(state, action, self._rng) if self._random else self._step(state, action)
+        try:
+            after, reward, *rest = given
+            terminated = flag("terminated", rest[0]) if rest else False
+            if len(rest) > 1:
+                raise TypeError
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"step({state!r}, {action!r}) returned {given!r}, not (next_state, reward[, terminated])"
+            ) from None
+        if terminated:
+            return Outcome(-1, reward, True, False)
+        self._state = self._number(after, f"step({state!r}, {action!r}) leads to")
+        return Outcome(self._state, reward, False, False)
+
+    def _number(self, state: Any, what: str) -> int:
+        try:
+            return self.pairs.state_number(state)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{what} {state!r}: {error}") from None
+
+    def __repr__(self) -> str:
+        return f"Simulator(S={self.pairs.n_states}, M={self.pairs.n_pairs})"
+
+
+class GymSimulator:
+    """A Gymnasium environment with discrete spaces, played through encoders. Make one to choose them.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        Its observations and actions must be finite.
+    encoder : Encoder, optional
+        Of its observations; by default all values of its observation space.
+    reward_range : (float, float)
+        The least and the largest reward there can be.
+    """
+
+    def __init__(
+        self, env: Any, encoder: Encoder | None = None, *, reward_range: tuple[float, float] = (0.0, 1.0)
+    ) -> None:
+        if not hasattr(env, "unwrapped") or not hasattr(env, "step"):
+            remedy = "; equirl.Simulator(step, states, actions) makes one of a function" if callable(env) else ""
+            raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {env!r}{remedy}")
+        self.env, self.reward_range = env, reward_range
+        self.encoder = Encoder(env.observation_space) if encoder is None else encoder
+        self.actions = Encoder(env.action_space)
+        self.pairs: Pairs
+        if isinstance(env.unwrapped, TabularEnv) and encoder is None:
+            self.pairs = env.unwrapped.mdp.pairs
+            return
+        names = self.encoder.names
+        plain = Pairs.uniform(self.encoder.n, self.actions.n)
+        of_actions = None if self.actions.is_plain else checked_names("action", self.actions.names or ())
+        self.pairs = Pairs(plain.ptr, plain.action, names, of_actions)
+
+    def reset(self, seed: np.random.SeedSequence | None = None) -> int:
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : SeedSequence, optional
+            Where the environment's own seed comes from.
+
+        Returns
+        -------
+        int
+            The number of the state.
+        """
+        number = None if seed is None else int(seed.generate_state(1)[0])
+        return self.encoder.encode(self.env.reset(seed=number)[0])
+
+    def step(self, pair: int) -> Outcome:
+        """Play a pair.
+
+        Parameters
+        ----------
+        pair : int
+            One of the state it is in.
+
+        Returns
+        -------
+        Outcome
+        """
+        action = self.actions.decode(int(self.pairs.action[pair]))
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        state = -1 if terminated else self.encoder.encode(observation)
+        return Outcome(state, reward, bool(terminated), bool(truncated))
+
+    def __repr__(self) -> str:
+        return f"GymSimulator({self.env}, S={self.pairs.n_states}, M={self.pairs.n_pairs})"
+
+
+def simulator_of(env: Any, reward_range: tuple[float, float] | None) -> Playable:
+    """A simulator of whatever is to be played.
+
+    Parameters
+    ----------
+    env : Simulator or gymnasium.Env
+        What is to be played.
+    reward_range : (float, float), optional
+        The range of rewards, where it is not the simulator's own.
+
+    Returns
+    -------
+    Playable
+    """
+    if isinstance(env, Simulator | GymSimulator):
+        if reward_range is not None:
+            raise TypeError("reward_range goes with an environment; a Simulator has its own")
+        return env
+    return GymSimulator(env, reward_range=(0.0, 1.0) if reward_range is None else reward_range)
+
+
+def _n_positional(step: Callable[..., Any]) -> int:
+    """How many arguments a function takes by place; 3 where that cannot be known."""
+    try:
+        parameters = inspect.signature(step).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return 3
+    return sum(
+        parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) for parameter in parameters
+    )

@@ -1,0 +1,91 @@
+"""Where more steps are best spent: what a learner that starts from a log does in worlds drawn from its posterior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equirl.core.checking import whole_number
+from equirl.core.seeding import Seed, seed_sequence
+from equirl.core.tables import Table
+from equirl.learners.contract import Learner
+from equirl.logs.log import Log, from_log
+from equirl.logs.log_classes import BURN_IN
+from equirl.logs.log_policy import posterior_of
+from equirl.model.names import action_labels, state_labels
+from equirl.planning.exact_model import ExactModel
+
+
+def next_steps(log: Any, steps: int = 1000, *, learner: str = "c-psrl", draws: int = 10, seed: Seed = 0) -> Table:
+    """On which pairs the next steps are best spent.
+
+    A world is drawn from the posterior; a learner that starts from the log plays ``steps`` steps in it, learning as it
+    goes; so often, from the first state. What is told is how often it plays each pair, on average over the worlds:
+    ways to get somewhere are counted, and what is known to be of no use is not.
+
+    Parameters
+    ----------
+    log : Log, or what :func:`equirl.from_log` takes
+        The log.
+    steps : int
+        How many steps can be spent.
+    learner : str
+        Who spends them.
+    draws : int
+        Worlds drawn.
+    seed : int or SeedSequence
+        From which everything follows.
+
+    Returns
+    -------
+    Table
+        A row per pair that is played at all, the most played first: ``state``, ``action``, ``steps`` (expected),
+        ``visits`` (in the log).
+
+    Examples
+    --------
+    >>> rows = [("low", "wait", 0, "low"), ("low", "fill", -1, "high"), ("high", "sell", 3, "low")] * 50
+    >>> table = next_steps(rows, steps=100, draws=5)
+    >>> round(sum(table["steps"]))
+    100
+    """
+    log = log if isinstance(log, Log) else from_log(log)
+    steps, draws = whole_number("steps", steps), whole_number("draws", draws)
+    root = seed_sequence("seed", seed)
+    of_worlds, of_play, *of_learners = root.spawn(2 + draws)
+    posterior = posterior_of(log, of_worlds)
+    first = int(np.argmax(log.initial))
+    seen, rng = posterior.counts.snapshot(), np.random.default_rng(of_play)
+    spent = np.zeros(log.pairs.n_pairs)
+    for k in range(-BURN_IN, draws):
+        world, _ = posterior.draw_model(seen)
+        if k >= 0:
+            spent += play_drawn(log.agent(learner, of_learners[k]), world, steps, first, rng)
+    spent /= draws
+    order = np.argsort(-spent, kind="stable")[: np.count_nonzero(spent)]
+    return Table({
+        "state": state_labels(log.pairs, log.pairs.state[order].tolist()),
+        "action": action_labels(log.pairs, log.pairs.action[order].tolist()),
+        "steps": spent[order],
+        "visits": log.seen.visits[order],
+    })  # fmt: skip
+
+
+def play_drawn(agent: Learner, world: ExactModel, steps: int, state: int, rng: np.random.Generator) -> np.ndarray:
+    """(M,) how often a learner plays each pair in so many steps of a drawn MDP; rewards are coins with their means."""
+    spent, ptr, S = np.zeros(len(world.rest)), agent.pairs.ptr, agent.pairs.n_states
+    for _ in range(steps):
+        stretch = agent.decide(state)
+        if len(stretch.coins):
+            pair = int(ptr[state] + int(stretch.coins[0] * (ptr[state + 1] - ptr[state])))
+        else:
+            pair = int(stretch.policy[state])
+        low, high = world.ptr[pair], world.ptr[pair + 1]
+        along = np.cumsum(world.prob[low:high])
+        place = int(np.searchsorted(along, rng.random() * (along[-1] + world.rest[pair] if high > low else 1.0)))
+        after = int(world.succ[low + place]) if place < high - low else int(rng.integers(S))
+        agent.record_step(pair, float(rng.random() < world.reward[pair]), after)
+        spent[pair] += 1
+        state = after
+    return spent

@@ -1,0 +1,207 @@
+"""Names of states and actions: strings, numbers or tuples of them, as users have them, kept as plain Python values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from equirl.model.pairs import Pairs
+
+Name = str | int | float | tuple[Any, ...]
+
+
+class NameNumbers(dict[Name, int]):
+    """The number of each name, in their order.
+
+    Parameters
+    ----------
+    names : iterable of names
+        All different.
+    """
+
+    def __init__(self, names: Iterable[Name]) -> None:
+        super().__init__((name, k) for k, name in enumerate(names))
+        self.are_numbers = any(isinstance(name, int | float) for name in self)  # then a number is always a name
+
+    def find(self, value: Any) -> int | None:
+        """The number of a name; None where there is no such name.
+
+        Parameters
+        ----------
+        value : object
+            Anything.
+
+        Returns
+        -------
+        int or None
+        """
+        try:
+            return self.get(plain_name(value))
+        except TypeError:  # it holds something that cannot be looked up
+            return None
+
+
+def plain_name(value: Any) -> Any:
+    """A value as a name: NumPy's scalars as Python's, arrays and lists as tuples, True and False as 1 and 0.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    object
+        What is no string, number or sequence is returned as it is.
+
+    Examples
+    --------
+    >>> plain_name((np.int64(3), np.str_("a"))), plain_name(np.array([1, 2]))
+    ((3, 'a'), (1, 2))
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(plain_name(part) for part in value)
+    return int(value) if isinstance(value, bool) else value
+
+
+def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
+    """Names, all different.
+
+    Parameters
+    ----------
+    kind : {"state", "action"}
+        What they name. A number that names an action becomes its text, since ``act`` answers with numbers of its own.
+    values : iterable
+        Strings, numbers, or tuples of them.
+
+    Returns
+    -------
+    tuple of names
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of them cannot be a name, or two are equal.
+
+    Examples
+    --------
+    >>> checked_names("state", [(0, "a"), (1, "b")])
+    ((0, 'a'), (1, 'b'))
+    >>> checked_names("action", [10, 20])
+    ('10', '20')
+    """
+    names = tuple(plain_name(value) for value in values)
+    if kind == "action":
+        names = tuple(str(name) if isinstance(name, int | float) else name for name in names)
+    check_names(kind, names)
+    return names
+
+
+def check_names(kind: str, names: Any) -> None:
+    """An error where these are no names, or not all different.
+
+    Parameters
+    ----------
+    kind : str
+        What they name, for messages.
+    names : object
+        A tuple of names.
+    """
+    if not isinstance(names, tuple):
+        raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {names!r}")
+    for name in names:
+        if not is_name(name):
+            raise TypeError(f"{kind} names must be strings, numbers or tuples of them, not {name!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"two {kind}s are named {Counter(names).most_common(1)[0][0]!r}")
+
+
+def is_name(value: Any) -> bool:
+    """Whether a value can be a name.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    bool
+    """
+    if isinstance(value, tuple):
+        return all(map(is_name, value))
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def names_from_json(values: Any) -> tuple[Name, ...] | None:
+    """Names as a file holds them: JSON has lists in place of tuples.
+
+    Parameters
+    ----------
+    values : list or None
+        What JSON gave back.
+
+    Returns
+    -------
+    tuple of names, or None where there are none
+    """
+    return tuple(map(plain_name, values)) if values else None
+
+
+def names_within(values: Iterable[Any]) -> tuple[Name, ...] | None:
+    """The different values as they first appear, where there is a string or tuple among them; None for numbers.
+
+    Parameters
+    ----------
+    values : iterable
+        States or actions, by number or name.
+
+    Returns
+    -------
+    tuple of names or None
+    """
+    names = [plain_name(value) for value in values]
+    return tuple(dict.fromkeys(names)) if any(isinstance(name, str | tuple) for name in names) else None
+
+
+def state_labels(pairs: Pairs, states: Iterable[int] | None = None) -> list[Name]:
+    """What to call states in a table.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs, which know the names.
+    states : iterable of int, optional
+        The numbers of the states; all by default.
+
+    Returns
+    -------
+    list of names, or of numbers where there are none
+    """
+    names = pairs.state_names or range(pairs.n_states)
+    return list(names) if states is None else [names[s] for s in states]
+
+
+def action_labels(pairs: Pairs, actions: Iterable[int]) -> list[Name]:
+    """What to call actions in a table.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The pairs, which know the names.
+    actions : iterable of int
+        Ids of actions.
+
+    Returns
+    -------
+    list of names, or of ids where there are none
+    """
+    names = pairs.action_names
+    return [int(a) if names is None else names[a] for a in actions]

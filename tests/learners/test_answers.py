@@ -1,0 +1,87 @@
+"""What learners tell people: actions rather than pair numbers, names, the units of the rewards; at any moment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import equirl as eq
+
+RANGE = (-100.0, 20.0)
+
+
+def fed(name, n=300, **settings):
+    """A learner that observed and never decided."""
+    agent = eq.make_agent(name, ["cold", "warm", "hot"], ["wait", "heat"], reward_range=RANGE, **settings)
+    rng = np.random.default_rng(0)
+    for k in range(n):
+        state, action = k % 3, k // 3 % 2
+        after = min(2, state + 1) if action == 1 and rng.random() < 0.8 else max(0, state - 1)
+        agent.observe(state, action, -90.0 + 10 * after, after)
+    return agent
+
+
+@pytest.mark.parametrize("name", ["c-ucrl", "ucrl2-l", "c-psrl", "psrl"])
+def test_classes_are_there_after_observing_alone(name):
+    agent = fed(name)
+    before = agent.counts.snapshot()
+    part = agent.partition
+    assert part.n_pairs == 6
+    assert agent.n_episodes == 0
+    assert agent.partition == part  # asking changes nothing
+    np.testing.assert_array_equal(agent.counts.snapshot().visits, before.visits)
+    twin = fed(name)
+    assert agent.act("cold") == twin.act("cold")
+
+
+@pytest.mark.parametrize("name", ["c-ucrl", "ucrl2-b", "kl-ucrl", "ucrl3"])
+def test_bounds_on_the_gain_are_in_the_units_of_the_rewards(name):
+    agent = fed(name, 30_000)
+    agent.act("cold")
+    low, high = agent.gain_bounds()
+    assert RANGE[0] <= low <= high <= RANGE[1]
+    assert low < -70 < high  # a reward of -90 to -70 is never certified elsewhere
+    policy = agent.greedy_policy()
+    assert agent.gain_bounds(policy)[0] <= agent.gain_bounds(policy)[1]
+    plain = eq.make_agent(name, 3, 2)
+    plain.act(0)
+    assert plain.gain_bounds() == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["c-ucrl", "c-psrl"])
+def test_a_plan_has_actions_and_pairs_and_units(name):
+    agent = fed(name)
+    with pytest.raises(ValueError, match="call act"):
+        _ = agent.plan
+    action = agent.act("warm")
+    plan = agent.plan
+    assert plan.policy[1] == action
+    np.testing.assert_array_equal(agent.pairs.action[plan.policy_pair], plan.policy)
+    assert RANGE[0] <= plan.gain <= RANGE[1] + plan.span
+    assert plan.bias.min() == 0
+
+
+@pytest.mark.parametrize("name", ["c-ucrl", "c-psrl", "imed-rl", "q-learning"])
+def test_a_policy_is_a_table_with_names_and_units(name):
+    table = fed(name).policy_table()
+    assert table["state"] == ["cold", "warm", "hot"]
+    assert set(table["action"]) <= {"wait", "heat"}
+    assert min(table["visits"]) > 0
+    assert all(-90 <= mean <= -70 for mean in table["mean_reward"])
+
+
+def test_a_learner_without_a_policy_says_so():
+    with pytest.raises(ValueError, match="'random' has no policy to tell"):
+        eq.make_agent("random", 2, 2).policy_table()
+
+
+def test_classes_may_be_stated_as_a_function_of_state_and_action():
+    stated = [0, 1, 0, 1, 0, 2]
+    told = eq.make_agent("c-ucrl-c", 3, 2, classes=stated)
+    asked = eq.make_agent("c-ucrl-c", 3, 2, classes=lambda s, a: "top" if (s, a) == (2, 1) else a)
+    assert asked.given.classes == told.given.classes
+    seen = []
+    eq.make_agent("c-ucrl-c", ["low", "high"], ["up", "down"], classes=lambda s, a: seen.append((s, a)) or 0)
+    assert seen == [("low", "up"), ("low", "down"), ("high", "up"), ("high", "down")]
+    river = eq.make("riverswim", n_states=4)
+    assert eq.agent_for(river, "c-ucrl-c", classes=lambda s, a: (s > 0, a)).given.classes.n_classes == 4

@@ -1,0 +1,102 @@
+"""CSV files, read by compiled loops, hold what Python's own reader finds in them."""
+
+from __future__ import annotations
+
+import csv
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equirl.logs import csv_columns
+from equirl.logs.csv_columns import read_csv, read_header
+
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_characters='",\n\r\x00;|\t', exclude_categories=("Cs",)), min_size=1
+)
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**20), 10**20).map(str),
+    st.sampled_from(["0.1", "-0", "1e5", "+2.5", "1E-7", ".5", "3.", "1e400", "123456789012345678", "1e23", "5e-324"]),
+)
+
+
+def read(path, texts=("state",), numbers=("reward",)):
+    header = read_header(path)
+    return read_csv(path, header, list(texts), list(numbers))
+
+
+def write(path, rows, delimiter=",", end="\n"):
+    lines = [delimiter.join(row) for row in [("state", "other", "reward"), *rows]]
+    path.write_bytes((end.join(lines) + end).encode())
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, NUMBERS), min_size=1, max_size=30))
+def test_texts_and_numbers_are_those_of_pythons_reader(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("csv") / "log.csv"
+    write(path, rows)
+    with open(path, newline="", encoding="utf-8") as file:
+        expected = list(csv.DictReader(file))
+    texts, numbers = read(path)
+    found = [texts["state"].labels[k] for k in texts["state"].code]
+    assert found == [row["state"].strip(" \t\r") for row in expected]
+    np.testing.assert_array_equal(numbers["reward"], [float(row["reward"]) for row in expected])
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_a_file_in_many_blocks_reads_as_one(tmp_path, monkeypatch, block):
+    rng = random.Random(0)
+    rows = [(f"s{rng.randrange(9)}", "x", f"{rng.random():.3f}") for _ in range(50)]
+    write(tmp_path / "log.csv", rows)
+    whole, numbers = read(tmp_path / "log.csv")
+    monkeypatch.setattr(csv_columns, "BLOCK", block)
+    parts, again = read(tmp_path / "log.csv")
+    np.testing.assert_array_equal(whole["state"].code, parts["state"].code)
+    assert whole["state"].labels == parts["state"].labels
+    np.testing.assert_array_equal(numbers["reward"], again["reward"])
+
+
+def test_more_names_than_the_first_table_holds_are_all_told_apart(tmp_path):
+    write(tmp_path / "log.csv", [(f"state-{k % 9000}", "", "1") for k in range(20_000)])
+    texts, _ = read(tmp_path / "log.csv")
+    assert texts["state"].labels == [f"state-{k}" for k in range(9000)]
+    np.testing.assert_array_equal(texts["state"].code, np.arange(20_000) % 9000)
+
+
+@pytest.mark.parametrize(("delimiter", "end"), [(",", "\r\n"), (";", "\n"), ("\t", "\n")])
+def test_other_separators_and_line_ends_are_understood(tmp_path, delimiter, end):
+    write(tmp_path / "log.csv", [("a", "b c", "1.5"), ("b", "", "-2")], delimiter, end)
+    texts, numbers = read(tmp_path / "log.csv")
+    assert texts["state"].labels == ["a", "b"]
+    assert numbers["reward"].tolist() == [1.5, -2.0]
+
+
+def test_quotes_a_byte_order_mark_and_empty_lines_are_understood(tmp_path):
+    (tmp_path / "log.csv").write_bytes('\ufeffstate,reward\n"a, ""b""\n",1\n\n c ,2\n'.encode())
+    texts, numbers = read(tmp_path / "log.csv")
+    assert [texts["state"].labels[k] for k in texts["state"].code] == ['a, "b"', "c"]
+    assert numbers["reward"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("state,reward\na,1\nb\n", r"row 2 has not the 2 fields"),
+        ('state,reward\n"a",1\nb\n', r"row 2 has not the 2 fields"),
+        ("state,reward\na,1\nb,2,3\n", r"row 2 has not the 2 fields"),
+        ("state,reward\na,1\nb,much\n", r"column 'reward' holds 'much' in row 2, not a number"),
+        ("state,reward\na,1_000\n", r"holds '1_000' in row 1"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_named(tmp_path, text, message):
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / "log.csv")
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"state,reward\n\xff\xfe,1\n")
+    with pytest.raises(ValueError, match=r"log\.csv is not text in UTF-8"):
+        read(tmp_path / "log.csv")

@@ -1,0 +1,238 @@
+"""What is made of a log: classes and how surely, a policy and its uncertainty, where to spend more steps."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import equirl as eq
+from equirl.cli import app
+from equirl.planning.exact_model import ExactModel
+from equirl.posterior.drawn_gains import gain_in, mean_model
+
+RIVER = eq.make("ergodic-riverswim", n_states=5)
+
+
+def sampled(mdp, per_pair, seed=0, scale=1.0):
+    """The same number of visits of every pair, with names."""
+    rng, rows = np.random.default_rng(seed), []
+    for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
+        law = mdp.law(s, a)
+        for x in rng.choice(list(law), size=per_pair, p=list(law.values())).tolist():
+            rows.append((f"s{s}", f"a{a}", scale * float(mdp.r_mean[k]), f"s{x}"))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def log():
+    return eq.from_log(sampled(RIVER, 3000, scale=100.0))
+
+
+@pytest.fixture(scope="module")
+def learned(log):
+    return eq.learn(log, draws=30)
+
+
+# --- classes
+
+
+def test_with_many_visits_the_classes_are_the_true_ones(log):
+    found = eq.classes_of(log, draws=30)
+    assert found.partition == eq.equivalence_classes(RIVER, rewards=False)
+    assert found.alike(("s1", "a0"), ("s2", "a0")) > 0.9
+    assert found.alike(("s1", "a0"), ("s1", "a1")) < 0.1
+
+
+def test_tables_of_classes_have_names_units_and_how_surely(log):
+    found = eq.classes_of(log, draws=30)
+    pairs, classes = found.table(), found.class_table()
+    assert len(pairs) == 10
+    assert sum(classes["pairs"]) == 10
+    assert sum(classes["visits"]) == log.n_steps
+    best = next(row for row in pairs if (row["state"], row["action"]) == ("s4", "a0"))
+    assert best["mean_reward"] == pytest.approx(100.0)
+    assert best["visits"] == 3000
+    assert all(0 <= sure <= 1 for sure in pairs["sure"])
+    right = next(row for row in classes if row["example"] == "s0, a1")
+    assert right["profile"].startswith("0.9")
+
+
+def test_tests_put_together_what_they_cannot_tell_apart():
+    few = eq.from_log(sampled(RIVER, 10))
+    assert eq.classes_of(few, method="tests").n_classes == 1
+    many = eq.classes_of(eq.from_log(sampled(RIVER, 3000)), method="tests")
+    assert many.n_classes > 1
+    assert eq.equivalence_classes(RIVER, rewards=False).refines(many.partition)
+    assert np.isnan(many.sure).all()
+    with pytest.raises(ValueError, match="tests give no probabilities"):
+        many.alike(0, 1)
+    with pytest.raises(ValueError, match="rewards=True goes with method='tests'"):
+        eq.classes_of(few, rewards=True)
+
+
+def test_pairs_never_played_stand_alone():
+    rows = [("a", "x", 0.0, "b"), ("b", "x", 0.0, "a"), ("b", "y", 0.0, "end")] * 20
+    found = eq.classes_of(rows, draws=10)
+    never = found.log.seen.visits == 0
+    assert never.sum() == 2
+    assert (found.partition.sizes[found.partition.label[never]] == 1).all()
+    assert len(found.table()) == 3
+
+
+def test_the_best_draw_is_the_one_of_least_expected_loss():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        labels = rng.integers(0, 3, (8, RIVER.n_pairs))
+        labels = np.array([eq.Partition.from_labels(row).label for row in labels])
+        labels[:, 6:] = -1  # have no class
+        posterior = eq.ClassPosterior(RIVER.pairs, labels)
+        own = labels[:, :6]
+        same = own[:, :, None] == own[:, None, :]
+        loss = np.abs(same - same.mean(axis=0)).sum(axis=(1, 2))
+        best = posterior.partition().label[:6]
+        k = next(k for k, row in enumerate(own) if np.array_equal(eq.Partition.from_labels(row).label, best))
+        assert loss[k] == pytest.approx(loss.min())
+
+
+# --- a policy
+
+
+def test_with_many_visits_the_policy_is_optimal_and_its_gain_certain(log, learned):
+    truth = eq.solve(RIVER)
+    np.testing.assert_array_equal(learned.policy, truth.policy)
+    assert learned.gain == pytest.approx(100 * truth.gain, rel=0.05)
+    low, high = learned.interval
+    assert low <= learned.gain <= high
+    assert learned.bounds[0] <= 100 * truth.gain <= learned.bounds[1]
+    assert learned.regret < 0.1
+    table = learned.table()
+    assert table["state"] == [f"s{s}" for s in range(5)]
+    assert table["action"] == ["a0"] * 5
+    assert table["chance_best"] == [1.0] * 5
+
+
+def test_few_visits_leave_more_open_than_many(learned):
+    few = eq.learn(eq.from_log(sampled(RIVER, 15, scale=100.0)), draws=30)
+    assert np.diff(few.interval) > 3 * np.diff(learned.interval)
+    assert few.bounds == (0.0, 100.0)
+
+
+def test_a_pair_never_played_is_never_advised():
+    rows = [("a", "stay", 0.1, "a"), ("a", "go", 0.0, "b"), ("b", "go", 0.0, "a")] * 30
+    found = eq.learn(eq.from_log(rows, actions="all"), draws=10)
+    played = found.table()
+    assert min(played["visits"]) > 0
+    assert found.regret > 0.1  # what was never tried might well be better
+
+
+def test_the_gain_of_a_policy_in_a_drawn_mdp_is_that_of_its_chain():
+    rest = np.array([0.25, 0.0])
+    model = ExactModel(
+        np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([0.75, 0.5, 0.5]), rest, np.array([0.2, 1.0]),
+        np.array([0, 1]), 0.5,
+    )  # fmt: skip
+    P = np.array([[0.125, 0.875], [0.5, 0.5]])
+    chain = eq.TabularMDP.from_arrays(P[:, None, :], [[0.2], [1.0]])
+    assert gain_in(model, np.array([0, 1]), np.array([1.0, 0.0])) == pytest.approx(eq.policy_gain(chain, [0, 0]))
+
+
+def test_the_mean_of_drawn_mdps_is_their_mean_where_pairs_were_played():
+    log = eq.from_log([("a", 0, 1.0, "b"), ("b", 0, 0.0, "end")])  # "end" was never left
+    draws = [
+        ExactModel(
+            np.array([0, 1, 2, 3]), np.array([x, 0, 0], np.int32), np.ones(3), np.zeros(3), np.array([r, 0.5, 1.0]),
+            np.array([0, 1, 2]), 0.5,
+        )
+        for x, r in ((1, 0.2), (2, 0.4))
+    ]  # fmt: skip
+    mean = mean_model(log.pairs, log.seen.visits > 0, draws)
+    assert mean.succ.tolist() == [1, 2, 0, 2]
+    assert mean.prob.tolist() == [0.5, 0.5, 1.0, 1.0]
+    np.testing.assert_allclose(mean.reward, [0.3, 0.5, 0.0])
+
+
+# --- more steps
+
+
+def test_more_steps_go_where_something_is_to_be_learned():
+    rows = []
+    for arm, paid in (("good", [1, 0] * 250), ("promising", [1, 0, 1]), ("bad", ([0] * 9 + [1]) * 50)):
+        rows += [("home", arm, reward, "home") for reward in paid]
+    table = eq.next_steps(rows, steps=200, draws=20)
+    spent = dict(zip(table["action"], table["steps"], strict=True))
+    assert sum(spent.values()) == pytest.approx(200)
+    assert spent["promising"] > spent.get("bad", 0.0) + 20
+    assert table["visits"][table["action"].index("promising")] == 3
+
+
+def test_answers_do_not_depend_on_anything_but_the_seed(log):
+    one, other = (eq.learn(log, draws=5, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.policy_gain, other.policy_gain)
+    assert eq.next_steps(log, 50, draws=2, seed=3).rows() == eq.next_steps(log, 50, draws=2, seed=3).rows()
+    drawn = [eq.classes_of(log, draws=5, seed=3).posterior.labels for _ in range(2)]
+    np.testing.assert_array_equal(*drawn)
+
+
+# --- commands
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    rows = sampled(RIVER, 60, scale=100.0)
+    lines = [",".join(map(str, row)) for row in rows]
+    path = tmp_path / "river.csv"
+    path.write_text("\n".join(["s,action,reward,next_state", *lines]) + "\n")
+    return path
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_learn_prints_the_policy_its_uncertainty_and_what_is_not_known(csv_file, tmp_path):
+    options = ("--column", "state=s", "--draws", 10, "--steps", 100)
+    done = invoke("learn", csv_file, *options, "--csv", tmp_path / "policy.csv", "--save", tmp_path / "agent.npz")
+    assert done.exit_code == 0, done.output
+    for text in ("600", "Policy", "chance_best", "Where the next 100 steps", "What the log cannot say"):
+        assert text in done.stdout
+    assert len((tmp_path / "policy.csv").read_text().splitlines()) == 6
+    agent = eq.load_agent(tmp_path / "agent.npz")
+    assert agent.t == 601
+    agent.observe("s0", agent.act("s0"), 37.5, "s1")
+
+
+def test_learn_in_json_is_the_python_answer(csv_file):
+    options = ("--column", "state=s", "--draws", 10, "--steps", 0, "--json")
+    told = json.loads(invoke("learn", csv_file, *options).stdout)
+    found = eq.learn(eq.from_log(csv_file, columns={"state": "s"}), draws=10)
+    assert told["gain"] == pytest.approx(found.gain)
+    assert told["policy"] == found.table().rows()
+    assert told["next_steps"] is None
+    assert told["unsaid"]
+
+
+def test_classes_of_a_log_are_printed_and_told_in_json(csv_file):
+    done = invoke("classes", csv_file, "--column", "state=s")
+    assert done.exit_code == 0, done.output
+    assert "by transition probabilities" in done.stdout
+    told = json.loads(invoke("classes", csv_file, "--column", "state=s", "--json").stdout)
+    assert sum(row["pairs"] for row in told["classes"]) == len(told["pairs"]) == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["solve", "log.csv"], "equirl learn log.csv"),
+        (["run", "log.parquet"], "equirl learn log.parquet"),
+        (["learn", "nothing.csv"], "nothing.csv: No such file"),
+        (["learn", "nothing.csv", "--column", "state"], "--column takes role=name"),
+        (["classes", "nothing.csv", "--plot", "x.png"], "leave --plot out"),
+    ],
+)
+def test_mistakes_with_logs_are_one_line(words, message):
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -1,0 +1,129 @@
+"""Runs that end before their horizon: good enough, out of time, told to stop, or broken. The trace is whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import equirl as eq
+from equirl.simulation.until import Until, until
+
+RIVER = eq.make("ergodic-riverswim", n_states=4)
+BEST = eq.solve(RIVER)
+
+
+@pytest.mark.parametrize(("name", "gap", "how"), [("c-psrl", 0.02, "posterior"), ("ucrl2-l", 0.3, "certified")])
+def test_a_run_stops_once_no_policy_is_better_by_more(name, gap, how):
+    trace = eq.simulate(RIVER, name, 400_000, seed=0, until={"gap": gap})
+    assert trace.t[-1] < 400_000
+    assert how in trace.stopped
+    assert trace.gap <= gap
+    assert BEST.gain - eq.policy_gain(RIVER, trace.policy) <= gap
+    assert trace.agent.t == trace.t[-1] + 1
+
+
+def test_a_run_that_stops_early_is_the_beginning_of_the_whole_one():
+    short = eq.simulate(RIVER, "c-psrl", 5000, seed=1, callback=lambda agent: agent.t > 1500, checkpoints=[1000, 5000])
+    whole = eq.simulate(RIVER, "c-psrl", 5000, seed=1, checkpoints=[1000, int(short.t[-1]), 5000])
+    assert short.t[-1] > 1500
+    for name in ("regret", "pseudo_regret", "reward"):
+        np.testing.assert_allclose(short.curves[name][0], whole.curves[name][0, :2])
+    assert short.n_classes.shape == short.t.shape
+    assert short.stopped == "the callback said so"
+    assert whole.stopped == ""
+
+
+def test_looking_does_not_change_what_a_learner_does():
+    plain = eq.simulate(RIVER, "c-psrl", 3000, seed=2)
+    watched = eq.simulate(RIVER, "c-psrl", 3000, seed=2, until={"gap": 1e-9})
+    np.testing.assert_array_equal(plain.regret, watched.regret)
+    assert watched.stopped == ""
+    assert watched.gap > 1e-9
+
+
+def test_a_gap_is_in_the_units_of_the_rewards():
+    P, R = RIVER.to_arrays()
+    euros = eq.TabularMDP.from_arrays(P, 100 * R, rescale=True)
+    assert euros.reward_map == (100.0 * R.max() - 100 * R.min(), 100 * R.min())
+    one = eq.simulate(RIVER, "psrl", 2000, seed=0, until={"gap": 0.03})
+    other = eq.simulate(euros, "psrl", 2000, seed=0, until={"gap": 3.0})
+    assert one.t[-1] == other.t[-1]
+    assert other.gap == pytest.approx(100 * one.gap, rel=1e-6)
+
+
+def test_a_run_stops_when_its_time_is_spent():
+    trace = eq.simulate(RIVER, "random", 10**9, until="seconds=0.2")
+    assert trace.t[-1] < 10**9
+    assert "seconds are spent" in trace.stopped
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_an_exception_in_a_callback_keeps_the_trace(error):
+    def broken(agent):
+        if agent.t > 800:
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        eq.simulate(RIVER, "c-psrl", 5000, seed=1, callback=broken, measure_clustering=True)
+    trace = caught.value.trace
+    assert 800 <= trace.t[-1] < 5000
+    assert trace.agent.t == trace.t[-1] + 1
+    assert len(trace.misclustering_ratio) == len(trace.t)
+    assert any("attribute 'trace'" in note for note in caught.value.__notes__)
+
+
+def test_an_exception_before_the_first_step_has_no_trace_to_keep():
+    def broken(agent):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        eq.simulate(RIVER, "c-psrl", 100, callback=broken)
+    assert not hasattr(caught.value, "trace")
+
+
+def test_a_discounted_run_that_stops_early_has_whole_value_curves():
+    trace = eq.simulate(RIVER, "mbie", 5000, seed=0, callback=lambda agent: agent.t > 700)
+    assert len(trace.value_regret) == len(trace.t)
+    assert trace.value_regret[-1] > 0
+
+
+@pytest.mark.slow
+def test_the_posterior_is_seldom_wrong_when_it_says_enough():
+    wrong = 0
+    for seed in range(20):
+        trace = eq.simulate(RIVER, "c-psrl", 20_000, seed=seed, until={"gap": 0.05}, checkpoints=1, gain=BEST.gain)
+        wrong += BEST.gain - eq.policy_gain(RIVER, trace.policy) > 0.05
+    assert wrong <= 4  # at a risk of 0.05 more than four of twenty have probability 0.003
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("gap", "until must be key=value"),
+        ("gpa=1", "unknown key of until 'gpa'; did you mean 'gap'"),
+        ({"gap": -1}, "gap must lie strictly between 0"),
+        ({"delta": 0.1}, "until needs a gap or seconds"),
+        ({"gap": 0.1, "delta": 2}, "delta must lie strictly between 0 and 1"),
+        (3, "until must be a dict or a text"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_named(value, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        eq.simulate(RIVER, "psrl", 10, until=value)
+
+
+def test_rules_are_read_from_texts():
+    assert until(" gap=0.01, delta=0.1 ") == Until(0.01, 0.1)
+    assert until(None) is None
+    assert until(Until(seconds=3)) == Until(seconds=3)
+
+
+@pytest.mark.parametrize("name", ["q-learning", "imed-rl", "random"])
+def test_a_learner_that_cannot_tell_how_good_it_is_says_so(name):
+    with pytest.raises(ValueError, match=f"'{name}' cannot tell how good its policy is"):
+        eq.simulate(RIVER, name, 10, until="gap=0.1")
+
+
+def test_a_smaller_risk_than_the_learners_own_is_refused():
+    with pytest.raises(ValueError, match=r"cannot tell how good its policy is at risk 0\.001"):
+        eq.simulate(RIVER, "ucrl2-l", 1000, until="gap=0.1,delta=0.001")
