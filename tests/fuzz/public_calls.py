@@ -348,6 +348,7 @@ CALLS: dict[str, Call] = {
         {"text": sampled_from(["riverswim:n_states=4", "grid:map=S.G", "two-room", str(FOLDER / "no.npz")])},
         ("world", "parameter", "not parameter=value", "map", "n_states"),
     ),
+    "load_agent": Call(eq.load_agent, {"path": sampled_from([str(FOLDER / "no.npz"), FOLDER])}, ("directory",)),
     "from_arrays": Call(
         eq.TabularMDP.from_arrays,
         {
