@@ -12,9 +12,11 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import sampled_from
+from log_calls import LOG_CALLS
 from nonsense_values import HOSTILE, anything, numbers, texts
 from promise import Ledger, judge, keep_promise
-from public_calls import CALLS, FOLDER, LEARNER_WORDS, problems, river
+from public_calls import CALLS as LIBRARY_CALLS
+from public_calls import FOLDER, LEARNER_WORDS, problems, river
 from typer.testing import CliRunner
 
 import equirl as eq
@@ -22,6 +24,8 @@ from equirl.cli import app
 from equirl.studies.expansion import expand
 from equirl.studies.study_file import StudyError, load_study, parse_study
 
+CALLS = {**LIBRARY_CALLS, **LOG_CALLS}
+FUNCTIONS = {"callback", "on_run", "progress", "step", "start", "make_env"}  # of a user's: they raise what they like
 CODES = {0, 1, 2, 3}  # how a command may end without a signal
 
 
@@ -34,9 +38,7 @@ def public_call(data: st.DataObject, ledger: Ledger) -> None:
     wrong = data.draw(st.sets(sampled_from(keys), max_size=2)) if some else set(keys)
     arguments = {key: data.draw(anything if key in wrong else call.arguments[key]) for key in call.arguments}
     assume(not is_long_work(arguments))
-    assume(
-        not any(callable(arguments.get(key)) for key in wrong & {"callback", "on_run"})
-    )  # it may raise what it likes
+    assume(not any(callable(arguments.get(key)) for key in wrong & FUNCTIONS))
     keep_promise(ledger, name, call.function, arguments, call.words)
 
 
@@ -44,7 +46,7 @@ def is_long_work(arguments: dict[str, Any]) -> bool:
     """Whether a call asks for work that takes long, however fast the library: so many steps, draws or processes."""
     return any(
         isinstance(value, int | np.integer) and not isinstance(value, bool) and value > most
-        for key, most in (("horizon", 10**4), ("draws", 100), ("passes", 100), ("jobs", 1))
+        for key, most in (("horizon", 10**4), ("steps", 10**3), ("draws", 100), ("passes", 100), ("jobs", 1))
         for value in [arguments.get(key)]
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import several, whole_number
+from equirl.core.formatting import shown
 from equirl.model.names import Name, is_name, plain_name
 
 MOST_VALUES = 10**6  # of a space that is listed in full
@@ -88,6 +89,9 @@ class Encoder:
         Encoder
         """
         steps, met = whole_number("steps", steps), {}
+        if not hasattr(env, "action_space") or not hasattr(env, "step"):
+            raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}")
+        seed = whole_number("seed", seed, least=0)
         env.action_space.seed(seed)
         state, _ = env.reset(seed=seed)
         for _ in range(steps):
@@ -125,7 +129,7 @@ class Encoder:
             number = self._number.get(plain_value(value), -1)
         if not 0 <= number < self.n:
             raise ValueError(
-                f"{value!r} is none of the {self.n} values that the encoder knows; "
+                f"{shown(value)} is none of the {self.n} values that the encoder knows; "
                 "Encoder.of(values) takes a list of all, Encoder.from_play(env, steps) meets more in more steps"
             )
         return number
@@ -171,7 +175,7 @@ def plain_value(value: Any) -> Any:
         return tuple(plain_value(part) for part in value)
     name = plain_name(value)
     if not is_name(name):
-        raise TypeError(f"{value!r} cannot stand for a state; strings, numbers, tuples, arrays and dicts of them can")
+        raise TypeError(f"{shown(value)} cannot stand for a state; strings, numbers, tuples, arrays and dicts of them can")
     return name
 
 

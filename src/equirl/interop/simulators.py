@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from equirl.core.checking import flag
+from equirl.core.formatting import shown
 from equirl.interop.encoder import Encoder
 from equirl.interop.gym import TabularEnv
 from equirl.model.action_sets import pairs_from
@@ -74,7 +75,7 @@ class Simulator:
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         if not callable(step):
-            raise TypeError(f"step must be a function step(state, action, rng), not {step!r}")
+            raise TypeError(f"step must be a function step(state, action, rng), not {shown(step)}")
         self.pairs, self.reward_range = pairs_from(states, actions), reward_range
         self._step, self._start, self._random = step, start, _n_positional(step) >= 3
         self._rng, self._state = np.random.default_rng(0), 0
@@ -121,7 +122,7 @@ class Simulator:
                 raise TypeError
         except (TypeError, ValueError):
             raise TypeError(
-                f"step({state!r}, {action!r}) returned {given!r}, not (next_state, reward[, terminated])"
+                f"step({state!r}, {action!r}) returned {shown(given)}, not (next_state, reward[, terminated])"
             ) from None
         if terminated:
             return Outcome(-1, reward, True, False)
@@ -132,7 +133,7 @@ class Simulator:
         try:
             return self.pairs.state_number(state)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{what} {state!r}: {error}") from None
+            raise type(error)(f"{what} {shown(state)}: {error}") from None
 
     def __repr__(self) -> str:
         return f"Simulator(S={self.pairs.n_states}, M={self.pairs.n_pairs})"
@@ -156,7 +157,9 @@ class GymSimulator:
     ) -> None:
         if not hasattr(env, "unwrapped") or not hasattr(env, "step"):
             remedy = "; equirl.Simulator(step, states, actions) makes one of a function" if callable(env) else ""
-            raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {env!r}{remedy}")
+            raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {shown(env)}{remedy}")
+        if encoder is not None and not isinstance(encoder, Encoder):
+            raise TypeError(f"encoder must be an Encoder, not {shown(encoder)}")
         self.env, self.reward_range = env, reward_range
         self.encoder = Encoder(env.observation_space) if encoder is None else encoder
         self.actions = Encoder(env.action_space)
@@ -183,7 +186,12 @@ class GymSimulator:
             The number of the state.
         """
         number = None if seed is None else int(seed.generate_state(1)[0])
-        return self.encoder.encode(self.env.reset(seed=number)[0])
+        given = self.env.reset(seed=number)
+        try:
+            observation, _ = given
+        except (TypeError, ValueError):
+            raise TypeError(f"env.reset() returned {shown(given)}, not (observation, info)") from None
+        return self.encoder.encode(observation)
 
     def step(self, pair: int) -> Outcome:
         """Play a pair.
@@ -198,7 +206,12 @@ class GymSimulator:
         Outcome
         """
         action = self.actions.decode(int(self.pairs.action[pair]))
-        observation, reward, terminated, truncated, _ = self.env.step(action)
+        given = self.env.step(action)
+        try:
+            observation, reward, terminated, truncated, _ = given
+        except (TypeError, ValueError):
+            wanted = "(observation, reward, terminated, truncated, info)"
+            raise TypeError(f"env.step({action!r}) returned {shown(given)}, not {wanted}") from None
         state = -1 if terminated else self.encoder.encode(observation)
         return Outcome(state, reward, bool(terminated), bool(truncated))
 

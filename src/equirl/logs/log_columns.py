@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import real_array, several
+from equirl.core.checking import plain_array, real_array, several
+from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.logs.log_files import LOG_FILES, NEEDED, OPTIONAL, Labels, present, read_parquet, read_text_file
 from equirl.model.names import is_name, plain_name
@@ -67,6 +68,8 @@ def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns
 
 
 def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
+    if columns is not None and not isinstance(columns, Mapping):
+        raise TypeError(f"columns must be a mapping such as {{'state': 's'}}, not {shown(columns)}")
     for role in columns or ():
         if role not in (*NEEDED, *OPTIONAL):
             raise ValueError(unknown_name("column", role, (*NEEDED, *OPTIONAL)))
@@ -76,7 +79,7 @@ def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
 def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
-        raise ValueError(f"{path} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how")
+        raise ValueError(f"{shown(str(path))} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how")
     if suffix == ".parquet":
         return _from_memory(read_parquet(path, renamed), renamed, str(path))
     return read_text_file(path, renamed)
@@ -112,11 +115,11 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
         try:
             return {name: [row[name] for row in rows] for name in names}
         except (KeyError, TypeError, IndexError):
-            raise ValueError(f"every row of the log must have the columns of the first: {', '.join(names)}") from None
+            raise ValueError(f"every row of the log must have the columns of the first: {', '.join(map(str, names))}") from None
     width = len(rows[0]) if rows and isinstance(rows[0], Sequence) and not isinstance(rows[0], str) else 0
     for k, row in enumerate(rows):
         if width not in (4, 5) or not isinstance(row, Sequence) or len(row) != width:
-            raise ValueError(f"row {k + 1} of the log is {row!r}, not ({', '.join(roles[:4])}[, terminated])")
+            raise ValueError(f"row {k + 1} of the log is {shown(row)}, not ({', '.join(roles[:4])}[, terminated])")
     return {name: [row[k] for row in rows] for k, name in enumerate(roles[: width or 4])}
 
 
@@ -143,7 +146,7 @@ def _labels(values: Any, role: str) -> Labels:
 def _hashable(value: Any, role: str, row: int) -> Any:
     name = plain_name(value)
     if not is_name(name):
-        raise TypeError(f"the {role} in row {row + 1} is {value!r}; a name is a string, a number or a tuple of them")
+        raise TypeError(f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them")
     return name
 
 
@@ -151,15 +154,15 @@ def _name(value: Any, role: str) -> Any:
     name = plain_name(value)
     if name is None or name != name or name == "":
         return None
-    if isinstance(name, float) and name == int(name):
+    if isinstance(name, float) and name.is_integer():
         name = int(name)
     if not is_name(name):
-        raise TypeError(f"{value!r} cannot name a {role}; a name is a string, a number or a tuple of them")
+        raise TypeError(f"{shown(value)} cannot name a {role}; a name is a string, a number or a tuple of them")
     return name
 
 
 def _flat(values: Any, role: str) -> np.ndarray:
-    array = np.asarray(values)
+    array = plain_array(f"the column {role}", values)
     if array.ndim != 1:
         raise ValueError(f"the column {role} has shape {array.shape}; one value per row is needed")
     return array

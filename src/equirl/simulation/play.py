@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import check_callable, whole_number
+from equirl.core.checking import check_callable, real_array, whole_number
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import Learner, pair_played
@@ -176,7 +176,7 @@ def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, 
         scale, shift = reward_map_of(env.reward_range)
         classes, profiles = partition_of(settings.pop("classes", None), env.pairs), settings.pop("profiles", None)
         means = settings.pop("mean_rewards", None)
-        means = None if means is None else (np.asarray(means, dtype=float) - shift) / scale
+        means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
         return build_learner(agent, env.pairs, settings, Given(classes, profiles, means), seed, (scale, shift))
     if not isinstance(agent, Learner):
         raise TypeError(f"agent must be a name or a learner, not {agent!r}")
