@@ -115,6 +115,13 @@ class Learner(ABC):
         """The classes in force, with what they were formed from; None where the learner forms none."""
         return None
 
+    def uncertainty(self) -> np.ndarray | None:
+        """(M,) how unsure it is of each pair's transition probabilities, as an L1 distance in [0, 2].
+
+        Half-widths of its confidence sets, or the spread of its draws; None where it does not say.
+        """
+        return None
+
     def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing
         """An error where the learner was given to know that ``pair`` cannot lead there."""
 

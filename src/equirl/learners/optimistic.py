@@ -146,6 +146,11 @@ class OptimisticLearner(CountingLearner):
         partition = Partition.from_labels(episode.groups.label)
         return FormedClasses(partition, episode.seen, self.parts.estimate.pool_rewards)
 
+    def uncertainty(self) -> np.ndarray | None:
+        """(M,) the widths of the plausible sets at the start of the episode, where the set says them."""
+        widths = getattr(self.current.models, "widths", None)
+        return None if widths is None else np.asarray(widths())
+
     @property
     def estimates(self) -> Estimates:
         """Transition probabilities and means by pair, as pooled at the start of the episode."""

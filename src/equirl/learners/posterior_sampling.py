@@ -38,6 +38,7 @@ from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan
 from equirl.planning.sweeps import Stop
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
+from equirl.posterior.inspection import row_spread
 from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 
@@ -180,6 +181,10 @@ class PosteriorLearner(CountingLearner):
         label = self.rows.labels()
         label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
         return FormedClasses(Partition.from_labels(label), self.seen, False)
+
+    def uncertainty(self) -> np.ndarray:
+        """(M,) the L1 distance between draws of a pair's row, on average."""
+        return row_spread(self)
 
     def greedy_policy(self) -> np.ndarray:
         """What it would play without drawing: optimal in each pair's own estimates as they are now.

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, flag
-from equirl.core.seeding import Seed, seed_sequence
+from equirl.core.seeding import Seed
 from equirl.learners.contract import Learner
-from equirl.learners.learner_registry import agent_for
-from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.simulation.rollout import Rollout
-from equirl.simulation.trace import Recorder, Trace, checkpoint_times
+from equirl.model.mdp import TabularMDP
+from equirl.simulation.live_run import LiveRun
+from equirl.simulation.trace import Trace
 
 
 def simulate(
@@ -71,48 +69,10 @@ def simulate(
     >>> int(trace.t[-1]), len(trace.regret)
     (1000, 200)
     """
-    marks = checkpoint_times(checkpoints, horizon)
-    check_mdp(mdp)
-    world_root, agent_root = seed_sequence("seed", seed).spawn(2)
-    if world_seed is not None:
-        world_root = seed_sequence("world_seed", world_seed)
-    learner = _prepare(mdp, agent, agent_root, settings)
-    criterion = learner.criterion
-    optimum = criterion.optimum(mdp) if gain is None else between("gain", gain)
-    rollout = Rollout(mdp, world_root)
-    learner.settle(rollout.state)
-    measured = flag("measure_clustering", measure_clustering)
-    recorder = Recorder(mdp, learner, marks, measured, epsilon)
-    _play(rollout, learner, recorder, int(horizon), callback)
-    return recorder.trace(criterion, optimum)
-
-
-def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
-    if isinstance(agent, str):
-        return agent_for(mdp, agent, seed, **settings)
-    if not isinstance(agent, Learner):
-        raise TypeError(f"agent must be a name or a learner, not {agent!r}")
-    if settings:
-        raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
-    same = np.array_equal(agent.pairs.ptr, mdp.pairs.ptr) and np.array_equal(agent.pairs.action, mdp.pairs.action)
-    if not same:
-        raise ValueError(f"{agent!r} was made for other states or actions than {mdp!r} has")
-    if agent.reward_map not in ((1.0, 0.0), mdp.reward_map):
-        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}; simulate pays rewards in [0, 1]")
-    return agent.copy()
-
-
-def _play(
-    rollout: Rollout, learner: Learner, recorder: Recorder, horizon: int, callback: Callable[[Learner], None] | None
-) -> None:
-    last = learner.t + horizon - 1
-    while learner.t <= last:
-        t, episodes = learner.t, learner.n_episodes
-        stretch = learner.decide(rollout.state)
-        if callback is not None and learner.n_episodes > episodes:
-            callback(learner)
-        path, rewards = rollout.play(stretch, last - t + 1)
-        learner.record(path, rewards, rollout.state)
-        if learner.t != t + len(path):
-            raise RuntimeError(f"{learner.name!r} recorded {len(path)} steps and went from t = {t} to {learner.t}")
-        recorder.add(t, stretch.policy, path, rewards)
+    run = LiveRun(
+        mdp, agent, horizon, seed, checkpoints=checkpoints, measure_clustering=measure_clustering,
+        world_seed=world_seed, gain=gain, epsilon=epsilon, settings=settings,
+    )  # fmt: skip
+    while run.goes_on:
+        run.advance(callback)
+    return run.trace()

@@ -1,9 +1,11 @@
-"""Grid-worlds from text maps: ``#`` wall, ``.`` floor, ``S`` start, ``G`` goal. Actions up, down, left, right.
+"""Grid-worlds from text maps: ``#`` wall, ``.`` floor, ``S`` start, ``G`` goal, ``1`` to ``9`` paying floor.
+
+Actions are up, down, left, right.
 
 An action moves in its direction with mass ``forward``, in each perpendicular one with ``side``, and stays with
 ``stay``; a move into a wall, or off the map, adds its mass to staying. Every action in the goal pays ``goal_reward``
-and leads to the start. With ``walls_are_states`` walls are numbered too: nobody reaches them, and all four actions
-stay put there.
+and leads to the start; on a floor marked with a digit d every action pays d / 10. With ``walls_are_states`` walls are
+numbered too: nobody reaches them, and all four actions stay put there.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ ACTIONS = ("up", "down", "left", "right")
 MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])
 SIDES = np.array([(2, 3), (2, 3), (0, 1), (0, 1)])  # the two actions perpendicular to each
 KERNELS = {"main": (0.7, 0.1, 0.1), "appendix": (0.8, 0.05, 0.1)}  # forward, each side, stay
+PAYING = "123456789"  # tenths that every action on such a floor pays
+MARKS = "#.SG" + PAYING
 SMALL_MAP = "#######/#S..#.#/#.#...#/#...#G#/#######"
 
 Kernel = str | Sequence[float]
@@ -43,7 +47,7 @@ def grid(
     ----------
     map : str or sequence of str
         A list of rows, or one text with rows ended by newlines or ``/``: ``#`` wall, ``.`` floor, ``S`` start, ``G``
-        goal.
+        goal, ``1`` to ``9`` floor that pays 0.1 to 0.9.
     kernel : str or three floats, default "main"
         Probabilities of a move: "main" (0.7 forward, 0.1 to each side, 0.1 stay), "appendix" (0.8, 0.05, 0.1), or the
         three numbers, also as text "0.7/0.1/0.1".
@@ -226,8 +230,8 @@ def _read_map(text: Any) -> np.ndarray:
         if len(row) != len(rows[0]) or not row:
             raise ValueError(f"row {number} of the map has {len(row)} cells, row 0 has {len(rows[0])}")
         for column, cell in enumerate(row):
-            if cell not in "#.SG":
-                raise ValueError(f"cell {number},{column} of the map is {cell!r}; it may be one of # . S G")
+            if cell not in MARKS:
+                raise ValueError(f"cell {number},{column} of the map is {cell!r}; it may be one of {' '.join(MARKS)}")
     cells = np.array([list(row) for row in rows])
     for mark, meaning in (("S", "start"), ("G", "goal")):
         if not (cells == mark).any():
@@ -262,7 +266,7 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
     succ = np.stack([goes, goes[:, SIDES[:, 0]], goes[:, SIDES[:, 1]], np.repeat(state[:, None], 4, axis=1)])
     prob = np.broadcast_to(np.array([forward, side, side, stay])[:, None, None], succ.shape)
     pair = np.broadcast_to(np.arange(4 * n_states).reshape(n_states, 4), succ.shape)
-    moving = np.broadcast_to((mark == ".") | (mark == "S"), (4, 4, n_states)).swapaxes(1, 2)
+    moving = np.broadcast_to((mark != "G") & (mark != "#"), (4, 4, n_states)).swapaxes(1, 2)
 
     starts = state[mark == "S"]
     goals, walls = (pair[0, mark == kind].ravel() for kind in "G#")
@@ -273,7 +277,8 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
         np.concatenate([succ[moving], np.tile(starts, len(goals)), walls // 4]),
         np.concatenate([prob[moving], np.full(len(goals) * len(starts), 1 / len(starts)), np.ones(len(walls))]),
     )
-    means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), 0.0), 4)
+    pays = np.array([int(m) / 10 if m in PAYING else 0.0 for m in mark.tolist()])
+    means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), pays), 4)
     names = tuple(f"{row},{column}" for row, column in cell.tolist())
     picture = Picture(tuple("".join(row) for row in cells), cell)
     initial = (mark == "S") / len(starts)
