@@ -135,7 +135,7 @@ def test_a_full_disk_stops_the_study_and_loses_nothing(store, monkeypatch):
     def fsync(_):
         nonlocal writes
         writes += 1
-        if writes > 4:  # two probes and two results fit
+        if writes > 5:  # two probes, the plan and two results fit
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:

@@ -67,7 +67,7 @@ class LocalEngine:
             return
         before = set(multiprocessing.active_children())
         with _one_thread():
-            pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=_start_worker)
+            pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=start_worker)
             try:
                 yield pool
             except BaseException:
@@ -232,8 +232,8 @@ def _one_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class _Worker(SpawnProcess):
-    """A process that does not run the user's script again, as Python otherwise would: no guard is needed there.
+class PackageProcess:
+    """Mixed into a process: it does not run the user's script again, so that no guard is needed there.
 
     Workers are given functions of this package alone, so they have no need of ``__main__``.
     """
@@ -245,10 +245,14 @@ class _Worker(SpawnProcess):
             main.__spec__ = None
             main.__file__ = None
             with _interrupts_held():
-                super().start()
+                super().start()  # type: ignore[misc]
         finally:
             del main.__file__
             vars(main).update(hidden)
+
+
+class _Worker(PackageProcess, SpawnProcess):
+    """A worker of the local engine."""
 
 
 @contextmanager
@@ -269,7 +273,7 @@ class _Spawn(SpawnContext):
     Process = _Worker
 
 
-def _start_worker() -> None:
+def start_worker() -> None:
     """A worker leaves Ctrl-C to its parent, and ends when the parent is gone, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -63,6 +63,9 @@ class _Block(_Model):
     learners: Learners | None = Field(None, min_length=1, description="the learners, as names or tables")
     horizon: int | None = Field(None, ge=1, description="the number of steps of each run")
     runs: int | None = Field(None, ge=1, description="the number of independent runs of each learner in each world")
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(
+        None, min_length=1, description="the seeds of the runs themselves, as simulate takes them, in place of runs"
+    )
     checkpoints: Checkpoints | None = Field(
         None, description='where curves are recorded: a number of equal steps, "log", or increasing times up to horizon'
     )
