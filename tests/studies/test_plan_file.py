@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from studies_kit import planned, specs
 
 import equirl as eq
 from equirl.studies.engines import LocalEngine
@@ -15,6 +14,7 @@ from equirl.studies.plan_file import PLAN, read_plan
 from equirl.studies.runs import execute
 from equirl.studies.store import Store
 from equirl.studies.study_file import StudyError, parse_study
+from studies_kit import planned, specs
 
 ONE = LocalEngine(1)
 SEEDED = 'worlds = ["riverswim:n_states=5"]\nlearners = ["psrl"]\nhorizon = 300\n'

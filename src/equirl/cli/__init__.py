@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-COMMAND_FILES = ("world_commands", "learner_commands", "study_commands", "bench_command")
+COMMAND_FILES = ("world_commands", "learner_commands", "study_commands", "explore_command", "bench_command")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 
 

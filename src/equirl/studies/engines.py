@@ -66,7 +66,7 @@ class LocalEngine:
             yield _InProcess()
             return
         before = set(multiprocessing.active_children())
-        with _one_thread():
+        with one_thread():
             pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=start_worker)
             try:
                 yield pool
@@ -218,7 +218,7 @@ class _InProcess(Executor):
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Children started inside use one thread each: the runs are the parallelism."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(ONE_THREAD)
@@ -232,27 +232,28 @@ def _one_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class PackageProcess:
-    """Mixed into a process: it does not run the user's script again, so that no guard is needed there.
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Inside, a process that is started does not run the user's script again: no guard is needed there.
 
-    Workers are given functions of this package alone, so they have no need of ``__main__``.
+    Such processes are given functions of this package alone, so they have no need of ``__main__``.
     """
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
+    try:
+        main.__spec__ = None
+        main.__file__ = None
+        with _interrupts_held():
+            yield
+    finally:
+        del main.__file__
+        vars(main).update(hidden)
 
+
+class _Worker(SpawnProcess):
     def start(self) -> None:
-        main = sys.modules["__main__"]
-        hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
-        try:
-            main.__spec__ = None
-            main.__file__ = None
-            with _interrupts_held():
-                super().start()  # type: ignore[misc]
-        finally:
-            del main.__file__
-            vars(main).update(hidden)
-
-
-class _Worker(PackageProcess, SpawnProcess):
-    """A worker of the local engine."""
+        with without_main():
+            super().start()
 
 
 @contextmanager
