@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import math
@@ -39,6 +40,7 @@ def serve_desk(connection: Connection, desk: str, files: Mapping[str, Any], nice
     from equirl.studies.engines import start_worker
 
     start_worker()
+    gc.freeze()  # what was loaded before stays; no need to look through it again and again
     logging.getLogger("equirl").setLevel(logging.ERROR)
     if hasattr(os, "nice"):
         os.nice(niceness)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,12 @@ class WorldView:
     def __init__(self, mdp: TabularMDP, rewards: bool = True) -> None:
         self.mdp, self.rewards = mdp, rewards
         self.partition: Partition = equivalence_classes(mdp, rewards=rewards)
-        self.profiles: Profiles = profiles(mdp)
         self.on_map = map_sheet(mdp) is not None
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        """The profiles of all pairs."""
+        return profiles(self.mdp)
 
     def describe(self) -> dict[str, Any]:
         """Everything a page draws a world from, ready for JSON."""
@@ -87,6 +92,11 @@ class WorldView:
                          float(mdp.r_mean[k]), profile))  # fmt: skip
         return rows
 
+    def _profile(self, pair: int) -> np.ndarray:
+        """Of one pair alone."""
+        rows = self.mdp.rows
+        return -np.sort(-rows.prob[rows.ptr[pair] : rows.ptr[pair + 1]])
+
     def _state(self, state: int) -> str:
         names = self.mdp.pairs.state_names
         return names[state] if names else str(state)
@@ -101,7 +111,7 @@ class WorldView:
         first = np.unique(part.label, return_index=True)[1]
         found = []
         for c in np.argsort(-part.sizes, kind="stable")[:MOST_DESCRIBED].tolist():
-            profile = self.profiles.profile(int(first[c]))
+            profile = self._profile(int(first[c]))
             shown = [round(p, 6) for p in profile[:6].tolist()]
             mean = float(self.mdp.r_mean[first[c]])
             found.append({"label": c, "profile": shown, "more": len(profile) > 6, "mean": mean})

@@ -277,7 +277,8 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
         np.concatenate([succ[moving], np.tile(starts, len(goals)), walls // 4]),
         np.concatenate([prob[moving], np.full(len(goals) * len(starts), 1 / len(starts)), np.ones(len(walls))]),
     )
-    pays = np.array([int(m) / 10 if m in PAYING else 0.0 for m in mark.tolist()])
+    digit = mark.astype("<U1").view(np.uint32) - ord("0")
+    pays = np.where((mark >= PAYING[0]) & (mark <= PAYING[-1]), digit / 10, 0.0)
     means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), pays), 4)
     names = tuple(f"{row},{column}" for row, column in cell.tolist())
     picture = Picture(tuple("".join(row) for row in cells), cell)
