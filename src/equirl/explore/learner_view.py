@@ -101,5 +101,5 @@ class LearnerView:
         ratio = misclustering_ratio(found, truth, formed.seen.visits)
         return {
             "shown": packed(shown), "n": found.n_classes, "true": packed(truth.label), "n_true": truth.n_classes,
-            "wrong": ratio,
+            "wrong": ratio, "rewards": formed.compares_rewards,
         }  # fmt: skip

@@ -74,7 +74,8 @@ class WorldView:
         order, masses = table.order(number).tolist(), table.profile(number).tolist()
         mean = float(mdp.r_mean[number])
         return {
-            "pair": number, "title": mdp.pairs.describe(number), "label": label, "size": int(part.sizes[label]),
+            "pair": number, "state": self._state(int(mdp.pairs.state[number])), "action": self._action(number),
+            "label": label, "size": int(part.sizes[label]),
             "goes": [{"state": s, "name": self._state(s), "mass": p} for s, p in zip(order, masses, strict=True)],
             "mean": mean, "reward": scale * mean + shift,
         }  # fmt: skip
@@ -82,14 +83,12 @@ class WorldView:
     def pair_rows(self) -> list[tuple[Any, ...]]:
         """A row per pair, in the columns of ``PAIR_COLUMNS``."""
         mdp, pairs = self.mdp, self.mdp.pairs
-        names = pairs.action_names
         rows = []
         for k in range(mdp.n_pairs):
-            action = int(pairs.action[k])
             profile = " ".join(f"{p:.6g}" for p in self.profiles.profile(k).tolist())
             state = self._state(int(pairs.state[k]))
-            rows.append((k, state, names[action] if names else action, int(self.partition.label[k]),
-                         float(mdp.r_mean[k]), profile))  # fmt: skip
+            label, mean = int(self.partition.label[k]), float(mdp.r_mean[k])
+            rows.append((k, state, self._action(k), label, mean, profile))
         return rows
 
     def _profile(self, pair: int) -> np.ndarray:
@@ -100,6 +99,10 @@ class WorldView:
     def _state(self, state: int) -> str:
         names = self.mdp.pairs.state_names
         return names[state] if names else str(state)
+
+    def _action(self, pair: int) -> str:
+        names, action = self.mdp.pairs.action_names, int(self.mdp.pairs.action[pair])
+        return names[action] if names else f"action {action}"
 
     def _names(self) -> list[str] | None:
         names = self.mdp.pairs.state_names

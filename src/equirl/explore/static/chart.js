@@ -29,6 +29,10 @@ export class Chart {
   draw() {
     const width = this.element.clientWidth;
     if (!width) return;
+    if (!this.series.length) {
+      clear(this.svg);
+      return;
+    }
     const height = Math.min(HEIGHT, Math.max(220, width * 0.62));
     const { log = false, yTitle = "", xEnd = 1 } = this.options;
     Object.assign(this, { width, height });

@@ -18,7 +18,7 @@ export class ClassBoards {
         onPoint: (pair) => onPoint(pair),
         onPick: (pair) => pair >= 0 && onPick(pair),
       }));
-    this.element = el("div", { class: world.map ? "panels" : "panels wide" }, ...this.canvases.map((canvas) =>
+    this.element = el("div", { class: world.map ? (this.canvases.length === 4 ? "panels mapped" : "panels") : "panels wide" }, ...this.canvases.map((canvas) =>
       el("figure", { class: "panel" }, el("figcaption", { text: canvas.board.title }), canvas.element)));
     if (!world.map) {
       const rows = `rows: ${world.actions.join(", ")}`;

@@ -8,10 +8,11 @@ const STEPS = {
 export const stepOf = (name) => STEPS[name.toLowerCase()] ?? null;
 
 // What a policy (a pair per state) does in each state: an arrow where the action has a direction, else its number.
-export function drawPolicy(context, canvas, world, policy, colour, skip = () => false) {
+export function drawPolicy(context, canvas, world, policy, colourAt, skip = () => false) {
   for (const s of canvas.board.members) {
     const [row, column] = canvas.board.place.get(s);
     if (skip(row, column)) continue;
+    const colour = colourAt(s);
     const action = world.action[policy[s]];
     const step = stepOf(world.actions[action]);
     if (step) canvas.arrow(context, row, column, step, colour);

@@ -5,7 +5,9 @@ import { drawPolicy } from "./directions.js";
 import { el } from "./dom.js";
 import { pairBoards, stateBoard } from "./layout.js";
 import { counted, number, unpack } from "./numbers.js";
-import { classColours, heat, ink, lineColour, plainTint, themeColour } from "./palette.js";
+import { classColours, heat, ink, isDark, lineColour, plainTint, themeColour } from "./palette.js";
+
+const WIDEST = 17; // states in a line, where there is no map
 
 export class LearnerCard {
   constructor(label, name, look, world) {
@@ -14,25 +16,28 @@ export class LearnerCard {
     chip.style.background = lineColour(look.colour);
     this.line = el("p", { class: "status", text: "ready" });
     const fit = { most: 26, least: 1 };
-    this.visits = new BoardCanvas(stateBoard(world, "visits and policy"), { ...fit, label: `${label}: visits and policy` });
-    this.width = new BoardCanvas(stateBoard(world, ""), { ...fit, label: `${label}: how unsure it is` });
+    this.visits = new BoardCanvas(stateBoard(world, "visits and policy", WIDEST), { ...fit, label: `${label}: visits and policy` });
+    this.width = new BoardCanvas(stateBoard(world, "", WIDEST), { ...fit, label: `${label}: how unsure it is` });
     const spread = /psrl/.test(name) ? "spread of its draws" : "width of its sets";
     this.widthTitle = el("figcaption", { text: spread, title: "L1 distance between plausible transition probabilities, mean over the actions of a state; from 0 to 2" });
     this.found = this.#pairs(`${label}: classes it believes in`);
     this.true = this.#pairs("true classes");
     this.believes = el("figcaption", { text: "classes it believes in" });
+    this.trueTitle = el("figcaption", { text: "true classes" });
     const group = (title, canvases) => el("figure", { class: "panel minis" }, title, el("div", { class: world.map ? "minis-row" : "" }, ...canvases.map((canvas) => canvas.element)));
     this.element = el("article", { class: "card learner" },
       el("h3", {}, chip, label), this.line,
       el("div", { class: world.map ? "pair-of" : "" },
         el("figure", { class: "panel" }, el("figcaption", { text: "visits and policy" }), this.visits.element),
         el("figure", { class: "panel" }, this.widthTitle, this.width.element)),
-      group(this.believes, this.found), group(el("figcaption", { text: "true classes" }), this.true));
+      group(this.believes, this.found), group(this.trueTitle, this.true));
     this.seen = {};
+    const colours = classColours(world.sizes);
+    for (const canvas of this.true) paint(canvas, (pair) => colours[world.label[pair]]);
   }
 
   #pairs(label) {
-    return pairBoards(this.world, label).map((board) => new BoardCanvas(board, { most: 18, least: 1, label: `${label}, ${board.title}` }));
+    return pairBoards(this.world, label, WIDEST).map((board) => new BoardCanvas(board, { most: 18, least: 1, label: `${label}, ${board.title}` }));
   }
 
   // news: what a frame says of this learner; regret: its latest mean.
@@ -53,26 +58,16 @@ export class LearnerCard {
     const { world, seen, visits } = this;
     const byState = new Float64Array(world.S);
     for (let k = 0; k < world.M; k++) byState[world.state[k]] += seen.visits[k];
-    const most = Math.log1p(Math.max(1, ...byState));
-    const share = (s) => Math.log1p(byState[s]) / most;
+    const most = Math.max(1, byState.reduce((a, b) => Math.max(a, b), 0));
+    const colour = (s) => (byState[s] ? heat(0.05 + 0.95 * Math.sqrt(byState[s] / most)) : themeColour("floor"));
+    const inkAt = (s) => (byState[s] ? ink(colour(s)) : isDark() ? "#fff" : "#111");
     visits.show((context) => {
-      visits.fillAll(context, (s) => (byState[s] ? heat(0.06 + 0.94 * share(s)) : themeColour("floor")));
-      if (seen.policy.length === world.S) drawPolicy(context, visits, world, seen.policy, themeColour("arrow"), (i, j) => visits.board.mark?.(i, j) === "G");
-      for (const s of world.starts) this.#mark(context, visits, s, "S");
-      this.#goals(context, visits);
+      visits.fillAll(context, colour);
+      if (seen.policy.length === world.S) drawPolicy(context, visits, world, seen.policy, inkAt, (i, j) => visits.board.mark?.(i, j) === "G");
+      for (const [s, [row, column]] of visits.board.place) {
+        if (visits.board.mark?.(row, column) === "G") visits.write(context, row, column, "G", inkAt(s), 0.62, 700);
+      }
     });
-  }
-
-  #mark(context, canvas, s, text) {
-    const at = canvas.board.place.get(s);
-    if (at && canvas.size >= 12 && this.seen.policy.length === 0) canvas.write(context, ...at, text, themeColour("ink"), 0.6, 700);
-  }
-
-  #goals(context, canvas) {
-    if (!canvas.board.mark) return;
-    for (const [row, column] of canvas.board.place.values()) {
-      if (canvas.board.mark(row, column) === "G") canvas.write(context, row, column, "G", themeColour("arrow"), 0.62, 700);
-    }
   }
 
   #width(held) {
@@ -91,6 +86,7 @@ export class LearnerCard {
   #classes(held) {
     if (!held) {
       this.believes.textContent = "forms no classes";
+      for (const canvas of this.found) canvas.element.hidden = true;
       return;
     }
     const shown = unpack(held.shown);
@@ -98,9 +94,10 @@ export class LearnerCard {
     const sizes = new Array(held.n_true).fill(0);
     for (const label of truth) sizes[label]++;
     const colours = classColours(sizes);
-    const wrong = held.wrong > 0 ? `, ${number(100 * held.wrong, 2)} % of pairs with strangers` : "";
-    this.believes.textContent = `believes in ${counted(held.n, "class", "classes")}${wrong}`;
+    const wrong = held.wrong > 0 ? `, ${number(100 * held.wrong, 2)} % misplaced` : "";
+    this.believes.textContent = held.n === this.world.M ? "treats each pair on its own" : `believes in ${counted(held.n, "class", "classes")}${wrong}`;
     for (const canvas of this.found) paint(canvas, (pair) => (shown[pair] >= 0 ? colours[shown[pair]] : plainTint(-1 - shown[pair])));
+    this.trueTitle.textContent = `${counted(held.n_true, "true class", "true classes")}${held.rewards ? "" : ", rewards aside"}`;
     for (const canvas of this.true) paint(canvas, (pair) => colours[truth[pair]]);
   }
 
@@ -111,5 +108,4 @@ export class LearnerCard {
 
 function paint(canvas, colour) {
   canvas.show((context) => canvas.fillAll(context, colour));
-  void ink;
 }

@@ -33,10 +33,10 @@ export class LearningView {
     this.common = el("input", { type: "checkbox", checked: Boolean(state.common), onchange: (event) => this.#set("common", event.target.checked) });
     const common = field("same randomness of the world", this.common, "All learners meet the same randomness of the world at the same seed.");
     common.classList.add("inline");
-    this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", onclick: () => this.begin() });
+    this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", onclick: () => this.#afresh() });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
-    this.play = el("button", { type: "button", class: "primary", id: "play", text: "Play", disabled: true, onclick: () => this.#toggle() });
-    this.step = el("button", { type: "button", id: "step", text: "Step", title: "To the next plan of each learner", disabled: true, onclick: () => this.#step() });
+    this.play = el("button", { type: "button", class: "primary", id: "play", text: "Play", onclick: () => this.#toggle() });
+    this.step = el("button", { type: "button", id: "step", text: "Step", title: "To the next plan of each learner", onclick: () => this.#step() });
     this.speed = el("input", { type: "range", min: 1, max: 7, step: 0.25, value: state.speed ?? 7, "aria-label": "Speed", oninput: () => this.#speed() });
     this.speedWords = el("output", {});
     this.bar = el("progress", { max: 1, value: 0, "aria-label": "Steps played" });
@@ -92,6 +92,7 @@ export class LearningView {
 
   #stop() {
     this.started = this.playing = false;
+    this.frame = null;
     this.link.ask("cancel", { desk: "learning" }).catch(() => {});
     this.#buttons();
   }
@@ -111,6 +112,7 @@ export class LearningView {
     this.#say(null);
     this.frame = null;
     this.started = this.playing = false;
+    this.preparing = true;
     this.#buttons();
     const request = this.#request;
     this.startedWith = JSON.stringify(request.world);
@@ -133,9 +135,14 @@ export class LearningView {
       return false;
     } finally {
       clearTimeout(slow);
+      this.preparing = false;
       this.start.textContent = this.started ? "Start again" : "Start";
       this.#buttons();
     }
+  }
+
+  async #afresh() {
+    if (await this.begin()) this.#go();
   }
 
   get speedNow() {
@@ -150,17 +157,17 @@ export class LearningView {
     if (this.playing) this.#go();
   }
 
-  #toggle() {
+  async #toggle() {
     if (this.playing) this.#tell("pause");
-    else this.#go();
+    else if (this.started || (await this.begin())) this.#go();
   }
 
   #go(until) {
     this.#tell("play", { speed: this.speedNow, ...(until ? { until } : {}) });
   }
 
-  #step() {
-    this.#tell("step");
+  async #step() {
+    if (this.started || (await this.begin())) this.#tell("step");
   }
 
   async #tell(what, fields = {}) {
@@ -210,8 +217,9 @@ export class LearningView {
 
   #buttons() {
     const done = this.frame?.done ?? false;
-    this.play.disabled = !this.started || done;
-    this.step.disabled = !this.started || done || this.playing;
+    this.play.disabled = this.preparing || done;
+    this.step.disabled = this.preparing || done || this.playing;
+    this.start.disabled = this.preparing;
     this.play.textContent = this.playing ? "Pause" : "Play";
   }
 

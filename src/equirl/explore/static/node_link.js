@@ -92,7 +92,7 @@ export class NodeLink {
     }));
     const nodes = svg("g", {}, ...this.places.map((_, s) => this.#node(s)));
     const [low, high] = [Math.min(...this.places.map((p) => p[1])), Math.max(...this.places.map((p) => p[1]))];
-    const margin = this.radius + 26;
+    const margin = 2.2 * this.radius + 26;
     this.svg = svg("svg", {
       viewBox: `0 ${low - margin} ${WIDTH} ${high - low + 2 * margin}`, class: "node-link", role: "img", tabindex: 0,
       "aria-label": "States as discs, cut into their actions. Arrow keys go from pair to pair, Enter keeps one.",
@@ -105,7 +105,7 @@ export class NodeLink {
 
   #head() {
     const tip = svg("path", { d: "M0,0 L8,4 L0,8 z", fill: "context-stroke" });
-    return svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 5, markerHeight: 5, orient: "auto-start-reverse" }, tip));
+    return svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerUnits: "userSpaceOnUse", markerWidth: 11, markerHeight: 11, orient: "auto-start-reverse" }, tip));
   }
 
   #node(s) {

@@ -29,7 +29,7 @@ export class PairCard {
     const mates = pair.size === 1 ? "alone in its class" : `alike to ${counted(pair.size - 1, "other pair")}`;
     const paid = pair.reward === pair.mean ? number(pair.mean) : `${number(pair.reward)} (${number(pair.mean)} in [0, 1])`;
     clear(this.body,
-      el("p", { class: "pair-title" }, chip, el("b", { text: pair.title }), kept ? el("span", { class: "kept", text: "kept" }) : null),
+      el("p", { class: "pair-title" }, chip, el("b", { text: `${pair.state}, ${pair.action}` }), kept ? el("span", { class: "kept", text: "kept" }) : null),
       el("p", { text: `Class ${pair.label}, ${mates}. Mean reward ${paid}.` }),
       el("ol", { class: "bars", "aria-label": "Profile: probabilities, largest first" }, ...bars),
       more > 0 ? el("p", { class: "note", text: `and ${counted(more, "successor")} more` }) : null);

@@ -19,14 +19,22 @@ export const viridis = (share) => blend(VIRIDIS, share);
 export const isDark = () => getComputedStyle(document.documentElement).colorScheme.trim() === "dark";
 export const heat = (share) => blend(HEAT[isDark() ? "dark" : "light"], share);
 
-// A colour per class, the largest class first, as the library's figures have them.
+// A colour per class, the largest class first: the named ones, then lighter and darker ones, and where all these would
+// run out, a scale from light to dark.
 export function classColours(sizes) {
   const order = Array.from(sizes.keys()).sort((a, b) => sizes[b] - sizes[a] || a - b);
   const colours = new Array(sizes.length);
   order.forEach((label, place) => {
-    colours[label] = sizes.length <= NAMED.length ? NAMED[place] : viridis(1 - place / (sizes.length - 1));
+    colours[label] = sizes.length <= 3 * NAMED.length ? shade(place) : viridis(1 - place / (sizes.length - 1));
   });
   return colours;
+}
+
+function shade(place) {
+  const named = NAMED[place % NAMED.length];
+  const [towards, share] = [[0, 0], [255, 0.5], [0, 0.45]][Math.floor(place / NAMED.length)];
+  const parts = [1, 3, 5].map((k) => parseInt(named.slice(k, k + 2), 16));
+  return `#${parts.map((c) => Math.round(c + share * (towards - c)).toString(16).padStart(2, "0")).join("")}`;
 }
 
 // A tint without meaning, for classes that stand for no true one.

@@ -100,7 +100,7 @@ export class StudyView {
     this.about.textContent = `T = ${number(place.horizon, 9)}, optimal gain ${number(place.gain, 5)}. Regret at T; relative to the best learner given nothing.`;
     const published = place.rows.some((row) => row.published !== null);
     const heads = ["learner", "given", "rank", "runs", "mean", "95 % interval", "lower quartile", "median", "upper quartile", "relative", "locked in"];
-    const rows = place.rows.map((row) => [row.learner, row.given, String(row.rank), String(row.runs), number(row.mean, 3),
+    const rows = place.rows.map((row) => [row.learner, row.given.replace(/^given /, ""), String(row.rank), String(row.runs), number(row.mean, 3),
       row.runs > 1 ? `${number(row.low, 3)} to ${number(row.high, 3)}` : "", ...row.quartiles.map((q) => number(q, 3)),
       number(row.relative, 2), `${Math.round((100 * row.locked) / row.runs)} %`, ...(published ? [number(row.published, 3)] : [])]);
     clear(this.table, table(published ? [...heads, "published"] : heads, rows, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));

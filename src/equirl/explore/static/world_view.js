@@ -37,7 +37,7 @@ export class WorldView {
     this.laws = el("input", { type: "checkbox", checked: Boolean(this.state.laws), onchange: () => this.#again() });
     const laws = field("transition probabilities alone", this.laws, "Compare transition probabilities, not mean rewards.");
     laws.classList.add("inline");
-    this.drawIt = el("button", { type: "button", text: "Draw on this map", onclick: () => this.#adopt() });
+    this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", onclick: () => this.#adopt() });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.facts = new FactStrip(() => this.#facts(true), () => this.#cancelFacts());
     this.pictures = el("div", { class: "pictures" });
@@ -68,8 +68,11 @@ export class WorldView {
       this.form.load(name, about, values);
     } else clear(this.form.element, el("p", { class: "note", text: isFile ? "A saved problem." : "" }));
     this.tools.hidden = name !== "grid";
-    if (name === "grid") this.editor.load((values.map ?? about.fields.find((f) => f.kind === "map").default).split("/"));
-    this.ask(asked);
+    if (name === "grid") {
+      this.editor.load((values.map ?? about.fields.find((f) => f.kind === "map").default).split("/"));
+      this.form.set("map", this.editor.rows.join("/"));
+      this.ask({ text: this.form.text });
+    } else this.ask(asked);
   }
 
   #choose() {
@@ -115,7 +118,9 @@ export class WorldView {
       this.onState();
       this.factsSoon();
     } catch (problem) {
-      if (!newer()) this.#complain(problem.field, problem.message);
+      if (newer()) return;
+      this.#complain(problem.field, problem.message);
+      if (!this.tools.hidden && !this.world?.map) this.#showBlank();
     }
   }
 
@@ -145,6 +150,14 @@ export class WorldView {
     else if (!samePlace) this.card.empty();
   }
 
+  // A map that is no world yet, to be mended by drawing.
+  #showBlank() {
+    const { rows } = this.editor;
+    this.world = { S: 0, M: 0, map: { rows, cell: new Int32Array(0) }, state: [], label: [], actions: [] };
+    this.picture = { element: el("div", { class: "panels mapped" }), highlight() {}, redraw() {} };
+    this.#showMap(this.world);
+  }
+
   // The map itself, which stays in place while it is drawn on.
   #showMap(world) {
     const editable = this.form.name === "grid" && !("file" in this.asked);
@@ -153,11 +166,11 @@ export class WorldView {
       this.mapCanvas.board = board;
     } else {
       this.mapCanvas = new BoardCanvas(board, editable ? {
-        label: "The map. Arrow keys move, Enter draws.", most: 30, onPoint: () => {},
+        label: "The map. Arrow keys move, Enter draws.", most: 40, onPoint: () => {},
         onPick: (_, row, column) => this.editor.begin(row, column),
         onDrag: (row, column) => this.editor.stroke(row, column),
         onDrop: () => this.editor.end(),
-      } : { label: "The map with an optimal policy", most: 30 });
+      } : { label: "The map with an optimal policy", most: 40 });
       this.mapCanvas.editable = editable;
       this.mapCanvas.element.classList.toggle("editable", editable);
       this.mapCanvas.drawn = (rows) => this.#paintMap(rows);
@@ -179,7 +192,7 @@ export class WorldView {
         if (cell === "S" || cell === "G") canvas.write(context, i, j, cell, ink, 0.62, 700);
         else if (/[1-9]/.test(cell)) canvas.write(context, i, j, `.${cell}`, "#3a2c00", 0.5, 600);
       }));
-      if (this.optimal) drawPolicy(context, canvas, this.world, this.optimal, themeColour("accent"), (i, j) => /[#SG1-9]/.test(rows[i]?.[j] ?? "#"));
+      if (this.optimal) drawPolicy(context, canvas, this.world, this.optimal, () => themeColour("accent"), (i, j) => /[#SG1-9]/.test(rows[i]?.[j] ?? "#"));
     });
   }
 
@@ -240,15 +253,16 @@ export class WorldView {
     if (!canvas) return;
     canvas.overlay(reply === null ? null : (context) => {
       const from = canvas.board.place.get(this.world.state[reply.pair]);
-      if (from) canvas.outline(context, ...from, themeColour("ink"), 3);
       for (const { state, mass } of reply.goes) {
         const to = canvas.board.place.get(state);
         if (!to) continue;
+        canvas.fillCell(context, ...to, themeColour("floor"));
         context.globalAlpha = 0.25 + 0.7 * mass;
         canvas.fillCell(context, ...to, this.colours[reply.label]);
         context.globalAlpha = 1;
         canvas.write(context, ...to, number(mass, 2), themeColour("ink"), 0.4, 600);
       }
+      if (from) canvas.outline(context, ...from, themeColour("ink"), 3);
     });
   }
 
