@@ -25,8 +25,8 @@ lint: setup
 KERNEL_TESTS = $(addprefix tests/,estimation planning clustering learners structure)
 
 coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow" $(KERNEL_TESTS)
-	$(BIN)/coverage run --append -m pytest -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow and not fuzz" $(KERNEL_TESTS)
+	$(BIN)/coverage run --append -m pytest -m "not slow and not fuzz"
 	$(BIN)/coverage report --skip-covered
 
 bench: setup

@@ -139,7 +139,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
                     error.errno, f"cannot listen there: {error.strerror}; try another --port", f"{host}:{choice}"
                 ) from None
             continue
-        listening.set_inheritable(False)
+        listening.listen(128)  # whoever comes before the server is up waits
         return listening
     raise OSError(f"no port is free on {host}")
 

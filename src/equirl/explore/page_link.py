@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +30,7 @@ DESK_OF = {
     "study": "study", "look": "study", "take-study": "study",
 }  # fmt: skip
 RESTARTS = {"facts", "learn"}  # whose desk starts anew, giving up what it was doing
+UNREAD_SECONDS = 30.0  # that replies may wait for a page to read them
 WATCH = 0.5  # seconds between two looks at what takes too long
 
 
@@ -59,7 +61,9 @@ class PageLink:
             _, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in others:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for ended in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(ended, Exception) and not isinstance(ended, (WebSocketDisconnect, OSError, RuntimeError)):
+                    logging.getLogger("equirl").error("a page was closed by an error", exc_info=ended)
         finally:
             for name in list(self.desks):
                 self._end(name)
@@ -78,8 +82,11 @@ class PageLink:
             except (WebSocketDisconnect, RuntimeError, KeyError):
                 return
             await self._take(text)
-            if self.outbox.qsize() > MOST_UNREAD:
-                return
+            patience = time.monotonic() + UNREAD_SECONDS
+            while self.outbox.qsize() > MOST_UNREAD:  # nothing more is taken from a page that does not read
+                if time.monotonic() > patience:
+                    return
+                await asyncio.sleep(0.01)
 
     async def _watch(self) -> None:
         """Give up what takes too long."""
