@@ -14,7 +14,7 @@ paper: setup
 	$(BIN)/equirl paper
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -rs
 
 lint: setup
 	$(BIN)/ruff check .

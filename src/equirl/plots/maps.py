@@ -56,7 +56,7 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     """
     if partition.n_pairs != mdp.n_pairs:
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
-    colours = _by_size(partition)
+    colours = class_colours(partition)
     sheet = map_sheet(mdp)
     if sheet is None:
         figure = _classes_in_lines(mdp, partition, colours)
@@ -103,7 +103,7 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     goals = {tuple(at) for at in marked_cells(mdp)["G"].tolist()} if on_map else set()
     alike = [sheet.brick[s] or at in goals for s, at in enumerate(map(tuple, sheet.cell.tolist()))]
     plain = np.flatnonzero(~np.array(alike)).tolist()  # in a goal and in a wall all actions are the same
-    _arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
+    draw_arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
     signs = action_signs(mdp, policy)
     _write(axes, sheet, {s: signs[s] for s in plain if steps[s] is None}, cell)
     if on_map:
@@ -113,8 +113,19 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     return figure
 
 
-def _by_size(partition: Partition) -> np.ndarray:
-    """(C, 4) a colour per class, the largest class first."""
+def class_colours(partition: Partition) -> np.ndarray:
+    """A colour per class, the largest class first.
+
+    Parameters
+    ----------
+    partition : Partition
+        Classes of pairs.
+
+    Returns
+    -------
+    (C, 4) array
+        Red, green, blue and opacity.
+    """
     colours = np.empty((partition.n_classes, 4))
     colours[np.argsort(-partition.sizes, kind="stable")] = label_colours(partition.n_classes)
     return colours
@@ -273,7 +284,18 @@ def _action_name(mdp: TabularMDP, action: int) -> str:
     return names[action] if names else f"action {action}"
 
 
-def _arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+    """Draw where a policy points.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    sheet : Sheet
+        Where states stand.
+    steps : dict of int to (int, int)
+        Down and right, by state.
+    """
     if not steps:
         return
     at = sheet.cell[list(steps)]
