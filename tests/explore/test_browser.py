@@ -395,7 +395,7 @@ def test_classes_follow_a_click_at_once(visit, side, most):
         page.page.mouse.click(*middle(3 + 2 * k, 5, side, side))
         page.until(lambda seen=seen: len(page.told("world")) > seen)
         delays.append(next(when for when, reply in reversed(page.received) if reply["kind"] == "world") - started)
-    assert sorted(delays)[3] < most + 0.15  # the browser's own way of clicking takes some of it
+    assert min(delays) < most  # the least: what else the machine does is not measured
 
 
 def test_a_server_that_stops_is_told_and_what_is_shown_stays(browser):

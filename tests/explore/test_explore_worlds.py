@@ -70,6 +70,7 @@ def test_a_diameter_that_takes_long_is_found_where_asked_for():
     *_, unasked = FactsDesk({}).handle({"do": "facts", "world": asked})
     assert unasked["diameter"] is None
     assert "where asked for" in unasked["why"]
+    assert unasked["offered"]
 
 
 @pytest.mark.parametrize(

@@ -47,14 +47,15 @@ class FactsDesk:
         }  # fmt: skip
         most = LARGEST_DIAMETER if message.get("diameter") is True else DIAMETER_STATES
         if mdp.n_states > most:
-            why = f"{mdp.n_states:,} states; computed where asked for" if most < LARGEST_DIAMETER else "too many states"
-            yield {"kind": "facts", "part": "diameter", "diameter": None, "why": why}
+            offered = mdp.n_states <= LARGEST_DIAMETER
+            why = f"{mdp.n_states:,} states; computed where asked for" if offered else "too many states for this page"
+            yield {"kind": "facts", "part": "diameter", "diameter": None, "why": why, "offered": offered}
             return
         try:
             found, why = diameter(mdp, max_states=most), ""
         except IllConditioned as error:
             found, why = None, str(error)
-        yield {"kind": "facts", "part": "diameter", "diameter": found, "why": why}
+        yield {"kind": "facts", "part": "diameter", "diameter": found, "why": why, "offered": False}
 
     def complain(self, message: dict[str, Any], error: Exception) -> dict[str, Any]:
         """Nothing more to say of an error."""

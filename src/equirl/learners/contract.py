@@ -75,6 +75,7 @@ class Learner(ABC):
     """
 
     forms_classes: ClassVar[bool] = False  # whether :meth:`classes` says anything
+    unsure_by: ClassVar[str] = "nothing it tells"  # what :meth:`uncertainty` measures, in words
     criterion: Criterion = AVERAGE_REWARD  # what it maximises
 
     def __init__(self, blueprint: Blueprint) -> None:

@@ -65,6 +65,7 @@ class OptimisticLearner(CountingLearner):
     """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
 
     forms_classes: ClassVar[bool] = True
+    unsure_by: ClassVar[str] = "width of its sets"
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)

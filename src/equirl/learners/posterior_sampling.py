@@ -113,6 +113,7 @@ class PosteriorLearner(CountingLearner):
     """A learner that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
 
     forms_classes: ClassVar[bool] = True
+    unsure_by: ClassVar[str] = "spread of its draws"
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)

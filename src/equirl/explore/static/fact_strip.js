@@ -39,7 +39,8 @@ export class FactStrip {
 
   diameter(reply) {
     this.values.diameter.classList.remove("old");
-    if (reply.diameter !== null) this.values.diameter.textContent = number(reply.diameter, 4);
+    this.values.diameter.title = reply.why;
+    if (!reply.offered) this.values.diameter.textContent = number(reply.diameter, 4);
     else clear(this.values.diameter, el("button", { class: "link", type: "button", text: "compute", title: reply.why, onclick: this.onDiameter }));
   }
 

@@ -33,7 +33,7 @@ export class GridEditor {
       el("label", { class: "slider" }, el("span", { text: "reward" }), this.reward, this.rewardValue),
       el("div", { class: "two" }, field("rows", this.height), field("columns", this.width)),
       el("div", { class: "tool-row" }, this.undoButton, this.redoButton,
-        el("button", { type: "button", text: "Clear walls", onclick: () => this.#whole((cell) => (cell === "#" ? "." : cell)) })));
+        el("button", { type: "button", text: "Clear", title: "Take all walls away", onclick: () => this.#whole((cell) => (cell === "#" ? "." : cell)) })));
     document.addEventListener("keydown", (event) => this.#key(event));
   }
 

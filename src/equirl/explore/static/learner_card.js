@@ -10,7 +10,7 @@ import { classColours, heat, ink, isDark, lineColour, plainTint, themeColour } f
 const WIDEST = 17; // states in a line, where there is no map
 
 export class LearnerCard {
-  constructor(label, name, look, world) {
+  constructor(label, unsureBy, look, world) {
     Object.assign(this, { world, look });
     const chip = el("span", { class: "chip" });
     chip.style.background = lineColour(look.colour);
@@ -18,8 +18,7 @@ export class LearnerCard {
     const fit = { most: 26, least: 1 };
     this.visits = new BoardCanvas(stateBoard(world, "visits and policy", WIDEST), { ...fit, label: `${label}: visits and policy` });
     this.width = new BoardCanvas(stateBoard(world, "", WIDEST), { ...fit, label: `${label}: how unsure it is` });
-    const spread = /psrl/.test(name) ? "spread of its draws" : "width of its sets";
-    this.widthTitle = el("figcaption", { text: spread, title: "L1 distance between plausible transition probabilities, mean over the actions of a state; from 0 to 2" });
+    this.widthTitle = el("figcaption", { text: unsureBy, title: "L1 distance between plausible transition probabilities, mean over the actions of a state; from 0 to 2" });
     this.found = this.#pairs(`${label}: classes it believes in`);
     this.true = this.#pairs("true classes");
     this.believes = el("figcaption", { text: "classes it believes in" });

@@ -125,7 +125,7 @@ export class LearningView {
       this.#say(null);
       this.ready = reply;
       this.looks = learnerLooks(reply.names, this.catalogue);
-      this.cards = reply.labels.map((label, k) => new LearnerCard(label, reply.names[k], this.looks[k], shown));
+      this.cards = reply.labels.map((label, k) => new LearnerCard(label, reply.unsure_by[k], this.looks[k], shown));
       clear(this.grid, ...this.cards.map((card) => card.element));
       this.grid.dataset.count = this.cards.length;
       this.started = true;
