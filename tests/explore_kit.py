@@ -43,7 +43,7 @@ def page_of(server):
     """A page, as the browser would open it."""
     with connect(
         f"ws://127.0.0.1:{server.port}/page?token={server.token}",
-        origin=f"http://127.0.0.1:{server.port}", max_size=None, proxy=None,
+        origin=f"http://127.0.0.1:{server.port}", max_size=None, proxy=None, ping_interval=None,
     ) as socket:  # fmt: skip
         yield Page(socket)
 

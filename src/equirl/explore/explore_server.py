@@ -60,7 +60,7 @@ class ExploreServer:
         gate = Gate(self._routes(), self.token, self.port, self.host)
         config = uvicorn.Config(
             gate, log_level="warning", access_log=False, ws_max_size=MESSAGE_BYTES, ws="websockets-sansio",
-            ws_ping_interval=10.0, ws_ping_timeout=20.0, timeout_graceful_shutdown=1, server_header=False,
+            ws_ping_interval=20.0, ws_ping_timeout=60.0, timeout_graceful_shutdown=1, server_header=False,
             limit_concurrency=20 * MOST_PAGES, h11_max_incomplete_event_size=65536,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
