@@ -382,20 +382,22 @@ def test_the_first_paint_comes_within_a_second(visit):
     assert min(paints) < 1000
 
 
-@pytest.mark.parametrize(("side", "most"), [(30, 0.1), (100, 0.5)])
+@pytest.mark.parametrize(("side", "most"), [(30, 0.05), (100, 0.3)])
 def test_classes_follow_a_click_at_once(visit, side, most):
     walls = "#" * side
     rows = [walls, f"#S{'.' * (side - 3)}#", *[f"#{'.' * (side - 2)}#"] * (side - 4), f"#{'.' * (side - 3)}G#", walls]
     page = visit(f"#view=world&world=grid%3Amap%3D{'/'.join(rows).replace('#', '%23')}")
     page.fact("S", f"^{(side - 2) ** 2:,}$")
     _, middle = page.board("draw here")
-    delays = []
+    delays, work = [], []
     for k in range(7):
         started, seen = time.perf_counter(), len(page.told("world"))
         page.page.mouse.click(*middle(3 + 2 * k, 5, side, side))
         page.until(lambda seen=seen: len(page.told("world")) > seen)
         delays.append(next(when for when, reply in reversed(page.received) if reply["kind"] == "world") - started)
-    assert min(delays) < most  # the least: what else the machine does is not measured
+        work.append(page.told("world")[0]["seconds"])
+    assert sorted(work)[3] < most  # of the processor: what else the machine does is not measured
+    assert min(delays) < 5
 
 
 def test_a_server_that_stops_is_told_and_what_is_shown_stays(browser):

@@ -57,12 +57,13 @@ def test_a_world_is_answered_with_the_id_of_its_question(page):
 
 def test_classes_of_a_30x30_grid_come_within_a_tenth_of_a_second(page):
     page.get("world", world=GRID)
-    seconds = []
+    waited, work = [], []
     for seed in range(1, 12):
         started = time.perf_counter()
-        page.get("world", world={"text": f"{GRID['text']},seed={seed}"})
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.1  # the least: what else the machine does is not measured
+        work.append(page.get("world", world={"text": f"{GRID['text']},seed={seed}"})["seconds"])
+        waited.append(time.perf_counter() - started)
+    assert sorted(work)[5] < 0.05  # of the processor: what else the machine does is not measured
+    assert min(waited) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -104,6 +105,19 @@ def test_what_takes_too_long_is_given_up(page, monkeypatch):
     assert page.get("world", world={"text": "four-room"})["S"] == 20
     monkeypatch.setitem(page_limits.SECONDS, "facts", 60.0)
     assert page.get("facts", world={"text": "four-room"})["part"] == "diameter"
+
+
+def test_the_time_a_process_takes_to_start_does_not_count(page, monkeypatch):
+    page.get("world", world={"text": "four-room"})
+    opened = page_link.PageLink._open
+
+    def slowly(self, name):
+        time.sleep(1.5)
+        return opened(self, name)
+
+    monkeypatch.setattr(page_link.PageLink, "_open", slowly)
+    monkeypatch.setitem(page_limits.SECONDS, "facts", 1.0)
+    assert page.get("facts", world={"text": "grid"})["part"] == "diameter"
 
 
 def test_a_newer_question_about_facts_replaces_the_older(page):

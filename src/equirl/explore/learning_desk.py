@@ -21,6 +21,7 @@ from equirl.explore.takeaway import curve_file
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves
 from equirl.simulation.live_run import LiveRun
+from equirl.simulation.simulate import simulate
 from equirl.solving.criterion import AVERAGE_REWARD
 
 SLICE = 0.04  # seconds of play between two looks at messages
@@ -47,6 +48,7 @@ class Comparison:
         gain, truth = AVERAGE_REWARD.optimum(mdp), Truth(mdp)
         self.views: dict[str, list[LearnerView]] = {}
         for label, (name, settings) in asked.learners.items():
+            simulate(mdp, name, 1, gain=gain, **settings)  # what must be compiled is compiled now
             runs = (
                 LiveRun(
                     mdp, name, asked.horizon, seed, gain=gain, world_seed=seed if asked.common else None,

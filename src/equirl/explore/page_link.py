@@ -93,7 +93,7 @@ class PageLink:
         while True:
             await asyncio.sleep(WATCH)
             for name, since in self.waiting.items():
-                if since and time.monotonic() - min(since.values()) > SECONDS[name]:
+                if name in self.desks and since and time.monotonic() - min(since.values()) > SECONDS[name]:
                     self._drop(
                         name, f"this took longer than {SECONDS[name]:.0f} seconds and was given up; ask for less"
                     )
@@ -127,6 +127,7 @@ class PageLink:
             except (OSError, EOFError) as error:
                 self._drop(name, f"no process could be started: {error}")
                 return
+            self.waiting[name] = dict.fromkeys(self.waiting[name], time.monotonic())  # loading does not count
         plain = {**message, "do": "take" if do.startswith("take") else do}
         if not self.desks[name].send(encoded(plain)):
             self.waiting[name].pop(number, None)

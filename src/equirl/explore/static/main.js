@@ -48,7 +48,9 @@ function lost(reason) {
 }
 
 async function start() {
+  const slow = setTimeout(() => clear(panel("world"), el("p", { class: "loading", text: "Loading. The very first start compiles inner loops, which can take a minute …" })), 4000);
   const catalogue = await link.ask("catalogue");
+  clearTimeout(slow);
   const study = catalogue.files.includes("results");
   tab("study").hidden = !study;
   views.world = new WorldView(panel("world"), link, catalogue, state, changed);
