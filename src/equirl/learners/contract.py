@@ -95,6 +95,7 @@ class Learner(ABC):
     """
 
     forms_classes: ClassVar[bool] = False  # whether :meth:`classes` says anything
+    unsure_by: ClassVar[str] = "nothing it tells"  # what :meth:`uncertainty` measures, in words
     criterion: Criterion = AVERAGE_REWARD  # what it maximises
 
     def __init__(self, blueprint: Blueprint) -> None:
@@ -137,6 +138,13 @@ class Learner(ABC):
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell."""
+        return None
+
+    def uncertainty(self) -> np.ndarray | None:
+        """(M,) how unsure it is of each pair's transition probabilities, as an L1 distance in [0, 2].
+
+        Half-widths of its confidence sets, or the spread of its draws; None where it does not say.
+        """
         return None
 
     def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing

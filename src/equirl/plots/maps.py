@@ -302,7 +302,17 @@ def _action_name(mdp: TabularMDP, action: int) -> str:
 
 
 def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
-    """An arrow in each of the given states, by its step down and to the right; a dot for staying."""
+    """Draw where a policy points.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    sheet : Sheet
+        Where states stand.
+    steps : dict of int to (int, int)
+        Down and right, by state.
+    """
     if not steps:
         return
     at = sheet.cell[list(steps)]

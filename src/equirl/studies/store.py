@@ -1,6 +1,7 @@
 """Where results live: one file per run, named by the run's key, whole or absent.
 
     FOLDER/runs/KEY.npz      a finished run: its spec, seeds, versions and curves
+    FOLDER/plan.json         the runs of the study last started there (``plan_file``)
     FOLDER/failed/KEY.json   a run that raised: its spec and traceback; removed when the run succeeds
 
 Files are written aside and renamed, and two processes that finish the same run write the same numbers, so any number
@@ -141,6 +142,24 @@ class Store:
             path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, _arrays(result.curves), meta)
             _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
+
+    def write_beside(self, name: str, content: bytes) -> Path:
+        """Keep something about the study as a whole.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file in the folder.
+        content : bytes
+            All of it.
+
+        Returns
+        -------
+        Path
+            Its file.
+        """
+        with _explained(self.folder):
+            return write_aside(self.folder / name, content)
 
     def write_failure(self, failure: RunFailure) -> Path:
         """Record a run that raised.
