@@ -128,7 +128,7 @@ def test_a_frame_shows_what_the_learner_thinks(desk):
     agent = eq.simulate(mdp, "c-psrl", 600, seed=3).agent
     told = desk.last["learners"][0]
     np.testing.assert_array_equal(unpacked(told["visits"]), agent.counts.snapshot().visits)
-    np.testing.assert_array_equal(unpacked(told["policy"]), agent.plan.policy)
+    np.testing.assert_array_equal(unpacked(told["policy"]), agent.plan.policy_pair)
     np.testing.assert_allclose(unpacked(told["width"]), agent.uncertainty(), rtol=1e-6)
     assert told["classes"]["n"] == agent.partition.n_classes
     truth = eq.equivalence_classes(mdp, rewards=False)

@@ -93,7 +93,7 @@ def test_a_huge_message_ends_the_page_that_sent_it_alone(server):
 
 
 def test_what_would_take_all_memory_is_refused(page):
-    assert "memory" in page.refused("world", world={"text": "four-room:height=90000,width=90000"})
+    assert "memory" in page.refused("world", world={"text": "four-room:height=20000,width=20000"})
     assert page.get("world", world={"text": "four-room"})["S"] == 20
 
 

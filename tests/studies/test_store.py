@@ -15,7 +15,8 @@ from equirl.studies.execution import run_study, status_rows
 from equirl.studies.export import TableError, export
 from equirl.studies.run_specs import RESULT_VERSION
 from equirl.studies.runs import execute
-from equirl.studies.store import Store, StoreError
+from equirl.studies.store import Store
+from equirl.studies.store_errors import StoreError
 from studies_kit import measuring, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)

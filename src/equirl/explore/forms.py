@@ -116,4 +116,6 @@ def _kind(name: str, default: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return "/".join(map(str, value))
     return "" if value is None else str(value)

@@ -27,6 +27,7 @@ import numpy as np
 from equirl.core.checking import flag
 from equirl.core.paths import checked_path
 from equirl.estimation.counts import Counts, Snapshot
+from equirl.learners.one_thread import InUse
 from equirl.learners.rewards import unit_reward
 from equirl.learners.stretches import (
     UNLIMITED,
@@ -66,23 +67,6 @@ class State(NamedTuple):
 
     arrays: dict[str, np.ndarray]
     values: dict[str, Any]
-
-
-class InUse(NamedTuple):
-    """A context in which one thread alone uses a learner; a second is refused."""
-
-    name: str
-    busy: threading.Lock
-
-    def __enter__(self) -> None:
-        if not self.busy.acquire(blocking=False):
-            raise RuntimeError(
-                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
-                "your own around act and observe, or agent.copy())"
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self.busy.release()
 
 
 class Learner(ABC):
