@@ -154,6 +154,25 @@ def test_a_grid_is_drawn_by_hand_and_undone(visit):
     page.fact("S", "^14$")
 
 
+def test_a_stroke_goes_on_while_answers_come(visit):
+    page = visit(f"#view=world&world={GRID.replace('#', '%23')}")
+    page.fact("S", "^15$")
+    canvas, middle = page.board("draw here")
+    page.page.mouse.move(*middle(2, 1, 5, 7))
+    page.page.mouse.down()
+    for column in range(1, 5):
+        page.page.mouse.move(*middle(2, column, 5, 7))
+        page.fact("S", f"^{15 - column}$")
+    page.page.mouse.up()
+    page.page.get_by_role("button", name="Undo").click()
+    page.fact("S", "^15$")
+    canvas.focus()
+    for column in range(1, 4):
+        page.page.keyboard.press("ArrowDown" if column == 1 else "ArrowRight")
+        page.page.keyboard.press("Enter")
+        page.fact("S", f"^{15 - column}$")
+
+
 def test_rewards_start_and_goal_are_drawn_and_a_map_without_a_goal_is_refused_in_words(visit):
     page = visit(f"#view=world&world={GRID.replace('#', '%23')}")
     _, middle = page.board("draw here")
@@ -211,8 +230,8 @@ def test_a_world_without_a_map_is_drawn_as_nodes_and_a_large_one_as_a_matrix(vis
     page.reads(".pair-title", "right|left")
     assert page.page.locator(".node-link .flows path").count() > 0
     assert page.page.locator(".node-link .slice.dim").count() > 0
-    page.page.get_by_label("world", exact=True).select_option("world car-rental")
-    page.fact("S", "^441$")
+    page.page.get_by_label("n states").fill("400")
+    page.fact("S", "^400$")
     page.reads(".panels .note", "States sorted by class")
 
 

@@ -162,9 +162,10 @@ export class WorldView {
   #showMap(world) {
     const editable = this.form.name === "grid" && !("file" in this.asked);
     const board = stateBoard(world, editable ? "map: draw here" : "map and an optimal policy");
-    if (this.mapCanvas && this.mapCanvas.editable && editable && this.mapCanvas.board.rows === board.rows && this.mapCanvas.board.columns === board.columns) {
-      this.mapCanvas.board = board;
-    } else {
+    const old = this.mapCanvas;
+    const stays = old?.editable && editable && old.board.rows === board.rows && old.board.columns === board.columns;
+    if (stays) old.board = board;
+    else {
       this.mapCanvas = new BoardCanvas(board, editable ? {
         label: "The map. Arrow keys move, Enter draws.", most: 40, onPoint: () => {},
         onPick: (_, row, column) => this.editor.begin(row, column),
@@ -176,9 +177,22 @@ export class WorldView {
       this.mapCanvas.drawn = (rows) => this.#paintMap(rows);
       this.mapFigure = el("figure", { class: "panel" }, el("figcaption", { text: board.title }), this.mapCanvas.element);
     }
-    this.picture.element.prepend(this.mapFigure);
-    clear(this.pictures, this.picture.element);
+    if (stays && this.mapFigure.parentElement) this.#replaceBeside(this.mapFigure);
+    else {
+      this.picture.element.prepend(this.mapFigure);
+      clear(this.pictures, this.picture.element);
+    }
     this.#paintMap(editable ? this.editor.rows : world.map.rows);
+  }
+
+  // New panels beside the map, which is not moved: it may be held by the pointer or have the focus.
+  #replaceBeside(figure) {
+    const place = figure.parentElement;
+    const panels = Array.from(this.picture.element.children);
+    for (const other of Array.from(place.children)) if (other !== figure) other.remove();
+    place.append(...panels);
+    place.className = this.picture.element.className;
+    this.picture.element = place;
   }
 
   #paintMap(rows) {
