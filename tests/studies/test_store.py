@@ -136,7 +136,7 @@ def test_a_full_disk_stops_the_study_and_loses_nothing(store, monkeypatch):
     def fsync(_):
         nonlocal writes
         writes += 1
-        if writes > 8:  # two probes and two results fit, each with the name in its folder
+        if writes > 10:  # two probes, the plan and two results fit, each with the name in its folder
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
