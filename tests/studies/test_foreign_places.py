@@ -18,7 +18,8 @@ from equirl.studies import execution
 from equirl.studies.engines import LocalEngine
 from equirl.studies.execution import run_study
 from equirl.studies.runs import execute
-from equirl.studies.store import Store, StoreError
+from equirl.studies.store import Store
+from equirl.studies.store_errors import StoreError
 from studies_kit import SMALL, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)

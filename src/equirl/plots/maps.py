@@ -12,7 +12,7 @@ import numpy as np
 
 from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.plots.arrows import action_signs, marked_cells, played_pairs, policy_steps
+from equirl.plots.arrows import action_signs, draw_arrows, marked_cells, played_pairs, policy_steps
 from equirl.plots.canvas import checked_title, figure_text, label_colours, label_hatches, new_figure
 from equirl.plots.legends import MOST_LISTED, action_legend, class_legend
 from equirl.plots.sheets import (
@@ -299,20 +299,6 @@ def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], 
 def _action_name(mdp: TabularMDP, action: int) -> str:
     names = mdp.pairs.action_names
     return str(names[action]) if names else f"action {action}"
-
-
-def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
-    """An arrow in each of the given states, by its step down and to the right; a dot for staying."""
-    if not steps:
-        return
-    at = sheet.cell[list(steps)]
-    down, right = np.array(list(steps.values())).T
-    still = (down == 0) & (right == 0)
-    axes.plot(at[still, 1], at[still, 0], "o", color="#0072B2", markersize=3)
-    x, y, u, v = at[~still, 1], at[~still, 0], right[~still] * 0.7, down[~still] * 0.7
-    axes.quiver(
-        x, y, u, v, angles="xy", scale_units="xy", scale=1, pivot="mid", units="x", width=0.1, color="#0072B2"
-    )  # fmt: skip
 
 
 def _write(axes: Axes, sheet: Sheet, signs: dict[int, str], cell: float) -> None:
