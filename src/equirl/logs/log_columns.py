@@ -79,7 +79,9 @@ def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
 def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
-        raise ValueError(f"{shown(str(path))} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how")
+        raise ValueError(
+            f"{shown(str(path))} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how"
+        )
     if suffix == ".parquet":
         return _from_memory(read_parquet(path, renamed), renamed, str(path))
     return read_text_file(path, renamed)
@@ -115,7 +117,9 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
         try:
             return {name: [row[name] for row in rows] for name in names}
         except (KeyError, TypeError, IndexError):
-            raise ValueError(f"every row of the log must have the columns of the first: {', '.join(map(str, names))}") from None
+            raise ValueError(
+                f"every row of the log must have the columns of the first: {', '.join(map(str, names))}"
+            ) from None
     width = len(rows[0]) if rows and isinstance(rows[0], Sequence) and not isinstance(rows[0], str) else 0
     for k, row in enumerate(rows):
         if width not in (4, 5) or not isinstance(row, Sequence) or len(row) != width:
@@ -146,7 +150,9 @@ def _labels(values: Any, role: str) -> Labels:
 def _hashable(value: Any, role: str, row: int) -> Any:
     name = plain_name(value)
     if not is_name(name):
-        raise TypeError(f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them")
+        raise TypeError(
+            f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them"
+        )
     return name
 
 
