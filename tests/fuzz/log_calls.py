@@ -1,4 +1,4 @@
-"""Calls about logs, simulators and encoders, each with arguments that make sense; logs and worlds by their parts too."""
+"""Calls about logs, simulators and encoders, each with arguments that make sense; logs and worlds by parts too."""
 
 from __future__ import annotations
 

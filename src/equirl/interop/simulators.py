@@ -209,14 +209,23 @@ class GymSimulator:
         given = self.env.step(action)
         try:
             observation, reward, terminated, truncated, _ = given
+            terminated, truncated = _as_flag(terminated), _as_flag(truncated)
         except (TypeError, ValueError):
             wanted = "(observation, reward, terminated, truncated, info)"
             raise TypeError(f"env.step({action!r}) returned {shown(given)}, not {wanted}") from None
         state = -1 if terminated else self.encoder.encode(observation)
-        return Outcome(state, reward, bool(terminated), bool(truncated))
+        return Outcome(state, reward, terminated, truncated)
 
     def __repr__(self) -> str:
         return f"GymSimulator({self.env}, S={self.pairs.n_states}, M={self.pairs.n_pairs})"
+
+
+def _as_flag(value: Any) -> bool:
+    """True or False as environments say it: also 1 and 0, and arrays of one entry."""
+    plain = np.asarray(value)
+    if plain.size != 1 or plain.dtype.kind not in "biuf":
+        raise TypeError
+    return bool(plain.item())
 
 
 def simulator_of(env: Any, reward_range: tuple[float, float] | None) -> Playable:

@@ -79,9 +79,14 @@ def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
 def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
+<<<<<<< HEAD
         raise ValueError(
             f"{shown(str(path))} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how"
         )
+=======
+        endings = f"{', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}"
+        raise ValueError(f"the log {shown(str(path))} should end in {endings}: the ending says how")
+>>>>>>> logsfuzz
     if suffix == ".parquet":
         return _from_memory(read_parquet(path, renamed), renamed, str(path))
     return read_text_file(path, renamed)
@@ -117,9 +122,14 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
         try:
             return {name: [row[name] for row in rows] for name in names}
         except (KeyError, TypeError, IndexError):
+<<<<<<< HEAD
             raise ValueError(
                 f"every row of the log must have the columns of the first: {', '.join(map(str, names))}"
             ) from None
+=======
+            columns = ", ".join(map(shown, names))
+            raise ValueError(f"every row of the log must have the columns of the first: {columns}") from None
+>>>>>>> logsfuzz
     width = len(rows[0]) if rows and isinstance(rows[0], Sequence) and not isinstance(rows[0], str) else 0
     for k, row in enumerate(rows):
         if width not in (4, 5) or not isinstance(row, Sequence) or len(row) != width:
@@ -136,7 +146,7 @@ def _labels(values: Any, role: str) -> Labels:
     if array is not None and array.dtype.kind in "iub":
         different, code = np.unique(array, return_inverse=True)
         return Labels(code.astype(np.int64), [plain_name(value) for value in different])
-    listed: Iterable[Any] = array.tolist() if array is not None else several(role, values)
+    listed: Iterable[Any] = several(role, values if array is None else array.tolist())
     known: dict[Any, int] = {}
     codes = []
     for k, value in enumerate(listed):
@@ -150,9 +160,14 @@ def _labels(values: Any, role: str) -> Labels:
 def _hashable(value: Any, role: str, row: int) -> Any:
     name = plain_name(value)
     if not is_name(name):
+<<<<<<< HEAD
         raise TypeError(
             f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them"
         )
+=======
+        what = f"the {role} in row {row + 1} is {shown(value)}"
+        raise TypeError(f"{what}; a name is a string, a number or a tuple of them")
+>>>>>>> logsfuzz
     return name
 
 
@@ -234,10 +249,15 @@ def _weights(values: Any) -> np.ndarray | None:
 
 def _in_order(log: LogColumns, time: Any) -> LogColumns:
     if isinstance(time, Labels):  # texts such as 2026-03-01T12:00, whose order is that of time
+        _check_there("time", np.array([-1 if name is None else 0 for name in time.names], np.int64)[time.code])
         rank = np.unique(np.array([str(name) for name in time.names]), return_inverse=True)[1]
         time = rank[time.code]
-    if (time[1:] >= time[:-1]).all():
-        return log
-    order = np.argsort(time, kind="stable")
+    try:
+        _check_there("time", np.where(time == time, 0, -1))
+        if (time[1:] >= time[:-1]).all():
+            return log
+        order = np.argsort(time, kind="stable")
+    except TypeError:
+        raise TypeError(f"the column time holds what has no order: {shown(time.tolist())}") from None
     by_row = (None if array is None else array[order] for array in log[2:])
     return LogColumns(log.states, log.actions, *by_row)  # type: ignore[arg-type]

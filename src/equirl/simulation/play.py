@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import check_callable, real_array, whole_number
+from equirl.core.paths import checked_path
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import Learner, pair_played
@@ -86,6 +87,7 @@ def play(
     marks, rule = checkpoint_times(checkpoints, steps), until(settings.pop("until", None))
     check_callable("callback", callback)
     check_callable("progress", progress)
+    save = None if save is None else checked_path("save", save)
     simulator = simulator_of(env, reward_range)
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     learner = _prepare(simulator, agent, agent_root, settings)
