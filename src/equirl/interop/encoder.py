@@ -176,14 +176,8 @@ def plain_value(value: Any) -> Any:
         return tuple(plain_value(part) for part in value)
     name = plain_name(value)
     if not is_name(name):
-<<<<<<< HEAD
-        raise TypeError(
-            f"{shown(value)} cannot stand for a state; strings, numbers, tuples, arrays and dicts of them can"
-        )
-=======
         can = "strings, numbers, tuples, arrays and dicts of them can"
         raise TypeError(f"the value {shown(value)} cannot stand for a state; {can}")
->>>>>>> logsfuzz
     return name
 
 

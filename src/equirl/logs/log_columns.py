@@ -79,14 +79,8 @@ def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
 def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
-<<<<<<< HEAD
-        raise ValueError(
-            f"{shown(str(path))} should end in {', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}: the ending says how"
-        )
-=======
         endings = f"{', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}"
         raise ValueError(f"the log {shown(str(path))} should end in {endings}: the ending says how")
->>>>>>> logsfuzz
     if suffix == ".parquet":
         return _from_memory(read_parquet(path, renamed), renamed, str(path))
     return read_text_file(path, renamed)
@@ -122,14 +116,8 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
         try:
             return {name: [row[name] for row in rows] for name in names}
         except (KeyError, TypeError, IndexError):
-<<<<<<< HEAD
-            raise ValueError(
-                f"every row of the log must have the columns of the first: {', '.join(map(str, names))}"
-            ) from None
-=======
             columns = ", ".join(map(shown, names))
             raise ValueError(f"every row of the log must have the columns of the first: {columns}") from None
->>>>>>> logsfuzz
     width = len(rows[0]) if rows and isinstance(rows[0], Sequence) and not isinstance(rows[0], str) else 0
     for k, row in enumerate(rows):
         if width not in (4, 5) or not isinstance(row, Sequence) or len(row) != width:
@@ -160,14 +148,8 @@ def _labels(values: Any, role: str) -> Labels:
 def _hashable(value: Any, role: str, row: int) -> Any:
     name = plain_name(value)
     if not is_name(name):
-<<<<<<< HEAD
-        raise TypeError(
-            f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them"
-        )
-=======
         what = f"the {role} in row {row + 1} is {shown(value)}"
         raise TypeError(f"{what}; a name is a string, a number or a tuple of them")
->>>>>>> logsfuzz
     return name
 
 
