@@ -1,7 +1,12 @@
+import signal
+
 from hypothesis import settings
 
 settings.register_profile("equirl", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("equirl")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
