@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.explore.opening import Opening
+from equirl.explore.opening import Opening, opening_of
+from equirl.studies.engines import LocalEngine
+from equirl.studies.execution import run_study
+from equirl.studies.expansion import expand
+from equirl.studies.store import Store
+from equirl.studies.study_file import parse_study
 from explore_kit import running, wait_for
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -417,6 +422,29 @@ def test_classes_follow_a_click_at_once(visit, side, most):
         work.append(page.told("world")[0]["seconds"])
     assert sorted(work)[3] < most  # of the processor: what else the machine does is not measured
     assert min(delays) < 5
+
+
+def test_a_study_is_shown_while_its_runs_land(browser, tmp_path):
+    text = 'name = "s"\nruns = 2\nhorizon = 200\nworlds = ["riverswim:n_states=5"]\nlearners = ["psrl", "random"]'
+    run_study(expand(parse_study(text)), Store(tmp_path), LocalEngine(1), quiet=True)
+    last = max((tmp_path / "runs").iterdir())
+    held = last.read_bytes()
+    last.unlink()
+    with running(opening_of(str(tmp_path))) as own:
+        page = Visit(browser, own, opening_of(str(tmp_path)).fragment)
+        page.reads("#study-words", "3 of 4 runs done")
+        last.write_bytes(held)
+        page.reads("#study-words", "4 of 4 runs done")
+        rows = page.page.locator("#view-study table").first.locator("tbody tr")
+        assert {rows.nth(k).locator("td").first.text_content() for k in range(2)} == {"psrl", "random"}
+        assert page.page.locator("#view-study .chart polyline").count() == 2
+        with page.page.expect_download() as started:
+            page.page.locator("#take").click()
+            page.page.locator("[data-take=csv]").click()
+        started.value.save_as(tmp_path / "table.csv")
+        assert len((tmp_path / "table.csv").read_text().splitlines()) == 3
+        assert page.errors == []
+        page.close()
 
 
 def test_a_server_that_stops_is_told_and_what_is_shown_stays(browser):
