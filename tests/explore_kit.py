@@ -30,7 +30,7 @@ def running(opening=None, **options):
         assert not thread.is_alive()
 
 
-def wait_for(condition, seconds=20.0):
+def wait_for(condition, seconds=60.0):
     """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.explore.opening import Opening
+from equirl.explore.opening import Opening, opening_of
+from equirl.studies.engines import LocalEngine
+from equirl.studies.execution import run_study
+from equirl.studies.expansion import expand
+from equirl.studies.store import Store
+from equirl.studies.study_file import parse_study
 from explore_kit import running, wait_for
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -25,7 +30,7 @@ MISSING = (
     "in the environment variable EQUIRL_BROWSER"
 )
 GRID = "grid:map=" + "/".join(["#######", "#S....#", "#.....#", "#....G#", "#######"])
-SECONDS = 120_000  # milliseconds that anything may take
+SECONDS = 90_000  # milliseconds that anything may take
 
 
 def browser_program():
@@ -252,12 +257,12 @@ def test_wrong_input_is_told_where_it_arises_and_mended(visit):
 
 
 def test_three_learners_play_to_the_end_with_the_numbers_of_simulate(visit):
-    page = visit("#view=learning&world=four-room&learners=c-psrl|c-ucrl|ucrl2-l&T=2000&seed=5&runs=2")
+    page = visit("#view=learning&world=four-room&learners=c-psrl|c-ucrl|ucrl2-l&T=800&seed=5&runs=2")
     page.page.locator("#play").click()
-    page.reads("#where", "2,000 of 2,000 steps, done")
+    page.reads("#where", "800 of 800 steps, done")
     mdp, frame = eq.make("four-room"), page.told("frame")[0]
     for label in ("c-psrl", "c-ucrl", "ucrl2-l"):
-        runs = [eq.simulate(mdp, label, 2000, seed=seed).regret for seed in (5, 6)]
+        runs = [eq.simulate(mdp, label, 800, seed=seed).regret for seed in (5, 6)]
         np.testing.assert_array_equal(frame["curves"][label]["regret"]["mean"], np.mean(runs, axis=0))
     assert page.page.locator(".learner").count() == 3
     assert page.page.locator(".chart polyline").count() == 3
@@ -321,14 +326,14 @@ def test_a_link_restores_the_view(visit):
     page.page.mouse.click(*middle(1, 3, 5, 7))
     page.reads(".pair-title", "1,3, left")
     page.page.get_by_role("tab", name="Learning").click()
-    page.page.get_by_label("steps", exact=True).fill("3000")
+    page.page.get_by_label("steps", exact=True).fill("600")
     page.page.get_by_label("steps", exact=True).press("Enter")
     page.page.locator("#play").click()
     page.reads("#where", "done")
     page.page.locator("#take").click()
     link = page.page.locator("#link-here").input_value()
     again = visit(link[link.index("#") :])
-    again.reads("#where", "3,000 of 3,000 steps, done")
+    again.reads("#where", "600 of 600 steps, done")
     assert again.told("frame")[0]["curves"] == page.told("frame")[0]["curves"]
     again.page.get_by_role("tab", name="World").click()
     again.fact("S", "^14$")
@@ -417,6 +422,29 @@ def test_classes_follow_a_click_at_once(visit, side, most):
         work.append(page.told("world")[0]["seconds"])
     assert sorted(work)[3] < most  # of the processor: what else the machine does is not measured
     assert min(delays) < 5
+
+
+def test_a_study_is_shown_while_its_runs_land(browser, tmp_path):
+    text = 'name = "s"\nruns = 2\nhorizon = 200\nworlds = ["riverswim:n_states=5"]\nlearners = ["psrl", "random"]'
+    run_study(expand(parse_study(text)), Store(tmp_path), LocalEngine(1), quiet=True)
+    last = max((tmp_path / "runs").iterdir())
+    held = last.read_bytes()
+    last.unlink()
+    with running(opening_of(str(tmp_path))) as own:
+        page = Visit(browser, own, opening_of(str(tmp_path)).fragment)
+        page.reads("#study-words", "3 of 4 runs done")
+        last.write_bytes(held)
+        page.reads("#study-words", "4 of 4 runs done")
+        rows = page.page.locator("#view-study table").first.locator("tbody tr")
+        assert {rows.nth(k).locator("td").first.text_content() for k in range(2)} == {"psrl", "random"}
+        assert page.page.locator("#view-study .chart polyline").count() == 2
+        with page.page.expect_download() as started:
+            page.page.locator("#take").click()
+            page.page.locator("[data-take=csv]").click()
+        started.value.save_as(tmp_path / "table.csv")
+        assert len((tmp_path / "table.csv").read_text().splitlines()) == 3
+        assert page.errors == []
+        page.close()
 
 
 def test_a_server_that_stops_is_told_and_what_is_shown_stays(browser):

@@ -2,7 +2,6 @@
 
 import { clear, el, svg } from "./dom.js";
 import { pairTitle, stateName } from "./layout.js";
-import { themeColour } from "./palette.js";
 
 const [WIDTH, HEIGHT] = [900, 520];
 
@@ -167,9 +166,8 @@ export class NodeLink {
     return svg("path", { ...look, d: `M${x1 + ux * r},${y1 + uy * r} Q${cx},${cy} ${x2 - ux * r},${y2 - uy * r}` });
   }
 
-  redraw() {
-    void themeColour("ink");
-  }
+  // Colours come from the style sheet: nothing to draw anew.
+  redraw() {}
 
   title(pair) {
     return pairTitle(this.world, pair);

@@ -132,8 +132,9 @@ export class WorldView {
   }
 
   #show(world) {
-    const samePlace = this.world && this.world.M === world.M && this.asked && !this.drawing;
+    if (this.world && this.world.M !== world.M) this.state.pair = null; // its number means another pair now
     this.world = world;
+    this.pointed = -1;
     this.colours = classColours(world.sizes);
     this.optimal = null;
     this.drawIt.hidden = !world.map || this.form.name === "grid" || this.choice.value.startsWith("file ");
@@ -147,7 +148,7 @@ export class WorldView {
     }
     clear(this.legend, classLegend(world, this.colours));
     if (this.state.pair !== null && this.state.pair !== undefined && this.state.pair < world.M) this.#keep(this.state.pair, true);
-    else if (!samePlace) this.card.empty();
+    else this.card.empty();
   }
 
   // A map that is no world yet, to be mended by drawing.
