@@ -35,6 +35,13 @@ def opened(**given):
 opened.func = eq.open_agent  # whose flags are among the arguments
 
 
+def from_program(ddp, **given):
+    return eq.from_quantecon(eq.to_quantecon(RIVER, 0.5) if ddp is None else ddp, **given)
+
+
+from_program.func = eq.from_quantecon
+
+
 def observe(**step):
     agent = eq.make_agent("c-ucrl", 4, 2)
     agent.act(0)
@@ -96,7 +103,7 @@ CALLS = {
     "picture": (with_picture, {"rows": ("....",), "cell": [[0, 0], [0, 1], [0, 2], [0, 3]]}),
     "rows": (with_rows, RIVER.rows._asdict()),
     "profiles given": (with_profiles, eq.profiles(RIVER)._asdict()),
-    "from_quantecon": (eq.from_quantecon, {"ddp": eq.to_quantecon(RIVER, 0.5), "rescale": True, "normalize": False}),
+    "from_quantecon": (from_program, {"ddp": None, "rescale": True, "normalize": False}),
     "from_gymnasium": (
         eq.from_gymnasium,
         {"env": eq.TabularEnv(RIVER), "on_terminal": "restart", "drop_unreachable": False, "normalize": False}
