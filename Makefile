@@ -14,7 +14,7 @@ paper: setup
 	$(BIN)/equirl paper
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -rs
 
 # As long as it is given, with new seeds each time: make fuzz MINUTES=600
 MINUTES = 60

@@ -1,7 +1,19 @@
+import signal
+import subprocess
+import sys
+
 from hypothesis import settings
 
 settings.register_profile("equirl", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("equirl")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_setupnodes():
+    """Import QuantEcon once before workers do: two that compile it at the same time break its cache for good."""
+    subprocess.run([sys.executable, "-c", "import quantecon"], check=False, capture_output=True)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -138,12 +138,15 @@ def interrupts(folder: Path, n: int, seed: int) -> dict:
 
 
 def starts(folder: Path, n: int, seed: int) -> dict:
-    """The same with processes of their own, which are interrupted while they start as well."""
+    """The same with processes of their own, interrupted from the moment at which Python itself is ready."""
 
     def start(words: list[str]) -> int:
-        code = "from equirl.cli import app; app()"
+        code = "print('ready', flush=True); from equirl.cli import app; app()"
         with open(folder / "said", "wb") as said:
-            return subprocess.Popen([sys.executable, "-c", code, *words], stdout=said, stderr=said).pid
+            process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=said, stderr=said)
+        while not (folder / "said").stat().st_size:
+            time.sleep(0.01)
+        return process.pid
 
     return attack(folder, n, seed, start, 6.0)
 

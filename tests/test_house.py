@@ -24,7 +24,8 @@ ROOT = Path(equirl.__file__).parent
 # Folders in reading order: a module imports only from its own folder and from those before it.
 FOLDERS = (
     "core", "model", "worlds", "interop", "solving", "structure", "estimation", "clustering", "planning", "posterior",
-    "learners", "simulation", "theory", "studies", "logs", "plots", "paper", "leaderboard", "benchmarks", "cli",
+    "learners", "simulation", "theory", "studies", "logs", "plots", "paper", "leaderboard", "benchmarks",
+    "explore", "cli",
 )  # fmt: skip
 # Inside a function, for a user's convenience, these may point back.
 CONVENIENCES = {("worlds", "interop"), ("simulation", "plots"), ("studies", "plots")}

@@ -4,6 +4,7 @@ import inspect
 import math
 import os
 import re
+import tempfile
 from fractions import Fraction
 from functools import partial
 
@@ -24,6 +25,21 @@ TABLE = eq.simulate_many(RIVER, ["random"], 9, seeds=[0])
 DRAWN = eq.class_posterior(TRACE.agent, 2)
 STEPS = [("a", 0, 0.0, "b"), ("b", 0, 1.0, "a")]
 COUNTS = {"visits": [3] * M, "profile_ptr": np.arange(M + 1), "profile_counts": [3] * M}
+
+
+def opened(**given):
+    with tempfile.TemporaryDirectory() as folder:
+        eq.open_agent(folder, **given).close()
+
+
+opened.func = eq.open_agent  # whose flags are among the arguments
+
+
+def from_program(ddp, **given):
+    return eq.from_quantecon(eq.to_quantecon(RIVER, 0.5) if ddp is None else ddp, **given)
+
+
+from_program.func = eq.from_quantecon
 
 
 def observe(**step):
@@ -87,7 +103,7 @@ CALLS = {
     "picture": (with_picture, {"rows": ("....",), "cell": [[0, 0], [0, 1], [0, 2], [0, 3]]}),
     "rows": (with_rows, RIVER.rows._asdict()),
     "profiles given": (with_profiles, eq.profiles(RIVER)._asdict()),
-    "from_quantecon": (eq.from_quantecon, {"ddp": eq.to_quantecon(RIVER, 0.5), "rescale": True, "normalize": False}),
+    "from_quantecon": (from_program, {"ddp": None, "rescale": True, "normalize": False}),
     "from_gymnasium": (
         eq.from_gymnasium,
         {"env": eq.TabularEnv(RIVER), "on_terminal": "restart", "drop_unreachable": False, "normalize": False}
@@ -105,6 +121,12 @@ CALLS = {
     "simulate": (eq.simulate, {"mdp": RIVER, "agent": "c-ucrl", "horizon": 9, "seed": 0, "gain": 0.5}),
     "simulate_many": (eq.simulate_many, {"mdp": RIVER, "learners": ["ucrl2-l"], "horizon": 9, "seeds": range(2)}),
     "make_agent": (eq.make_agent, {"name": "c-ucrl", "n_states": 4, "n_actions": 2, "seed": 0, "reward_range": (0, 1)}),
+    "open_agent": (
+        opened, {
+            "learner": "ucrl2-l", "sync": "os", "snapshot_every": 9, "archive": False, "strict": True,
+            "n_states": 4, "n_actions": 2,
+        },
+    ),
     "agent_for": (eq.agent_for, {"mdp": RIVER, "name": "c-ucrl", "seed": 0}),
     "make_settings": (eq.make_settings, {"name": "c-ucrl", "delta": 0.1, "effort": 9.0, "warm_start": True}),
     "observe": (observe, {"state": 0, "action": 0, "reward": 0.5, "next_state": 1}),
@@ -192,6 +214,7 @@ DESCRIBED = {
     "other": "^a pair is its number |^there is no pair -1|^pair must be ",
     ("refines", "other"): "^other must be a Partition",
     ("members", "label"): "^there is no class -1",
+    ("open_agent", "learner"): "^unknown learner |: only with the name of a learner",
     ("class_posterior", "agent"): " has no posterior of classes",
     ("matrix", "pairs"): "^pair must be ",
     ("quantile", "name"): "unknown curve ",
@@ -277,6 +300,12 @@ def test_every_flag_is_among_them(name):
         (lambda: plots.draw_policy(RIVER, POLICY, np.zeros(3)), "^title must be a str"),
         (lambda: eq.simulate_many(RIVER, np.array(0), 9), "^learners must be a list"),
         (lambda: eq.Recipe(3, len), "^description must be a str"),
+        (lambda: eq.similar(RIVER, 0, 10**5000), "^there is no pair an integer of 16610 bits"),
+        (lambda: eq.TabularMDP.from_pairs([(0, 0, {0: 1.0}, 10**400)], 1), " in pairs is not .state, action,"),
+        (
+            lambda: eq.TabularMDP.from_pairs([(0, 10**5000, {0: 1.0}, 1)], 1),
+            "^pair .s=0, a=an integer of 16610 bits.: ",
+        ),
         (lambda: observe(state=0, action=0, reward="0.5", next_state=1), "^the reward of .s=0, a=0. is '0.5', not a"),
         (
             lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": [4] * M}),

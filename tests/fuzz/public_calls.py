@@ -13,7 +13,6 @@ import gymnasium
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy, just, sampled_from
-from log_calls import arguments_of_calls
 from scipy import sparse
 
 import equirl as eq
@@ -64,6 +63,11 @@ def table() -> Any:
 @cache
 def sampler() -> Any:
     return eq.simulate(river(), "c-psrl", 60).agent
+
+
+def _opened(**given: Any) -> None:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        eq.open_agent(folder, **given).close()
 
 
 @dataclass(frozen=True)
@@ -344,6 +348,7 @@ CALLS: dict[str, Call] = {
         {"text": sampled_from(["riverswim:n_states=4", "grid:map=S.G", "two-room", str(FOLDER / "no.npz")])},
         ("world", "parameter", "not parameter=value", "map", "n_states"),
     ),
+    "load_agent": Call(eq.load_agent, {"path": sampled_from([str(FOLDER / "no.npz"), FOLDER])}, ("directory",)),
     "from_arrays": Call(
         eq.TabularMDP.from_arrays,
         {
@@ -513,6 +518,19 @@ CALLS: dict[str, Call] = {
         },
         LEARNER_WORDS,
     ),
+    "open_agent": Call(
+        _opened,
+        {
+            "learner": sampled_from(["c-ucrl", "q-learning"]),
+            "sync": sampled_from(["os", "second", 5]),
+            "snapshot_every": st.integers(1, 50),
+            "archive": FLAG,
+            "strict": FLAG,
+            "n_states": just(4),
+            "n_actions": just(2),
+        },
+        (*LEARNER_WORDS, "learner"),
+    ),
     "agent_for": Call(
         eq.agent_for,
         {
@@ -678,4 +696,3 @@ CALLS: dict[str, Call] = {
         ("render mode", "world", "state", "action", "parameter"),
     ),
 }
-CALLS |= {name: Call(*parts) for name, parts in arguments_of_calls().items()}

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import sampled_from
+from log_calls import LOG_CALLS
 from nonsense_values import HOSTILE, anything, numbers, texts
 from promise import Ledger, judge, keep_promise
-from public_calls import CALLS, FOLDER, LEARNER_WORDS, problems, river
+from public_calls import CALLS as LIBRARY_CALLS
+from public_calls import FOLDER, LEARNER_WORDS, problems, river
 from typer.testing import CliRunner
 
 import equirl as eq
@@ -22,6 +26,8 @@ from equirl.cli import app
 from equirl.studies.expansion import expand
 from equirl.studies.study_file import StudyError, load_study, parse_study
 
+CALLS = {**LIBRARY_CALLS, **LOG_CALLS}
+FUNCTIONS = {"callback", "on_run", "progress", "step", "start", "make_env"}  # of a user's: they raise what they like
 CODES = {0, 1, 2, 3}  # how a command may end without a signal
 
 
@@ -34,6 +40,7 @@ def public_call(data: st.DataObject, ledger: Ledger) -> None:
     wrong = data.draw(st.sets(sampled_from(keys), max_size=2)) if some else set(keys)
     arguments = {key: data.draw(anything if key in wrong else call.arguments[key]) for key in call.arguments}
     assume(not is_long_work(arguments))
+    assume(not any(callable(arguments.get(key)) for key in wrong & FUNCTIONS))
     keep_promise(ledger, name, call.function, arguments, call.words)
 
 
@@ -41,7 +48,7 @@ def is_long_work(arguments: dict[str, Any]) -> bool:
     """Whether a call asks for work that takes long, however fast the library: so many steps, draws or processes."""
     return any(
         isinstance(value, int | np.integer) and not isinstance(value, bool) and value > most
-        for key, most in (("horizon", 10**4), ("steps", 10**4), ("draws", 100), ("passes", 100), ("jobs", 1))
+        for key, most in (("horizon", 10**4), ("steps", 10**3), ("draws", 100), ("passes", 100), ("jobs", 1))
         for value in [arguments.get(key)]
     )
 
@@ -290,6 +297,23 @@ COMMANDS: dict[str, tuple[list[st.SearchStrategy], dict[str, st.SearchStrategy |
             "--json": None,
         },
     ),
+    "learn": (
+        [sampled_from(["log.csv", "log.csv", "no.csv", "bad.csv", "bad.parquet", "s.toml", "."])],
+        {
+            "--column": sampled_from(["state=state", "state=s", "weight=reward", "time=next_state", "x=y", "x", "="]),
+            "--actions": sampled_from(["seen", "all", "x"]),
+            "--reward-range": sampled_from([["0", "9"], ["1", "0"], ["nan", "1"], ["-inf", "inf"], ["0"]]),
+            "--costs": None,
+            "--restart": WORDS,
+            "--draws": sampled_from(["1", "0", "x"]),
+            "--steps": sampled_from(["0", "3", "-1"]),
+            "--seed": sampled_from(["0", "-1", "9" * 30]),
+            "--csv": sampled_from(["p.csv", "/proc/p.csv", "."]),
+            "--save": sampled_from(["p.npz", "/proc/p.npz", "."]),
+            "--agent": sampled_from(["psrl", "optimal", "nonsense"]),
+            "--json": None,
+        },
+    ),
     "run": (
         [
             WORLD_WORDS,
@@ -304,6 +328,8 @@ COMMANDS: dict[str, tuple[list[st.SearchStrategy], dict[str, st.SearchStrategy |
             "--plot": sampled_from(["r.png", "r"]),
             "--csv": sampled_from(["r.csv", "/proc/r.csv", "."]),
             "--common-random-numbers": None,
+            "--until": sampled_from(["gap=0.1", "seconds=0.001", "gap", "x=1", "gap=nan", "delta=0.1", "gap=0.1,"]),
+            "--json": None,
         },
     ),
     "study": (
@@ -347,6 +373,10 @@ LONG = {
 }  # given, and wrongly, so that they end at once
 
 
+QUICKLY = (("--draws", "2"), ("--steps", "3"))  # of what is learned from a log, where nothing else is said
+LOG_TEXT = "state,action,reward,next_state,terminated\na,up,0.5,b,0\nb,up,2,a,1\na,down,0,a,0\n"
+
+
 def command(data: st.DataObject, ledger: Ledger) -> None:
     """A command with its arguments, some of them missing, wrong or hostile."""
     name = data.draw(sampled_from(sorted(COMMANDS)))
@@ -359,11 +389,14 @@ def command(data: st.DataObject, ledger: Ledger) -> None:
     given = data.draw(st.sets(sampled_from(sorted(options)), max_size=3)) if options else set()
     for option in sorted(given | {LONG[name]} if name in LONG else given):
         value = options[option]
-        words += [option] if value is None else [option, data.draw(value)]
+        given_words = [] if value is None else data.draw(value)
+        words += [option, *([given_words] if isinstance(given_words, str) else given_words)]
     if name == "run" and "--horizon" not in words:
         words += ["--horizon", "20"]
     if name == "run" and "--runs" not in words:
         words += ["--runs", "2"]
+    if name == "learn":
+        words += [word for pair in QUICKLY for word in pair if pair[0] not in words]
     if name not in LONG and data.draw(st.integers(0, 9)) == 0:
         words.insert(data.draw(st.integers(0, len(words))), data.draw(WORDS))
     _run_command(ledger, words)
@@ -373,6 +406,9 @@ def _run_command(ledger: Ledger, words: list[str]) -> None:
     study = "\n".join(f"{key} = {value}" for key, value in VALID.items())
     Path("s.toml").write_text(study)
     Path("bad.toml").write_bytes(b"\xff\x00")
+    Path("log.csv").write_text(LOG_TEXT)
+    Path("bad.csv").write_bytes(b"state,action,reward,next_state\n\xff,1,1,1\n")
+    Path("bad.parquet").write_bytes(b"PAR1\0\0PAR1")
     ledger.counts["calls"] += 1
     told = f"equirl {' '.join(map(repr, words))}"
     ledger.announce(told)
@@ -390,12 +426,28 @@ def _run_command(ledger: Ledger, words: list[str]) -> None:
         ledger.counts["refused" if result.exit_code else "answered"] += 1
 
 
+LOG_HEAD = b"state,action,reward,next_state\n"
+LOG_ENDINGS = (".csv", ".tsv", ".parquet")
+
+
 def foreign_file(data: st.DataObject, ledger: Ledger) -> None:
     """Bytes that are none of ours, given to everything that reads files."""
-    ending = data.draw(sampled_from([".npz", ".txt", ".toml", ".json"]))
+    ending = data.draw(sampled_from([".npz", ".txt", ".toml", ".json", ".csv", ".tsv", ".parquet"]))
     head = data.draw(
         sampled_from(
-            [b"", b"PK", b"PK\x03\x04", b"\x93NUMPY", b"\x89PNG\r\n", b"{", b"S.G\n", b"[[parts]]\n", b"\xff\xfe"]
+            [
+                b"",
+                b"PK",
+                b"PK\x03\x04",
+                b"\x93NUMPY",
+                b"\x89PNG\r\n",
+                b"{",
+                b"S.G\n",
+                b"[[parts]]\n",
+                b"\xff\xfe",
+                b"PAR1",
+                LOG_HEAD,
+            ]
         )
     )
     content = head + data.draw(st.binary(max_size=60))
@@ -406,16 +458,19 @@ def foreign_file(data: st.DataObject, ledger: Ledger) -> None:
     readers = {
         "TabularMDP.load": lambda path: eq.TabularMDP.load(path),
         "load_agent": lambda path: eq.load_agent(path),
+        "read_journal": lambda path: eq.read_journal(path),
+        "from_log": lambda path: eq.from_log(path),
         "load_world": lambda path: eq.load_world(path),
         "Partition.from_json": lambda path: eq.Partition.from_json(path.read_bytes().decode("latin-1")),
     }
-    name = data.draw(sampled_from([*readers, "load_study", "equirl classes"]))
+    anyone = sampled_from([*readers, "load_study", "equirl classes"])
+    name = data.draw(sampled_from(["from_log"] * 3 + ["equirl classes"]) | anyone if ending in LOG_ENDINGS else anyone)
     if name == "load_study":
         _only_study_errors(ledger, repr(content), lambda: expand(load_study(path), FOLDER))
     elif name == "equirl classes":
         _run_command(ledger, ["classes", str(path)])
     else:
-        words = (str(path), "partition", "label", "map", "cell", "row", "world")
+        words = (str(path), "partition", "label", "map", "cell", "row", "world", "log", "column")
         keep_promise(ledger, f"{name} of {content!r}", readers[name], {"path": path}, words)
 
 
@@ -425,11 +480,16 @@ def _damaged(data: st.DataObject, ending: str) -> bytes:
     if not whole.exists():
         if ending == ".npz":
             river().save(whole)
+        elif ending == ".parquet":
+            columns = {"state": [0, 1], "action": [0, 1], "reward": [0.5, 1.0], "next_state": [1, 0]}
+            pq.write_table(pa.table(columns), whole)
         else:
             whole.write_text(
                 {
                     ".txt": "S.G\n",
                     ".toml": "\n".join(f"{k} = {v}" for k, v in VALID.items()),
+                    ".csv": LOG_TEXT,
+                    ".tsv": LOG_TEXT.replace(",", "\t"),
                     ".json": eq.Partition.singletons(3).to_json(),
                 }[ending]
             )

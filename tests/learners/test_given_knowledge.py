@@ -64,7 +64,11 @@ def test_the_worlds_of_the_paper_share_rewards_by_class(world):
 
 
 @pytest.mark.parametrize("name", ["c-ucrl-c", "c-ucrl-c-sigma"])
-@pytest.mark.parametrize("world", [QUEUE, machines()], ids=["queue", "machines"])
+@pytest.mark.parametrize(
+    "world",
+    [QUEUE, machines(), make("machines", n_machines=2), make("car-rental", max_cars=4, max_move=2), make("admission")],
+    ids=["queue", "types of machines", "machines", "cars", "admission"],
+)
 def test_being_told_does_not_cost_regret(name, world):
     told, untold = (np.mean([eq.simulate(world, n, 30_000, s).regret[-1] for s in range(3)]) for n in (name, "ucrl2-l"))
     assert told <= untold

@@ -277,7 +277,7 @@ def test_what_a_log_cannot_say_is_said():
         ({**COLUMNS, "terminated": ["maybe"] * 5}, "terminated holds 'maybe'"),
         ({**COLUMNS, "action": ["a", "b"]}, "equally long: action has 2 rows, reward 5"),
         ({**COLUMNS, "state": [{1}, {2}, {3}, {4}, {5}]}, "a name is a string, a number or a tuple"),
-        ("log.txt", r"the log 'log.txt' should end in .csv, .tsv or .parquet"),
+        ("log.txt", r"'log.txt' should end in .csv, .tsv or .parquet"),
         (3, "table must be a list, not 3"),
     ],
 )

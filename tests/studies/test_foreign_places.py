@@ -18,7 +18,8 @@ from equirl.studies import execution
 from equirl.studies.engines import LocalEngine
 from equirl.studies.execution import run_study
 from equirl.studies.runs import execute
-from equirl.studies.store import Store, StoreError
+from equirl.studies.store import Store
+from equirl.studies.store_errors import StoreError
 from studies_kit import SMALL, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)
@@ -58,11 +59,16 @@ def a_socket(path):
         os.chdir(here)
 
 
+def a_linked_pipe(path):
+    os.mkfifo(path.with_suffix(".pipe"))
+    path.symlink_to(path.with_suffix(".pipe"))
+
+
 PLACES = {
     "folder": a_folder,
     "pipe": os.mkfifo,
     "socket": a_socket,
-    "device": lambda path: path.symlink_to("/dev/zero"),
+    "link to a pipe": a_linked_pipe,
     "link in a circle": lambda path: path.symlink_to(path.name),
     "json": lambda path: path.write_text(json.dumps({"a": [1, 2]})),
     "json of another kind": lambda path: path.write_text(json.dumps([1, 2])),

@@ -15,7 +15,8 @@ from equirl.studies.execution import run_study, status_rows
 from equirl.studies.export import TableError, export
 from equirl.studies.run_specs import RESULT_VERSION
 from equirl.studies.runs import execute
-from equirl.studies.store import Store, StoreError
+from equirl.studies.store import Store
+from equirl.studies.store_errors import StoreError
 from studies_kit import measuring, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)
@@ -135,7 +136,7 @@ def test_a_full_disk_stops_the_study_and_loses_nothing(store, monkeypatch):
     def fsync(_):
         nonlocal writes
         writes += 1
-        if writes > 8:  # two probes and two results fit, each with the name in its folder
+        if writes > 10:  # two probes, the plan and two results fit, each with the name in its folder
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:

@@ -262,3 +262,9 @@ def test_the_largest_possible_separations_are_found(n_classes, support, separati
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_mdps_are_communicating(seed):
     assert is_communicating(make("planted", n_states=25, n_actions=2, support=2, n_classes=2, seed=seed))
+
+
+def test_floor_marked_with_a_digit_pays_tenths_and_moves_as_floor():
+    paying, plain = make("grid", map="S3.9G"), make("grid", map="S...G")
+    assert [paying.mean_reward(f"0,{column}", "left") for column in range(5)] == [0.0, 0.3, 0.0, 0.9, 1.0]
+    assert all(paying.law(s, a) == plain.law(s, a) for s in range(5) for a in range(4))

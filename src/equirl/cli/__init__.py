@@ -17,7 +17,14 @@ from typer.core import TyperGroup
 from equirl.cli.console import say
 from equirl.core.formatting import printable
 
-COMMAND_FILES = ("world_commands", "learner_commands", "log_commands", "study_commands", "bench_command")
+COMMAND_FILES = (
+    "world_commands",
+    "learner_commands",
+    "log_commands",
+    "study_commands",
+    "explore_command",
+    "bench_command",
+)
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 
 

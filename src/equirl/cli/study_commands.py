@@ -233,7 +233,7 @@ def _compute(
     from equirl.core.formatting import counted
     from equirl.studies.engines import EngineError
     from equirl.studies.execution import run_study
-    from equirl.studies.store import StoreError
+    from equirl.studies.store_errors import StoreError
 
     try:
         outcome = run_study(planned, store, engine, shard=shard, quiet=quiet)

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from equirl.core.checking import whole_number
 from equirl.core.csv_files import write_csv
 from equirl.core.formatting import number
 from equirl.core.naming import unknown_name
+from equirl.core.paths import checked_path
 
 DIGITS = 6  # significant, in text
 SHOWN = 20  # rows of a table that is merely looked at
@@ -51,7 +53,7 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def __getitem__(self, name: str) -> list[Any]:
-        if name not in self.columns:
+        if not isinstance(name, str) or name not in self.columns:
             raise KeyError(unknown_name("column", name, self.columns))
         return self.columns[name]
 
@@ -81,6 +83,7 @@ class Table:
         -------
         Table
         """
+        n = whole_number("n", n, least=0)
         return Table({name: values[:n] for name, values in self.columns.items()})
 
     def texts(self) -> list[list[str]]:
@@ -149,7 +152,7 @@ class Table:
         Path
             Where the table is.
         """
-        return write_csv(path, self.columns, list(zip(*self.columns.values(), strict=True)))
+        return write_csv(checked_path("path", path), self.columns, list(zip(*self.columns.values(), strict=True)))
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)

@@ -40,8 +40,8 @@ class Encoder:
         self.n, self._decode = _size(space), _decoder(space)
         if self.n > MOST_VALUES:
             raise ValueError(
-                f"{space} has {self.n} values, too many to list; Encoder.from_play(env) lists those met in play, "
-                "Encoder.of(values) those that you give"
+                f"{shown(space)} has {shown(self.n)} values, too many to list; Encoder.from_play(env) lists those met "
+                "in play, Encoder.of(values) those that you give"
             )
         self.is_plain = type(space).__name__ == "Discrete" and int(space.start) == 0
         self._number: dict[Hashable, int] | None = None
@@ -89,6 +89,9 @@ class Encoder:
         Encoder
         """
         steps, met = whole_number("steps", steps), {}
+        if not hasattr(env, "action_space") or not hasattr(env, "step"):
+            raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}")
+        seed = whole_number("seed", seed, least=0)
         env.action_space.seed(seed)
         state, _ = env.reset(seed=seed)
         for _ in range(steps):
@@ -121,7 +124,8 @@ class Encoder:
             If it is none of them.
         """
         if self._number is None:
-            number = int(value) if np.ndim(value) == 0 and isinstance(value, int | np.integer | np.ndarray) else -1
+            plain = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+            number = int(plain) if isinstance(plain, int | np.integer) else -1
         else:
             number = self._number.get(plain_value(value), -1)
         if not 0 <= number < self.n:
@@ -172,9 +176,8 @@ def plain_value(value: Any) -> Any:
         return tuple(plain_value(part) for part in value)
     name = plain_name(value)
     if not is_name(name):
-        raise TypeError(
-            f"{shown(value)} cannot stand for a state; strings, numbers, tuples, arrays and dicts of them can"
-        )
+        can = "strings, numbers, tuples, arrays and dicts of them can"
+        raise TypeError(f"the value {shown(value)} cannot stand for a state; {can}")
     return name
 
 
@@ -191,8 +194,8 @@ def _size(space: Any) -> int:
     if kind == "Dict":
         return math.prod(_size(part) for part in space.spaces.values())
     raise ValueError(
-        f"{space} is not finite: Discrete, MultiDiscrete, MultiBinary and Tuple and Dict of them are; divide it into "
-        "cells in a wrapper (gymnasium.wrappers.TransformObservation), or list its states with Encoder.of"
+        f"space {shown(space)} is not finite: Discrete, MultiDiscrete, MultiBinary and Tuple and Dict of them are; "
+        "divide it into cells in a wrapper (gymnasium.wrappers.TransformObservation), or list its states: Encoder.of"
     )
 
 

@@ -50,7 +50,7 @@ def read_table(env: Any) -> OutcomeTable:
     bare = env.unwrapped
     table = getattr(bare, "P", None)
     name = type(bare).__name__
-    if table is None or not hasattr(table, "__len__") or isinstance(table, np.ndarray):
+    if not isinstance(table, Mapping | Sequence):
         raise ValueError(
             f"{name} has no transition table: from_gymnasium reads P[s][a] = [(probability, next, reward, terminated), "
             "...] from env.unwrapped.P; with other data use TabularMDP.from_arrays or from_pairs"

@@ -122,11 +122,11 @@ class Simulator:
                 raise TypeError
         except (TypeError, ValueError):
             raise TypeError(
-                f"step({shown(state)}, {shown(action)}) returned {shown(given)}, not (next_state, reward[, terminated])"
+                f"step({state!r}, {action!r}) returned {shown(given)}, not (next_state, reward[, terminated])"
             ) from None
         if terminated:
             return Outcome(-1, reward, True, False)
-        self._state = self._number(after, f"step({shown(state)}, {shown(action)}) leads to")
+        self._state = self._number(after, f"step({state!r}, {action!r}) leads to")
         return Outcome(self._state, reward, False, False)
 
     def _number(self, state: Any, what: str) -> int:
@@ -186,7 +186,12 @@ class GymSimulator:
             The number of the state.
         """
         number = None if seed is None else int(seed.generate_state(1)[0])
-        return self.encoder.encode(self.env.reset(seed=number)[0])
+        given = self.env.reset(seed=number)
+        try:
+            observation, _ = given
+        except (TypeError, ValueError):
+            raise TypeError(f"env.reset() returned {shown(given)}, not (observation, info)") from None
+        return self.encoder.encode(observation)
 
     def step(self, pair: int) -> Outcome:
         """Play a pair.
@@ -201,12 +206,26 @@ class GymSimulator:
         Outcome
         """
         action = self.actions.decode(int(self.pairs.action[pair]))
-        observation, reward, terminated, truncated, _ = self.env.step(action)
+        given = self.env.step(action)
+        try:
+            observation, reward, terminated, truncated, _ = given
+            terminated, truncated = _as_flag(terminated), _as_flag(truncated)
+        except (TypeError, ValueError):
+            wanted = "(observation, reward, terminated, truncated, info)"
+            raise TypeError(f"env.step({action!r}) returned {shown(given)}, not {wanted}") from None
         state = -1 if terminated else self.encoder.encode(observation)
-        return Outcome(state, reward, bool(terminated), bool(truncated))
+        return Outcome(state, reward, terminated, truncated)
 
     def __repr__(self) -> str:
         return f"GymSimulator({self.env}, S={self.pairs.n_states}, M={self.pairs.n_pairs})"
+
+
+def _as_flag(value: Any) -> bool:
+    """True or False as environments say it: also 1 and 0, and arrays of one entry."""
+    plain = np.asarray(value)
+    if plain.size != 1 or plain.dtype.kind not in "biuf":
+        raise TypeError
+    return bool(plain.item())
 
 
 def simulator_of(env: Any, reward_range: tuple[float, float] | None) -> Playable:

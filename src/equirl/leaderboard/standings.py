@@ -248,11 +248,23 @@ def boards(groups: Sequence[Group], planned: Sequence[PlannedRun]) -> list[Board
         own = [group for group in groups if group.part == name]
         mdp = build_world(specs[name])[0]
         laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
-        found.append(Board(name, own[0].world, mdp, chain_kind(mdp), laws, classes, _standings(own)))
+        found.append(Board(name, own[0].world, mdp, chain_kind(mdp), laws, classes, standings_of(own)))
     return found
 
 
-def _standings(groups: Sequence[Group]) -> tuple[Standing, ...]:
+def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
+    """How the learners of one world did.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Their finished runs.
+
+    Returns
+    -------
+    tuple of Standing
+        By what is given, then by rank.
+    """
     regret = {group.learner: float(group.curves.final("regret").mean()) for group in groups}
     given_by = {group.learner: given_to(group.learner_name) for group in groups}
     plain = [group for group in groups if given_by[group.learner] == NOTHING]

@@ -27,6 +27,7 @@ import numpy as np
 from equirl.core.checking import flag
 from equirl.core.paths import checked_path
 from equirl.estimation.counts import Counts, Snapshot
+from equirl.learners.one_thread import InUse
 from equirl.learners.rewards import unit_reward
 from equirl.learners.stretches import (
     UNLIMITED,
@@ -68,23 +69,6 @@ class State(NamedTuple):
     values: dict[str, Any]
 
 
-class InUse(NamedTuple):
-    """A context in which one thread alone uses a learner; a second is refused."""
-
-    name: str
-    busy: threading.Lock
-
-    def __enter__(self) -> None:
-        if not self.busy.acquire(blocking=False):
-            raise RuntimeError(
-                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
-                "your own around act and observe, or agent.copy())"
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self.busy.release()
-
-
 class Learner(ABC):
     """A learner. To write one, implement :meth:`decide`, :meth:`record`, :meth:`state` and :meth:`restore`.
 
@@ -95,6 +79,7 @@ class Learner(ABC):
     """
 
     forms_classes: ClassVar[bool] = False  # whether :meth:`classes` says anything
+    unsure_by: ClassVar[str] = "nothing it tells"  # what :meth:`uncertainty` measures, in words
     criterion: Criterion = AVERAGE_REWARD  # what it maximises
 
     def __init__(self, blueprint: Blueprint) -> None:
@@ -137,6 +122,13 @@ class Learner(ABC):
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell."""
+        return None
+
+    def uncertainty(self) -> np.ndarray | None:
+        """(M,) how unsure it is of each pair's transition probabilities, as an L1 distance in [0, 2].
+
+        Half-widths of its confidence sets, or the spread of its draws; None where it does not say.
+        """
         return None
 
     def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing

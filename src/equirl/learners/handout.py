@@ -17,7 +17,8 @@ from equirl.structure.partition import Partition
 from equirl.structure.profiles import TOLERANCE, Profiles, profiles
 
 MUCH_FINER = 4  # times as many classes of laws and rewards as of laws
-SOON = 4  # largest S C / M at which pooled laws are soon learned
+SOON = 6  # largest S C / M at which pooled laws are soon learned
+OWN = 0.9  # share of classes of laws and rewards among pairs from which rewards are what takes time
 
 
 def pools_rewards(settings: Settings) -> bool:
@@ -33,29 +34,40 @@ def settings_for(
     An optimistic learner keeps rewards by pair where they tell apart what the laws do not (:func:`prefers_laws`),
     unless classes are stated. With machines of twelve types that wear alike and earn differently, classes of laws and
     rewards pool nearly nothing, and that is what the learner needs least; it would do worse than one that is given
-    nothing. And where every class is a single pair, whole classes are pooled, not balanced parts of them: the same
-    samples, with no confidence spent on telling which pairs of a class may be pooled.
+    nothing.
+
+    Where the learner would pool balanced parts of classes, it pools whole ones instead in two cases. Classes of laws
+    alone are large and their pairs soon unlike in visits, so that parts of them stay small: in a queue, with machines
+    or perishable stock the learner would else do worse than one that treats every pair on its own. And where every
+    class is a single pair there is nothing to balance, and no confidence is spent on it.
     """
     settings = recipe.settings(name, chosen)
     by_law = any(getattr(part, "by_law", False) for part in settings.parts)
     is_open = classes is None and "rewards" not in chosen and pools_rewards(settings)
     if by_law and is_open and prefers_laws(mdp, tolerance):
         chosen = {**chosen, "rewards": "per_pair"}
-    if "pooling" in settings.as_dict() and "pooling" not in chosen:
         settings = recipe.settings(name, chosen)
-        handed = hand_out(mdp, settings, classes, None, tolerance).classes
-        if handed is not None and handed.n_classes == mdp.n_pairs:
-            chosen = {**chosen, "pooling": "class"}
-    return recipe.settings(name, chosen)
+    if "pooling" in settings.as_dict() and "pooling" not in chosen and _whole(mdp, settings, classes, tolerance):
+        settings = recipe.settings(name, {**chosen, "pooling": "class"})
+    return settings
+
+
+def _whole(mdp: TabularMDP, settings: Settings, classes: Partition | None, tolerance: Tolerance) -> bool:
+    """Whether classes are better pooled whole: see :func:`settings_for`."""
+    if classes is None and not pools_rewards(settings):
+        return True
+    handed = hand_out(mdp, settings, classes, None, tolerance).classes
+    return handed is not None and handed.n_classes == mdp.n_pairs
 
 
 def prefers_laws(mdp: TabularMDP, tolerance: Tolerance) -> bool:
     """Whether to hand out classes of laws and keep rewards by pair, rather than classes of laws and rewards.
 
-    Two conditions. There are at least :data:`MUCH_FINER` times as many classes with rewards as without. And laws are
-    soon learned once pooled: the radius of a class with n samples is about sqrt(2 S log 2 / n), so under 1 after six
+    Three conditions. There are at least :data:`MUCH_FINER` times as many classes with rewards as without. Laws are
+    soon learned once pooled: the radius of a class with n samples is about sqrt(2 S log 2 / n), so under 1 after eight
     visits to each pair where S C <= :data:`SOON` M. Where classes of laws are small against the states, what is pooled
-    stays vague for as long as rewards are unknown, and pays late.
+    stays vague for as long as rewards are unknown, and pays late. And not nearly every pair has a reward of its own
+    (:data:`OWN`): there all depends on trying every pair, and a learner that knows the laws goes and does so at once.
     """
     try:
         laws = equivalence_classes(mdp, rewards=False, tolerance=tolerance).n_classes
@@ -63,7 +75,8 @@ def prefers_laws(mdp: TabularMDP, tolerance: Tolerance) -> bool:
         return False
     if mdp.n_states * laws > SOON * mdp.n_pairs:
         return False
-    return equivalence_classes(mdp, tolerance=tolerance).n_classes >= MUCH_FINER * laws
+    both = equivalence_classes(mdp, tolerance=tolerance).n_classes
+    return MUCH_FINER * laws <= both < OWN * mdp.n_pairs
 
 
 def hand_out(

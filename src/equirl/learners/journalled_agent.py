@@ -14,12 +14,13 @@ from typing import Any, Self
 import numpy as np
 
 from equirl.core.durable import FolderLock
-from equirl.learners.contract import InUse, Learner
+from equirl.learners.contract import Learner
 from equirl.learners.journal_folder import JournalFolder
 from equirl.learners.journal_log import Transition
 from equirl.learners.journal_records import ACT, OBSERVE, TERMINATED, SegmentWriter
 from equirl.learners.journal_recovery import Recovered
 from equirl.learners.journal_sync import SyncRule
+from equirl.learners.one_thread import InUse
 from equirl.structure.partition import Partition
 
 

@@ -69,6 +69,7 @@ class OptimisticLearner(CountingLearner):
     """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
 
     forms_classes: ClassVar[bool] = True
+    unsure_by: ClassVar[str] = "width of its sets"
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -156,6 +157,11 @@ class OptimisticLearner(CountingLearner):
             seen = self.counts.snapshot()
             groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
         return FormedClasses(Partition.from_labels(groups.label), seen, self.parts.estimate.pool_rewards)
+
+    def uncertainty(self) -> np.ndarray | None:
+        """(M,) the widths of the plausible sets at the start of the episode, where the set says them."""
+        widths = getattr(self.current.models, "widths", None)
+        return None if widths is None else np.asarray(widths())
 
     @property
     def estimates(self) -> Estimates:

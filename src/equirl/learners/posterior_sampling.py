@@ -40,6 +40,7 @@ from equirl.planning.extended_value_iteration import Plan
 from equirl.planning.sweeps import Stop
 from equirl.posterior.drawn_gains import gain_in, mean_model
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
+from equirl.posterior.inspection import row_spread
 from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 
@@ -115,6 +116,7 @@ class PosteriorLearner(CountingLearner):
     """A learner that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
 
     forms_classes: ClassVar[bool] = True
+    unsure_by: ClassVar[str] = "spread of its draws"
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -193,6 +195,10 @@ class PosteriorLearner(CountingLearner):
         label = drawn.rows.labels()
         label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
         return FormedClasses(Partition.from_labels(label), seen, False)
+
+    def uncertainty(self) -> np.ndarray:
+        """(M,) the L1 distance between draws of a pair's row, on average."""
+        return row_spread(self)
 
     def greedy_policy(self) -> np.ndarray:
         """What it would play without drawing: optimal in each pair's own estimates as they are now.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.core.paths import checked_path
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
@@ -68,7 +69,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     DamagedFile
         The file is damaged, foreign, or of a learner that is not registered.
     """
-    arrays, meta = load_npz(path, KIND, 1, VERSION)
+    arrays, meta = load_npz(checked_path("path", path), KIND, 1, VERSION)
     try:
         if "values" not in meta:
             arrays, meta = _from_version_1(arrays, meta)

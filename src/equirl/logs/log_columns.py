@@ -69,10 +69,8 @@ def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns
 
 def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
     if columns is not None and not isinstance(columns, Mapping):
-        raise TypeError(f"columns must be a dict such as {{'state': 's'}}, not {shown(columns)}")
-    for role, name in (columns or {}).items():
-        if not isinstance(name, str):
-            raise TypeError(f"columns must give the name of a column as a text, not {shown(name)}")
+        raise TypeError(f"columns must be a mapping such as {{'state': 's'}}, not {shown(columns)}")
+    for role in columns or ():
         if role not in (*NEEDED, *OPTIONAL):
             raise ValueError(unknown_name("column", role, (*NEEDED, *OPTIONAL)))
     return {role: (columns or {}).get(role, role) for role in (*NEEDED, *OPTIONAL)}
@@ -82,7 +80,7 @@ def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[st
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
         endings = f"{', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}"
-        raise ValueError(f"the log {shown(os.fspath(path))} should end in {endings}: the ending says how to read it")
+        raise ValueError(f"the log {shown(str(path))} should end in {endings}: the ending says how")
     if suffix == ".parquet":
         return _from_memory(read_parquet(path, renamed), renamed, str(path))
     return read_text_file(path, renamed)
@@ -118,7 +116,8 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
         try:
             return {name: [row[name] for row in rows] for name in names}
         except (KeyError, TypeError, IndexError):
-            raise ValueError(f"every row of the log must have the columns of the first: {', '.join(names)}") from None
+            columns = ", ".join(map(shown, names))
+            raise ValueError(f"every row of the log must have the columns of the first: {columns}") from None
     width = len(rows[0]) if rows and isinstance(rows[0], Sequence) and not isinstance(rows[0], str) else 0
     for k, row in enumerate(rows):
         if width not in (4, 5) or not isinstance(row, Sequence) or len(row) != width:
@@ -129,15 +128,13 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
 def _labels(values: Any, role: str) -> Labels:
     """The different values of a column, numbered."""
     array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.ndim not in (1, 2):
-        raise ValueError(f"the column {role} has shape {array.shape}; one value per row is needed")
     if array is not None and array.ndim == 2:
         different, code = np.unique(array, axis=0, return_inverse=True)
         return Labels(code.reshape(-1).astype(np.int64), [plain_name(row) for row in different])
     if array is not None and array.dtype.kind in "iub":
         different, code = np.unique(array, return_inverse=True)
         return Labels(code.astype(np.int64), [plain_name(value) for value in different])
-    listed: Iterable[Any] = array.tolist() if array is not None else several(role, values)
+    listed: Iterable[Any] = several(role, values if array is None else array.tolist())
     known: dict[Any, int] = {}
     codes = []
     for k, value in enumerate(listed):
@@ -151,9 +148,8 @@ def _labels(values: Any, role: str) -> Labels:
 def _hashable(value: Any, role: str, row: int) -> Any:
     name = plain_name(value)
     if not is_name(name):
-        raise TypeError(
-            f"the {role} in row {row + 1} is {shown(value)}; a name is a string, a number or a tuple of them"
-        )
+        what = f"the {role} in row {row + 1} is {shown(value)}"
+        raise TypeError(f"{what}; a name is a string, a number or a tuple of them")
     return name
 
 
@@ -161,7 +157,7 @@ def _name(value: Any, role: str) -> Any:
     name = plain_name(value)
     if name is None or name != name or name == "":
         return None
-    if isinstance(name, float) and name == int(name):
+    if isinstance(name, float) and name.is_integer():
         name = int(name)
     if not is_name(name):
         raise TypeError(f"{shown(value)} cannot name a {role}; a name is a string, a number or a tuple of them")
@@ -169,7 +165,7 @@ def _name(value: Any, role: str) -> Any:
 
 
 def _flat(values: Any, role: str) -> np.ndarray:
-    array = plain_array(role, values)
+    array = plain_array(f"the column {role}", values)
     if array.ndim != 1:
         raise ValueError(f"the column {role} has shape {array.shape}; one value per row is needed")
     return array
@@ -217,7 +213,7 @@ def _flags(values: Any, n: int) -> np.ndarray:
     said = [str("" if name is None else name).lower() for name in column.names]
     for word in said:
         if word not in SAID:
-            raise ValueError(f"the column terminated holds {shown(word)}; true and false, or 1 and 0, are understood")
+            raise ValueError(f"the column terminated holds {word!r}; true and false, or 1 and 0, are understood")
     return np.array([SAID[word] for word in said], bool)[column.code]
 
 
@@ -235,10 +231,15 @@ def _weights(values: Any) -> np.ndarray | None:
 
 def _in_order(log: LogColumns, time: Any) -> LogColumns:
     if isinstance(time, Labels):  # texts such as 2026-03-01T12:00, whose order is that of time
+        _check_there("time", np.array([-1 if name is None else 0 for name in time.names], np.int64)[time.code])
         rank = np.unique(np.array([str(name) for name in time.names]), return_inverse=True)[1]
         time = rank[time.code]
-    if (time[1:] >= time[:-1]).all():
-        return log
-    order = np.argsort(time, kind="stable")
+    try:
+        _check_there("time", np.where(time == time, 0, -1))
+        if (time[1:] >= time[:-1]).all():
+            return log
+        order = np.argsort(time, kind="stable")
+    except TypeError:
+        raise TypeError(f"the column time holds what has no order: {shown(time.tolist())}") from None
     by_row = (None if array is None else array[order] for array in log[2:])
     return LogColumns(log.states, log.actions, *by_row)  # type: ignore[arg-type]

@@ -106,12 +106,17 @@ def read_parquet(path: str | os.PathLike[str], renamed: dict[str, str]) -> Any:
     """The columns that are wanted of a Parquet file, as a table of pyarrow."""
     try:
         import pyarrow.parquet as pq
+        from pyarrow import ArrowException
     except ImportError:
         raise ImportError("Parquet needs pyarrow: pip install 'equirl[table]'; or write the log as CSV") from None
     with open(path, "rb"):  # an error that names the file, in the words of the system
         pass
     try:
         names = pq.read_schema(path).names
-    except (ValueError, OSError) as error:
+    except (ArrowException, ValueError, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
-    return pq.read_table(path, columns=list(present(renamed, names, str(path)).values()))
+    columns = list(present(renamed, names, str(path)).values())
+    try:
+        return pq.read_table(path, columns=columns)
+    except (ArrowException, ValueError, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from equirl.core.arrays import starts
-from equirl.core.checking import several
-from equirl.core.formatting import shown
+from equirl.core.checking import several, whole_number
 from equirl.model.names import checked_names
-from equirl.model.pairs import Pairs, number_of, numbered
+from equirl.model.pairs import MOST_STATES, Pairs, number_of, numbered
 
 SETS = (list, tuple, set, frozenset, range, np.ndarray)
 
@@ -42,7 +41,7 @@ def pairs_from(states: Any, actions: Any) -> Pairs:
         names = checked_names("state", states) if _is_several(states) else None
     except (TypeError, ValueError) as error:
         raise type(error)(f"n_states: {error}") from None
-    n_states = states if names is None else len(names)
+    n_states = whole_number("n_states", states, most=MOST_STATES) if names is None else len(names)
     if isinstance(actions, Mapping):
         sets = _by_state(actions, n_states, names)
     else:
@@ -80,7 +79,7 @@ def _by_state(actions: Mapping[Any, Any], n_states: int, names: Any) -> list[Any
 
 def _action_set(entry: Any, state: int) -> list[Any]:
     if not isinstance(entry, SETS):
-        raise TypeError(f"the actions of state {state} must be a list of ids or names, not {shown(entry)}")
+        raise TypeError(f"the actions of state {state} must be a list of ids or names, not {entry!r}")
     return several("actions", entry)
 
 

@@ -14,6 +14,7 @@ from equirl.core.formatting import shown
 if TYPE_CHECKING:
     from equirl.model.pairs import Pairs
 
+MOST_BITS = 1024  # of a number that is a name, as of a float: Python refuses to spell out much longer ones
 Name = str | int | float | tuple[Any, ...]
 
 
@@ -139,7 +140,9 @@ def is_name(value: Any) -> bool:
     """
     if isinstance(value, tuple):
         return all(map(is_name, value))
-    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+    if isinstance(value, int):
+        return value.bit_length() <= MOST_BITS
+    return isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
 
 
 def names_from_json(values: Any) -> tuple[Name, ...] | None:

@@ -259,7 +259,7 @@ def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
         state, action, law, mean = entry
         law = {x: float(p) for x, p in dict(law).items()}
         return state, action, law, float(mean)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_reward)"
         ) from None

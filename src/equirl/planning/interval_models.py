@@ -33,6 +33,11 @@ class IntervalModels(NamedTuple):
     r_upper: np.ndarray  # (M,)
     slack: np.ndarray | None = None  # (M,) how little of the support's growth may matter
 
+    def widths(self) -> np.ndarray:
+        """(M,) lengths of the intervals of a pair's successors and of one state more, summed; at most 2."""
+        lengths = np.concatenate([[0.0], np.cumsum(self.upper - self.lower)])[self.ptr]
+        return np.minimum(np.diff(lengths) + self.unseen_upper, 2.0)
+
     @property
     def n_entries(self) -> int:
         """Stored successors: what one sweep looks at."""
@@ -69,6 +74,10 @@ class KLModels(NamedTuple):
     radius: np.ndarray  # (M,) of KL(row || q)
     r_lower: np.ndarray  # (M,)
     r_upper: np.ndarray  # (M,)
+
+    def widths(self) -> np.ndarray:
+        """(M,) how far a plausible row may lie from the estimate in L1, at most 2 (Pinsker's inequality)."""
+        return np.minimum(np.sqrt(2.0 * self.radius), 2.0)
 
     @property
     def n_entries(self) -> int:

@@ -42,6 +42,10 @@ class ConfidenceSet(NamedTuple):
         """Stored successors: what one sweep looks at."""
         return len(self.succ)
 
+    def widths(self) -> np.ndarray:
+        """(M,) the radii, at most 2: how far a plausible row may lie from the estimate in L1."""
+        return np.minimum(self.p_radius, 2.0)
+
     def prepare(self) -> tuple[Solver, BallRows]:
         """The kernels and the arrays they read; rows with unplaced mass have room for it at their end."""
         placed = Placed(self.ptr, self.succ, self.prob, self.spare_ptr, self.spare)

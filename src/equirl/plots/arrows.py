@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equirl.core.checking import plain_array
 from equirl.model.mdp import TabularMDP
+from equirl.plots.sheets import Sheet
 from equirl.solving.policies import policy_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # (down, right) steps of actions by name; glyphs by step
 STEPS = {
@@ -152,3 +156,27 @@ def _wrapped(signs: Sequence[str], width: int) -> str:
     per_line = max(1, LINE_LENGTH // (width + len(gap)))
     lines = [signs[k : k + per_line] for k in range(0, len(signs), per_line)]
     return "\n".join(gap.join(sign.rjust(width) for sign in line) for line in lines)
+
+
+def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
+    """Draw where a policy points.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    sheet : Sheet
+        Where states stand.
+    steps : dict of int to (int, int)
+        Down and right, by state.
+    """
+    if not steps:
+        return
+    at = sheet.cell[list(steps)]
+    down, right = np.array(list(steps.values())).T
+    still = (down == 0) & (right == 0)
+    axes.plot(at[still, 1], at[still, 0], "o", color="#0072B2", markersize=3)
+    x, y, u, v = at[~still, 1], at[~still, 0], right[~still] * 0.7, down[~still] * 0.7
+    axes.quiver(
+        x, y, u, v, angles="xy", scale_units="xy", scale=1, pivot="mid", units="x", width=0.1, color="#0072B2"
+    )  # fmt: skip

@@ -13,9 +13,9 @@ from equirl.core.formatting import counted, number
 from equirl.core.seeding import Seed
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
-from equirl.plots.arrows import STEPS, policy_steps
+from equirl.plots.arrows import STEPS, draw_arrows, policy_steps
 from equirl.plots.canvas import label_colours, new_figure
-from equirl.plots.maps import draw_arrows, mark_cells, show_board
+from equirl.plots.maps import mark_cells, show_board
 from equirl.plots.sheets import Sheet, line_sheet, map_sheet, sheet_colours
 from equirl.simulation.simulate import simulate
 from equirl.simulation.trace import Trace

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equirl.model.mdp import TabularMDP
+from equirl.plots.canvas import figure_text
 from equirl.plots.sheets import LETTER
 from equirl.structure.class_summary import summarise_class
 from equirl.structure.partition import Partition
@@ -50,12 +51,12 @@ def class_legend(
     axes.set_axis_off()
     largest = np.argsort(-partition.sizes, kind="stable")
     handles = [Patch(**looks[c], **EDGE) for c in largest[:MOST_LISTED]]
-    texts = [str(summarise_class(mdp, partition, int(c))) for c in largest[:MOST_LISTED]]
+    texts = [figure_text(summarise_class(mdp, partition, int(c))) for c in largest[:MOST_LISTED]]
     if partition.n_classes > MOST_LISTED:
         handles.append(Patch(facecolor="none"))
         texts.append(f"and {partition.n_classes - MOST_LISTED} more classes")
     handles += [Patch(facecolor="none", edgecolor="black", **look) for look in signs.values()]
-    texts += list(signs)
+    texts += [figure_text(sign) for sign in signs]
     axes.legend(handles, texts, loc="center", frameon=False, fontsize=fontsize, handlelength=1.4)
 
 
@@ -81,6 +82,5 @@ def action_legend(figure: Figure, names: Sequence[str], colours: Sequence[Any]) 
     width, height = figure.get_size_inches()
     columns = max(1, min(len(texts), int(width / (0.55 + LETTER * max(map(len, texts))))))
     figure.set_size_inches(width, height + 0.22 * -(-len(texts) // columns) + 0.1)
-    legend = figure.legend(handles, texts, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
-    for text in legend.get_texts():
-        text.set_parse_math(False)  # names are no formulas
+    texts = [figure_text(text) for text in texts]
+    figure.legend(handles, texts, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)

@@ -12,7 +12,7 @@ import numpy as np
 
 from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.plots.arrows import action_signs, marked_cells, played_pairs, policy_steps
+from equirl.plots.arrows import action_signs, draw_arrows, marked_cells, played_pairs, policy_steps
 from equirl.plots.canvas import checked_title, figure_text, label_colours, label_hatches, new_figure
 from equirl.plots.legends import MOST_LISTED, action_legend, class_legend
 from equirl.plots.sheets import (
@@ -272,7 +272,7 @@ def _name_cells(axes: Axes, mdp: TabularMDP, sheet: Sheet, cell: float) -> None:
         return
     for name, (i, j), brick in zip(names, sheet.cell.tolist(), sheet.brick.tolist(), strict=True):
         if (i, j) not in taken and not brick:
-            axes.text(j, i, name, ha="center", va="center", fontsize=fontsize, color="#555555", parse_math=False)
+            axes.text(j, i, figure_text(name), ha="center", va="center", fontsize=fontsize, color="#555555")
 
 
 def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], cell: float) -> None:
@@ -287,32 +287,18 @@ def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], 
         step = math.ceil(READABLE / cell) if mdp.pairs.state_names else 5
         turned = 90 if height_of_labels(mdp, sheet) else 0
         at = range(0, width, step)
-        axes.set_xticks(at, [labels[j] for j in at], fontsize=8, rotation=turned, parse_math=False)
+        axes.set_xticks(at, [figure_text(labels[j]) for j in at], fontsize=8, rotation=turned)
         axes.set_xlabel("state", fontsize=9)
         heads = [""]
     if height <= 80:
         at = sheet.cell[starts, 0][:, None] + np.arange(len(names))
-        axes.set_yticks(at.ravel(), [head + figure_text(name) for head in heads for name in names], fontsize=8)
+        axes.set_yticks(at.ravel(), [figure_text(head + name) for head in heads for name in names], fontsize=8)
     axes.tick_params(length=0)
 
 
 def _action_name(mdp: TabularMDP, action: int) -> str:
     names = mdp.pairs.action_names
     return str(names[action]) if names else f"action {action}"
-
-
-def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
-    """An arrow in each of the given states, by its step down and to the right; a dot for staying."""
-    if not steps:
-        return
-    at = sheet.cell[list(steps)]
-    down, right = np.array(list(steps.values())).T
-    still = (down == 0) & (right == 0)
-    axes.plot(at[still, 1], at[still, 0], "o", color="#0072B2", markersize=3)
-    x, y, u, v = at[~still, 1], at[~still, 0], right[~still] * 0.7, down[~still] * 0.7
-    axes.quiver(
-        x, y, u, v, angles="xy", scale_units="xy", scale=1, pivot="mid", units="x", width=0.1, color="#0072B2"
-    )  # fmt: skip
 
 
 def _write(axes: Axes, sheet: Sheet, signs: dict[int, str], cell: float) -> None:

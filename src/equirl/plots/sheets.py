@@ -36,7 +36,10 @@ def map_sheet(mdp: TabularMDP) -> Sheet | None:
     Sheet or None
         None where it has no map, or draws several states on one cell.
     """
-    if mdp.picture is None or len(np.unique(mdp.picture.cell, axis=0)) < mdp.n_states:
+    if mdp.picture is None:
+        return None
+    down, right = mdp.picture.cell.T
+    if len(np.unique(down * (right.max() + 1) + right)) < mdp.n_states:
         return None
     width = max(map(len, mdp.picture.rows))
     wall = np.array([[c == "#" for c in row.ljust(width, "#")] for row in mdp.picture.rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -16,6 +17,14 @@ from equirl.core.seeding import Seed, seed_sequence
 from equirl.estimation.counts import Counts
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
+
+
+class DrawsRows(Protocol):
+    """What is asked of a learner whose drawn rows are compared."""
+
+    pairs: Pairs
+    counts: Counts
+    rows: Any  # with ``draw``
 
 
 class DrawsClasses(Protocol):
@@ -203,6 +212,49 @@ def class_posterior(
 def _pairs_within(label: np.ndarray) -> float:
     """How many ordered pairs of entries have equal labels."""
     return float((np.bincount(label) ** 2.0).sum())
+
+
+def row_spread(agent: DrawsRows, draws: int = 4, seed: Seed = 0) -> np.ndarray:
+    """How far apart draws of a pair's transition probabilities lie, given all the learner has seen; it is not changed.
+
+    Parameters
+    ----------
+    agent : learner
+        One that draws an MDP: ``"psrl"``, ``"c-psrl"`` and their relatives.
+    draws : int
+        How many to compare, each with the next.
+    seed : int or SeedSequence
+        From which the draws follow.
+
+    Returns
+    -------
+    ndarray of float, shape (M,)
+        The mean L1 distance, in [0, 2].
+
+    Examples
+    --------
+    >>> from equirl.simulation.simulate import simulate
+    >>> from equirl.worlds.world_registry import make
+    >>> river = make("ergodic-riverswim", n_states=6)
+    >>> early, late = (row_spread(simulate(river, "psrl", steps, seed=0).agent).mean() for steps in (50, 5000))
+    >>> late < 0.7 * early
+    np.True_
+    """
+    from scipy import sparse
+
+    draws = whole_number("draws", draws, least=2)
+    rows, pairs = copy.deepcopy(agent.rows), agent.pairs
+    seen, rng = agent.counts.snapshot(), draw_state(seed_sequence("seed", seed))
+    total = np.zeros(pairs.n_pairs)
+    last: Any = None
+    for _ in range(draws):
+        drawn, _ = rows.draw(seen, rng)
+        end = int(drawn.ptr[-1])
+        law = sparse.csr_array((drawn.prob[:end], drawn.succ[:end], drawn.ptr), (pairs.n_pairs, pairs.n_states))
+        if last is not None:
+            total += np.asarray(abs(law - last[0]).sum(axis=1)).ravel() + np.abs(drawn.rest - last[1])
+        last = law, drawn.rest
+    return np.minimum(total / (draws - 1), 2.0)
 
 
 def _same(label: np.ndarray) -> np.ndarray:

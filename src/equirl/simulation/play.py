@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import check_callable, whole_number
-from equirl.core.formatting import shown
+from equirl.core.checking import check_callable, real_array, whole_number
 from equirl.core.paths import checked_path
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.interop.simulators import Playable, simulator_of
@@ -175,25 +174,21 @@ class PlayRecorder:
 def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
     if isinstance(agent, str):
         if find_learner(agent).knows_mdp:
-            raise ValueError(
-                f"{shown(agent)} needs the true MDP, which a simulator does not show; simulate(mdp, {shown(agent)})"
-            )
+            raise ValueError(f"{agent!r} needs the true MDP, which a simulator does not show; simulate(mdp, {agent!r})")
         scale, shift = reward_map_of(env.reward_range)
         classes, profiles = partition_of(settings.pop("classes", None), env.pairs), settings.pop("profiles", None)
         means = settings.pop("mean_rewards", None)
-        means = None if means is None else (np.asarray(means, dtype=float) - shift) / scale
+        means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
         return build_learner(agent, env.pairs, settings, Given(classes, profiles, means), seed, (scale, shift))
     if not isinstance(agent, Learner):
-        raise TypeError(f"agent must be a name or a learner, not {shown(agent)}")
+        raise TypeError(f"agent must be a name or a learner, not {agent!r}")
     if settings:
         raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
     own, theirs = agent.pairs, env.pairs
     if not (np.array_equal(own.ptr, theirs.ptr) and np.array_equal(own.action, theirs.action)):
-        raise ValueError(f"{shown(agent)} was made for other states or actions than {shown(env)} has")
+        raise ValueError(f"{agent!r} was made for other states or actions than {env!r} has")
     if agent.reward_map != reward_map_of(env.reward_range):
-        raise ValueError(
-            f"{shown(agent)} has another reward_range than {shown(env)}; give play(..., reward_range=...) the same"
-        )
+        raise ValueError(f"{agent!r} has another reward_range than {env!r}; give play(..., reward_range=...) the same")
     return agent.copy()
 
 

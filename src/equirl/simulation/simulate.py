@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, check_callable, flag, inside
-from equirl.core.formatting import shown
-from equirl.core.seeding import Seed, seed_sequence
+from equirl.core.checking import check_callable
+from equirl.core.seeding import Seed
 from equirl.learners.contract import Learner
-from equirl.learners.learner_registry import agent_for
-from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.simulation.rollout import Rollout
-from equirl.simulation.trace import Recorder, Trace, checkpoint_times
-from equirl.simulation.until import Watch, until
+from equirl.model.mdp import TabularMDP
+from equirl.simulation.live_run import LiveRun
+from equirl.simulation.trace import Trace
 
 
 def simulate(
@@ -76,28 +73,20 @@ def simulate(
     >>> int(trace.t[-1]), len(trace.regret)
     (1000, 200)
     """
-    marks, rule = checkpoint_times(checkpoints, horizon), until(settings.pop("until", None))
     check_callable("callback", callback)
-    inside("epsilon", epsilon)
-    check_mdp(mdp)
-    world_root, agent_root = seed_sequence("seed", seed).spawn(2)
-    if world_seed is not None:
-        world_root = seed_sequence("world_seed", world_seed)
-    learner = _prepare(mdp, agent, agent_root, settings)
-    criterion = learner.criterion
-    optimum = criterion.optimum(mdp) if gain is None else between("gain", gain)
-    rollout = Rollout(mdp, world_root)
-    learner.settle(rollout.state)
-    measured = flag("measure_clustering", measure_clustering)
-    recorder, watch = Recorder(mdp, learner, marks, measured, epsilon), Watch(rule, learner, mdp.reward_map[0])
+    run = LiveRun(
+        mdp, agent, horizon, seed, checkpoints=checkpoints, measure_clustering=measure_clustering,
+        world_seed=world_seed, gain=gain, epsilon=epsilon, settings=settings,
+    )  # fmt: skip
     try:
-        _play(rollout, learner, recorder, int(horizon), callback, watch)
+        while run.goes_on:
+            run.advance(callback)
     except BaseException as error:
-        if recorder.end_early():
-            keep_trace(error, recorder.trace(criterion, optimum, watch))
+        so_far = run.give_up()
+        if so_far is not None:
+            keep_trace(error, so_far)
         raise
-    recorder.end_early()
-    return recorder.trace(criterion, optimum, watch)
+    return run.trace()
 
 
 def keep_trace(error: BaseException, trace: Trace) -> None:
@@ -112,42 +101,3 @@ def keep_trace(error: BaseException, trace: Trace) -> None:
     """
     error.trace = trace  # type: ignore[attr-defined]
     error.add_note(f"the run up to step {int(trace.t[-1])} is kept in the attribute 'trace' of this exception")
-
-
-def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
-    if isinstance(agent, str):
-        return agent_for(mdp, agent, seed, **settings)
-    if not isinstance(agent, Learner):
-        raise TypeError(f"agent must be a name or a learner, not {shown(agent)}")
-    if settings:
-        raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
-    same = np.array_equal(agent.pairs.ptr, mdp.pairs.ptr) and np.array_equal(agent.pairs.action, mdp.pairs.action)
-    if not same:
-        raise ValueError(f"{agent!r} was made for other states or actions than {mdp!r} has")
-    if agent.reward_map not in ((1.0, 0.0), mdp.reward_map):
-        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}; simulate pays rewards in [0, 1]")
-    return agent.copy()
-
-
-def _play(
-    rollout: Rollout,
-    learner: Learner,
-    recorder: Recorder,
-    horizon: int,
-    callback: Callable[[Learner], bool | None] | None,
-    watch: Watch,
-) -> None:
-    last = learner.t + horizon - 1
-    while learner.t <= last:
-        t, episodes = learner.t, learner.n_episodes
-        stretch = learner.decide(rollout.state)
-        if callback is not None and learner.n_episodes > episodes and callback(learner):
-            watch.reason = "the callback said so"
-            return
-        path, rewards = rollout.play(stretch, last - t + 1)
-        learner.record(path, rewards, rollout.state)
-        if learner.t != t + len(path):
-            raise RuntimeError(f"{learner.name!r} recorded {len(path)} steps and went from t = {t} to {learner.t}")
-        recorder.add(t, stretch.policy, path, rewards)
-        if watch.stops(rollout.state):
-            return

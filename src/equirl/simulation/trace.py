@@ -189,17 +189,24 @@ class Recorder:
             misclustering_bias(*found, *counts, successors=seen.succ),
         ]
 
-    def trace(self, criterion: Criterion, optimum: float, watch: Watch) -> Trace:
-        """The whole trace."""
-        t, learner, (reward, mean_reward) = self.marks[:-1], self.learner, self.earned
+    def curves(self, criterion: Criterion, optimum: float) -> Curves:
+        """The curves up to the last checkpoint passed."""
+        n = self.mark
+        t, (reward, mean_reward) = self.marks[:n], self.earned[:, :n]
         regret = {
             "regret": criterion.regret(t, optimum, reward),
             "pseudo_regret": criterion.regret(t, optimum, mean_reward),
         }
+        measured = {name: curve[:n] for name, curve in self.measured.items()}
         if self.values is not None:
-            self.measured |= dict(zip(VALUE_CURVES, self.value_curves, strict=True))
+            measured |= dict(zip(VALUE_CURVES, self.value_curves[:, :n], strict=True))
+        return Curves.of_run(t, {**regret, "reward": reward, **measured})
+
+    def trace(self, criterion: Criterion, optimum: float, watch: Watch) -> Trace:
+        """The whole trace."""
+        learner = self.learner
         return Trace(
-            Curves.of_run(t, {**regret, "reward": reward, **self.measured}),
+            self.curves(criterion, optimum),
             np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
             learner.n_unconverged - self.before[1],
             optimum, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,

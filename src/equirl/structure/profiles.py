@@ -178,7 +178,7 @@ def _pair_number(mdp: TabularMDP, pair: Any) -> int:
     except TypeError:
         raise TypeError(f"a pair is its number or (state, action), not {shown(pair)}") from None
     if not 0 <= number < mdp.n_pairs:
-        raise ValueError(f"there is no pair {number}: pairs are 0 to {mdp.n_pairs - 1}")
+        raise ValueError(f"there is no pair {shown(number)}: pairs are 0 to {mdp.n_pairs - 1}")
     return number
 
 

@@ -66,8 +66,8 @@ class LocalEngine:
             yield _InProcess()
             return
         before = set(multiprocessing.active_children())
-        with _one_thread():
-            pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=_start_worker)
+        with one_thread():
+            pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=start_worker)
             try:
                 yield pool
             except BaseException:
@@ -218,7 +218,7 @@ class _InProcess(Executor):
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Children started inside use one thread each: the runs are the parallelism."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(ONE_THREAD)
@@ -232,23 +232,28 @@ def _one_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class _Worker(SpawnProcess):
-    """A process that does not run the user's script again, as Python otherwise would: no guard is needed there.
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Inside, a process that is started does not run the user's script again: no guard is needed there.
 
-    Workers are given functions of this package alone, so they have no need of ``__main__``.
+    Such processes are given functions of this package alone, so they have no need of ``__main__``.
     """
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
+    try:
+        main.__spec__ = None
+        main.__file__ = None
+        with _interrupts_held():
+            yield
+    finally:
+        del main.__file__
+        vars(main).update(hidden)
 
+
+class _Worker(SpawnProcess):
     def start(self) -> None:
-        main = sys.modules["__main__"]
-        hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
-        try:
-            main.__spec__ = None
-            main.__file__ = None
-            with _interrupts_held():
-                super().start()
-        finally:
-            del main.__file__
-            vars(main).update(hidden)
+        with without_main():
+            super().start()
 
 
 @contextmanager
@@ -269,7 +274,7 @@ class _Spawn(SpawnContext):
     Process = _Worker
 
 
-def _start_worker() -> None:
+def start_worker() -> None:
     """A worker leaves Ctrl-C to its parent, and ends when the parent is gone, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

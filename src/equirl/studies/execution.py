@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from equirl.studies.engines import Engine
 from equirl.studies.expansion import PlannedRun, unique_specs
+from equirl.studies.plan_file import write_plan
 from equirl.studies.progress import progress_shown
 from equirl.studies.runs import execute
 from equirl.studies.scheduler import Execute, Report, SilentListener, compute, shard_of
@@ -80,6 +81,7 @@ def run_study(
         Where results cannot be kept.
     """
     store.prepare()
+    write_plan(planned, store)
     specs = unique_specs(planned)
     if shard is not None:
         specs = shard_of(specs, *shard)

@@ -99,7 +99,8 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
     measures = tuple(sorted(set(_chosen(study, part, "measures", []))))
     common = _chosen(study, part, "common_random_numbers", False)
     renumber = _chosen(study, part, "renumber", False)
-    runs = range(_chosen(study, part, "runs", 1))
+    seeds = _given_seeds(study, part)
+    runs = range(_chosen(study, part, "runs", 1) if seeds is None else len(seeds))
     return [
         PlannedRun(
             part.name,
@@ -115,8 +116,8 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
                 horizon=horizon,
                 checkpoints=checkpoints,
                 replicate=k,
-                seed=derive_seed("run", study.seed, world.world, world.params, learner.learner, learner.settings, k),
-                world_seed=derive_seed("world", study.seed, world.world, world.params, k) if common else None,
+                seed=seeds[k] if seeds else _run_seed(study, world, learner, k),
+                world_seed=(seeds[k] if seeds else _world_seed(study, world, k)) if common else None,
                 measures=measures,
                 source=world.source,
                 renumber_seed=derive_seed("renumber", study.seed, world.world, world.params, k) if renumber else None,
@@ -124,6 +125,25 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
         )
         for world, learner, k in product(worlds, learners, runs)
     ]
+
+
+def _run_seed(study: Study, world: _ResolvedWorld, learner: _ResolvedLearner, k: int) -> int:
+    return derive_seed("run", study.seed, world.world, world.params, learner.learner, learner.settings, k)
+
+
+def _world_seed(study: Study, world: _ResolvedWorld, k: int) -> int:
+    return derive_seed("world", study.seed, world.world, world.params, k)
+
+
+def _given_seeds(study: Study, part: StudyPart) -> list[int] | None:
+    """The seeds that a part, or else the study, gives one by one."""
+    for block in (part, study):
+        if block.runs is not None and block.seeds is not None:
+            raise StudyError(f"{block.name!r} has both runs and seeds; give one of them")
+    seeds = study.seeds if part.runs is None and part.seeds is None else part.seeds
+    if seeds is not None and len(set(seeds)) < len(seeds):
+        raise StudyError(f"part {part.name!r}: a seed is listed twice, so its runs would be the same")
+    return seeds
 
 
 def _chosen(study: Study, part: StudyPart, key: str, default: Any = None) -> Any:
@@ -156,7 +176,7 @@ def _resolve_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
         changed, everything = params_of(name, params | entry.params)
     except (TypeError, ValueError) as error:
         raise StudyError(f"world {entry.world!r}: {error}") from None
-    return _ResolvedWorld(entry.label or _label(name, changed), name, changed, everything, None)
+    return _ResolvedWorld(entry.label or label_of(name, changed), name, changed, everything, None)
 
 
 def params_of(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -212,13 +232,26 @@ def _resolve_learner(entry: LearnerEntry) -> _ResolvedLearner:
         changed, everything = settings_of(entry.learner, entry.settings)
     except (TypeError, ValueError) as error:
         raise StudyError(f"learner {entry.learner!r}: {error}") from None
-    return _ResolvedLearner(entry.label or _label(entry.learner, changed), entry.learner, changed, everything)
+    return _ResolvedLearner(entry.label or label_of(entry.learner, changed), entry.learner, changed, everything)
 
 
-def _label(name: str, changed: dict[str, Any]) -> str:
+def label_of(name: str, changed: Mapping[str, Any]) -> str:
     """A name and what is not at its default.
 
-    >>> _label("riverswim", {"n_states": 25})
+    Parameters
+    ----------
+    name : str
+        Of a world or a learner.
+    changed : mapping
+        What is not at its default.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> label_of("riverswim", {"n_states": 25})
     'riverswim:n_states=25'
     """
     return name + (":" + ",".join(f"{key}={value}" for key, value in changed.items()) if changed else "")

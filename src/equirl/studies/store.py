@@ -1,6 +1,7 @@
 """Where results live: one file per run, named by the run's key, whole or absent.
 
     FOLDER/runs/KEY.npz      a finished run: its spec, seeds, versions and curves
+    FOLDER/plan.json         the runs of the study last started there (``plan_file``)
     FOLDER/failed/KEY.json   a run that raised: its spec and traceback; removed when the run succeeds
 
 Files are written aside and renamed, and two processes that finish the same run write the same numbers, so any number
@@ -9,12 +10,11 @@ of processes may share a folder. A file that cannot be trusted is renamed ``*.da
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -27,14 +27,11 @@ from equirl.core.files import DamagedFile, clear_parts, load_npz, save_npz, writ
 from equirl.simulation.curves import Curves
 from equirl.studies.run_specs import RESULT_VERSION, RunSpec, canonical
 from equirl.studies.runs import FACTS, RunFailure, RunResult
+from equirl.studies.store_errors import explained
 
 KIND = "equirl-run"
 LONGEST_HEADER = 2**22  # bytes of the header of a run's file: a million characters
 LONGEST_RECORD = 2**24  # bytes of the record of a failure
-
-
-class StoreError(Exception):
-    """Results cannot be kept: the disk is full, or the folder cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Store:
             Where results cannot be kept.
         """
         for name in ("runs", "failed"):
-            with _explained(self.folder):
+            with explained(self.folder):
                 probe = write_aside(self.folder / name / f".probe-{os.getpid()}", b"")
                 probe.unlink(missing_ok=True)
             clear_parts(self.folder / name)
@@ -137,10 +134,28 @@ class Store:
         """
         meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
         meta |= {"facts": result.facts, "provenance": result.provenance}
-        with _explained(self.folder):
+        with explained(self.folder):
             path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, _arrays(result.curves), meta)
             _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
+
+    def write_beside(self, name: str, content: bytes) -> Path:
+        """Keep something about the study as a whole.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file in the folder.
+        content : bytes
+            All of it.
+
+        Returns
+        -------
+        Path
+            Its file.
+        """
+        with explained(self.folder):
+            return write_aside(self.folder / name, content)
 
     def write_failure(self, failure: RunFailure) -> Path:
         """Record a run that raised.
@@ -156,7 +171,7 @@ class Store:
             Its file.
         """
         record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
-        with _explained(self.folder):
+        with explained(self.folder):
             place = _make_way(self.failure_path(failure.spec))
             return write_aside(place, json.dumps(record, indent=1).encode())
 
@@ -229,7 +244,7 @@ class Store:
         Path
             The new name.
         """
-        with _explained(self.folder):
+        with explained(self.folder):
             return _renamed(self.path(spec))
 
     def status(self, specs: Iterable[RunSpec]) -> Status:
@@ -297,22 +312,3 @@ def _renamed(path: Path) -> Path:
     with suppress(FileNotFoundError):  # another process may be faster
         os.rename(path, aside)
     return aside
-
-
-@contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    """Turn the system's errors of writing into one that says what happened, that nothing is lost, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            remedy = "the disk is full. Finished runs are safe; free some space and give the same command again"
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            remedy = "it is not writable. Choose another folder with --out, or change its permissions"
-        elif error.errno == errno.ENOENT:
-            remedy = "it was removed while the study ran. Give the same command again to compute what is gone"
-        elif error.errno in (errno.ENOTDIR, errno.EEXIST):
-            remedy = "a file stands where a folder should be. Choose another folder with --out"
-        else:
-            remedy = f"{error}. Finished runs are safe; give the same command again when this is solved"
-        raise StoreError(f"cannot keep results in {folder}: {remedy}") from error

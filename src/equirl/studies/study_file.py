@@ -80,6 +80,9 @@ class _Block(_Model):
     runs: int | None = Field(
         None, ge=1, le=MOST_RUNS, description="the number of independent runs of each learner in each world"
     )
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(
+        None, min_length=1, description="the seeds of the runs themselves, as simulate takes them, in place of runs"
+    )
     checkpoints: Checkpoints | None = Field(
         None, description='where curves are recorded: a number of equal steps, "log", or increasing times up to horizon'
     )

@@ -1,9 +1,11 @@
-"""Grid-worlds from text maps: ``#`` wall, ``.`` floor, ``S`` start, ``G`` goal. Actions up, down, left, right.
+"""Grid-worlds from text maps: ``#`` wall, ``.`` floor, ``S`` start, ``G`` goal, ``1`` to ``9`` paying floor.
+
+Actions are up, down, left, right.
 
 An action moves in its direction with mass ``forward``, in each perpendicular one with ``side``, and stays with
 ``stay``; a move into a wall, or off the map, adds its mass to staying. Every action in the goal pays ``goal_reward``
-and leads to the start. With ``walls_are_states`` walls are numbered too: nobody reaches them, and all four actions
-stay put there.
+and leads to the start; on a floor marked with a digit d every action pays d / 10. With ``walls_are_states`` walls are
+numbered too: nobody reaches them, and all four actions stay put there.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ ACTIONS = ("up", "down", "left", "right")
 MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])
 SIDES = np.array([(2, 3), (2, 3), (0, 1), (0, 1)])  # the two actions perpendicular to each
 KERNELS = {"main": (0.7, 0.1, 0.1), "appendix": (0.8, 0.05, 0.1)}  # forward, each side, stay
-MARKS, ENDS = "#.SG", {"S": "start", "G": "goal"}
+PAYING = "123456789"  # tenths that every action on such a floor pays
+MARKS, ENDS = "#.SG" + PAYING, {"S": "start", "G": "goal"}
 SMALL_MAP = "#######/#S..#.#/#.#...#/#...#G#/#######"
 
 Kernel = str | Sequence[float]
@@ -45,7 +48,7 @@ def grid(
     ----------
     map : str or sequence of str
         A list of rows, or one text with rows ended by newlines or ``/``: ``#`` wall, ``.`` floor, ``S`` start, ``G``
-        goal.
+        goal, ``1`` to ``9`` floor that pays 0.1 to 0.9.
     kernel : str or three floats, default "main"
         Probabilities of a move: "main" (0.7 forward, 0.1 to each side, 0.1 stay), "appendix" (0.8, 0.05, 0.1), or the
         three numbers, also as text "0.7/0.1/0.1".
@@ -282,7 +285,7 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
     succ = np.stack([goes, goes[:, SIDES[:, 0]], goes[:, SIDES[:, 1]], np.repeat(state[:, None], 4, axis=1)])
     prob = np.broadcast_to(np.array([forward, side, side, stay])[:, None, None], succ.shape)
     pair = np.broadcast_to(np.arange(4 * n_states).reshape(n_states, 4), succ.shape)
-    moving = np.broadcast_to((mark == ".") | (mark == "S"), (4, 4, n_states)).swapaxes(1, 2)
+    moving = np.broadcast_to((mark != "G") & (mark != "#"), (4, 4, n_states)).swapaxes(1, 2)
 
     starts = state[mark == "S"]
     goals, walls = (pair[0, mark == kind].ravel() for kind in "G#")
@@ -293,7 +296,9 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
         np.concatenate([succ[moving], np.tile(starts, len(goals)), walls // 4]),
         np.concatenate([prob[moving], np.full(len(goals) * len(starts), 1 / len(starts)), np.ones(len(walls))]),
     )
-    means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), 0.0), 4)
+    digit = mark.astype("<U1").view(np.uint32) - ord("0")
+    pays = np.where((mark >= PAYING[0]) & (mark <= PAYING[-1]), digit / 10, 0.0)
+    means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), pays), 4)
     names = tuple(f"{row},{column}" for row, column in cell.tolist())
     picture = Picture(tuple("".join(row) for row in cells), cell)
     initial = (mark == "S") / len(starts)

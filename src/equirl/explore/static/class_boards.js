@@ -1,0 +1,68 @@
+// The classes of a world on boards: one panel per action on a map, otherwise a matrix of states and actions.
+
+import { BoardCanvas } from "./board_canvas.js";
+import { el } from "./dom.js";
+import { pairBoards, pairTitle, sortedStates } from "./layout.js";
+import { ink, themeColour } from "./palette.js";
+
+const VEIL = "99"; // the opacity of what covers pairs of other classes
+
+export class ClassBoards {
+  constructor(world, colours, { onPoint, onPick }) {
+    Object.assign(this, { world, colours });
+    const order = world.map || world.S <= 60 ? null : sortedStates(world);
+    this.canvases = pairBoards(world, "classes of pairs", 50, order).map((board) =>
+      new BoardCanvas(board, {
+        label: `Classes of the pairs, ${board.title}. Arrow keys move, Enter keeps a pair.`,
+        most: world.map ? 30 : 24,
+        onPoint: (pair) => onPoint(pair),
+        onPick: (pair) => pair >= 0 && onPick(pair),
+      }));
+    this.element = el("div", { class: world.map ? (this.canvases.length === 4 ? "panels mapped" : "panels") : "panels wide" }, ...this.canvases.map((canvas) =>
+      el("figure", { class: "panel" }, el("figcaption", { text: canvas.board.title }), canvas.element)));
+    if (!world.map) {
+      const rows = `rows: ${world.actions.join(", ")}`;
+      this.element.append(el("p", { class: "note", text: order ? `States sorted by class; ${rows}.` : `A column per state; ${rows}.` }));
+    }
+    this.canvases.forEach((canvas) => this.#paint(canvas));
+  }
+
+  #paint(canvas) {
+    const { world, colours } = this;
+    canvas.show((context) => {
+      canvas.fillAll(context, (pair) => colours[world.label[pair]]);
+      if (canvas.size < 14) return;
+      for (const pair of canvas.board.members) {
+        const [row, column] = canvas.board.place.get(pair);
+        canvas.write(context, row, column, String(world.label[pair]), ink(colours[world.label[pair]]), 0.46);
+      }
+    });
+  }
+
+  redraw() {
+    this.canvases.forEach((canvas) => canvas.draw());
+  }
+
+  // Light up the class of a pair, everywhere; nothing for -1.
+  highlight(pair) {
+    const { world, colours } = this;
+    const veil = themeColour("surface");
+    for (const canvas of this.canvases) {
+      canvas.overlay(pair < 0 ? null : (context) => {
+        const label = world.label[pair];
+        context.fillStyle = veil + VEIL;
+        context.fillRect(0, 0, canvas.board.columns * canvas.size, canvas.board.rows * canvas.size);
+        for (const mate of canvas.board.members) {
+          if (world.label[mate] !== label) continue;
+          const [row, column] = canvas.board.place.get(mate);
+          canvas.fillCell(context, row, column, colours[label]);
+          if (mate === pair) canvas.outline(context, row, column, themeColour("ink"), 3);
+        }
+      });
+    }
+  }
+
+  title(pair) {
+    return pairTitle(this.world, pair);
+  }
+}

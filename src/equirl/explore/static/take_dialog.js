@@ -1,0 +1,88 @@
+// What can be taken away: figures, tables, the world, code that reproduces the numbers, and a link.
+
+import { clear, el } from "./dom.js";
+import { linkHere } from "./url_state.js";
+
+const OFFERS = {
+  world: { ask: "take", files: [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"], ["npz", "World, NPZ"]], texts: [["py", "Python"]] },
+  learning: { ask: "take-learning", files: [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]], texts: [["py", "Python"], ["toml", "Study, TOML"]] },
+  study: { ask: "take-study", files: [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]], texts: [] },
+};
+
+export class TakeDialog {
+  // details(view): what else to send with a request.
+  constructor(link, details) {
+    Object.assign(this, { link, details });
+    this.body = el("div");
+    this.error = el("p", { class: "error", role: "alert", hidden: true });
+    this.dialog = el("dialog", { class: "take", "aria-label": "Take away" },
+      el("div", { class: "take-head" }, el("h2", { text: "Take away" }), el("button", { type: "button", class: "quiet", text: "Close", onclick: () => this.dialog.close() })),
+      this.error, this.body);
+    document.body.append(this.dialog);
+  }
+
+  open(view) {
+    const offer = OFFERS[view];
+    this.error.hidden = true;
+    clear(this.body, el("div", { class: "tool-row" }, ...offer.files.map(([what, text]) =>
+      el("button", { type: "button", "data-take": what, text, onclick: (event) => this.#save(offer.ask, what, view, event.target) }))),
+    ...offer.texts.map(([what, text]) => this.#text(offer.ask, what, text, view)), this.#link());
+    this.dialog.showModal();
+  }
+
+  async #get(ask, what, view) {
+    const reply = await this.link.ask(ask, { what, ...this.details(view) });
+    const bytes = Uint8Array.from(atob(reply.base64), (c) => c.charCodeAt(0));
+    return { name: reply.name, type: reply.type, bytes };
+  }
+
+  async #save(ask, what, view, button) {
+    button.disabled = true;
+    try {
+      download(await this.#get(ask, what, view));
+      this.error.hidden = true;
+    } catch (problem) {
+      this.error.textContent = problem.message;
+      this.error.hidden = false;
+    }
+    button.disabled = false;
+  }
+
+  #text(ask, what, title, view) {
+    const pre = el("pre", { tabindex: 0, "data-text": what, text: "…" });
+    const box = el("section", {}, el("div", { class: "take-head" }, el("h3", { text: title }), copyButton(() => pre.textContent),
+      el("button", { type: "button", class: "quiet", text: "Save", onclick: (event) => this.#save(ask, what, view, event.target) })), pre);
+    this.#get(ask, what, view).then(({ bytes }) => {
+      pre.textContent = new TextDecoder().decode(bytes);
+    }).catch((problem) => {
+      pre.textContent = problem.message;
+    });
+    return box;
+  }
+
+  #link() {
+    const address = el("input", { type: "text", readonly: true, value: linkHere(), "aria-label": "Link to this view", id: "link-here", onfocus: (event) => event.target.select() });
+    return el("section", {}, el("div", { class: "take-head" }, el("h3", { text: "Link to this view" }), copyButton(() => address.value)), address,
+      el("p", { class: "note" }, "It works while this server runs. Later, and elsewhere: ", el("code", { text: "equirl explore 'LINK'" })));
+  }
+}
+
+function copyButton(text) {
+  const button = el("button", { type: "button", class: "quiet", text: "Copy" });
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Select it and press Ctrl+C";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
+  return button;
+}
+
+function download({ name, type, bytes }) {
+  const address = URL.createObjectURL(new Blob([bytes], { type }));
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}

@@ -1,0 +1,225 @@
+"""Learners on the page: the numbers of simulate, of the command line, and of the code and study taken away."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import equirl as eq
+from equirl.cli import app
+from equirl.explore.asked_runs import asked_runs
+from equirl.explore.learning_desk import MOST_CREDIT, LearningDesk
+from equirl.explore.packing import unpacked
+from equirl.studies.expansion import expand
+from equirl.studies.runs import execute
+from equirl.studies.study_file import parse_study
+
+WORLD = {"text": "ergodic-riverswim:n_states=5,reward_law=bernoulli"}
+LEARNERS = [{"name": "c-psrl"}, {"name": "c-ucrl", "settings": "balance=2, delta=0.1"}, {"name": "imed-rl"}]
+ASKED = {"world": WORLD, "learners": LEARNERS, "horizon": 600, "seed": 3, "runs": 2}
+
+
+def started(**changes):
+    desk = LearningDesk({})
+    replies = list(desk.handle({"do": "learn", **ASKED, **changes}))
+    assert replies[0]["kind"] == "learning"
+    return desk
+
+
+def played(desk, **options):
+    """All frames until the desk rests."""
+    list(desk.handle({"do": "play", **options}))
+    return drained(desk)
+
+
+def drained(desk):
+    frames = []
+    while desk.pause() is not None:
+        frames += list(desk.tick())
+        list(desk.handle({"do": "ack"}))
+    return frames
+
+
+def taken(desk, what):
+    file = next(desk.handle({"do": "take", "what": what}))
+    return base64.b64decode(file["base64"])
+
+
+@pytest.fixture(scope="module")
+def desk():
+    found = started()
+    found.last = played(found)[-1]
+    return found
+
+
+def regret(curves, label):
+    return np.array(curves["curves"][label]["regret"]["mean"])
+
+
+def test_the_curves_on_screen_are_those_of_simulate(desk):
+    mdp = eq.load_world(WORLD["text"])
+    assert desk.last["done"]
+    for entry, label in zip(LEARNERS, desk.last["curves"], strict=True):
+        settings = {"balance": 2, "delta": 0.1} if "settings" in entry else {}
+        runs = [eq.simulate(mdp, entry["name"], 600, seed=seed, **settings) for seed in (3, 4)]
+        np.testing.assert_array_equal(desk.last["times"], runs[0].t)
+        np.testing.assert_array_equal(regret(desk.last, label), np.mean([run.regret for run in runs], axis=0))
+
+
+def test_the_numbers_are_those_of_the_command_line(tmp_path):
+    desk = started(learners=[{"name": "c-psrl"}, {"name": "ucrl2-l"}], runs=1)
+    shown = played(desk)[-1]
+    command = ["run", WORLD["text"], "c-psrl,ucrl2-l", "--horizon", "600", "--runs", "1", "--seed", "3"]
+    done = CliRunner().invoke(app, [*command, "--csv", str(tmp_path / "curves.csv")])
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "curves.csv").read_text())))
+    for label in ("c-psrl", "ucrl2-l"):
+        told = [float(row["regret"]) for row in rows if row["learner"] == label]
+        np.testing.assert_array_equal(regret(shown, label), told)
+
+
+@pytest.mark.parametrize("common", [False, True])
+def test_the_python_and_the_study_taken_away_give_the_numbers_on_screen(common):
+    desk = started(common=common, horizon=300)
+    shown = played(desk)[-1]
+    names = {}
+    exec(taken(desk, "py").decode().replace("print(table)", ""), names)
+    planned = expand(parse_study(taken(desk, "toml").decode()))
+    for label in shown["curves"]:
+        learner = label.split()[0]
+        from_python = names["table"].curves[label].mean("regret")
+        runs = [execute(run.spec).curves["regret"][0] for run in planned if run.spec.learner == learner]
+        np.testing.assert_array_equal(regret(shown, label), from_python)
+        np.testing.assert_array_equal(regret(shown, label), np.mean(runs, axis=0))
+
+
+def test_a_drawn_map_comes_back_from_the_python_and_the_study_taken_away():
+    rows = "#" * 12 + "/" + "/".join(["#S........3#"] * 1 + ["#..........#"] * 4 + ["#.........G#"]) + "/" + "#" * 12
+    desk = started(
+        world={"text": f"grid:map={rows},kernel=0.8/0.05/0.1"}, learners=[{"name": "psrl"}], runs=1, horizon=100
+    )
+    names = {}
+    exec(taken(desk, "py").decode().replace("print(table)", ""), names)
+    assert names["mdp"] == eq.make("grid", map=rows, kernel="0.8/0.05/0.1")
+    (run,) = expand(parse_study(taken(desk, "toml").decode()))
+    assert eq.make(run.spec.world, **run.spec.params) == names["mdp"]
+
+
+def test_the_table_taken_away_has_every_run(desk):
+    rows = list(csv.DictReader(io.StringIO(taken(desk, "csv").decode())))
+    assert len(rows) == 3 * 2 * len(desk.last["times"])
+    assert taken(desk, "svg").startswith(b"<?xml")
+
+
+def test_nothing_is_taken_away_before_the_first_checkpoint():
+    with pytest.raises(ValueError, match="no checkpoint is passed yet"):
+        taken(started(), "csv")
+
+
+def test_a_frame_shows_what_the_learner_thinks(desk):
+    mdp = eq.load_world(WORLD["text"])
+    agent = eq.simulate(mdp, "c-psrl", 600, seed=3).agent
+    told = desk.last["learners"][0]
+    np.testing.assert_array_equal(unpacked(told["visits"]), agent.counts.snapshot().visits)
+    np.testing.assert_array_equal(unpacked(told["policy"]), agent.plan.policy_pair)
+    np.testing.assert_allclose(unpacked(told["width"]), agent.uncertainty(), rtol=1e-6)
+    assert told["classes"]["n"] == agent.partition.n_classes
+    truth = eq.equivalence_classes(mdp, rewards=False)
+    np.testing.assert_array_equal(unpacked(told["classes"]["true"]), truth.label)
+    assert told["classes"]["wrong"] == eq.misclustering_ratio(agent.partition, truth)
+    assert desk.last["learners"][2]["classes"] is None
+
+
+def test_a_step_goes_to_the_next_plan_of_each_learner():
+    desk = started(learners=[{"name": "ucrl2-l"}, {"name": "c-psrl"}], runs=1)
+    before = [0, 0]
+    for _ in range(5):
+        list(desk.handle({"do": "step"}))
+        (frame,) = drained(desk)
+        now = [learner["episodes"] for learner in frame["learners"]]
+        assert all(b <= a <= b + 1 for a, b in zip(now, before, strict=True))
+        assert max(a - b for a, b in zip(now, before, strict=True)) == 1
+        before = now
+
+
+def test_play_may_stop_at_a_time_and_go_on():
+    desk = started(runs=1)
+    halfway = played(desk, until=300)[-1]
+    assert 300 <= halfway["t"] < 600
+    assert not halfway["playing"]
+    np.testing.assert_array_equal(regret(played(desk)[-1], "c-psrl"), regret(played(started(runs=1))[-1], "c-psrl"))
+
+
+def test_learners_keep_step_with_the_slowest():
+    desk = started(learners=[{"name": "psrl"}, {"name": "random"}], horizon=100_000, runs=1)
+    list(desk.handle({"do": "play"}))
+    for _ in range(20):
+        list(desk.tick())
+        steps = sorted(view.run.steps for view in desk.comparison.everyone)
+        assert steps[1] - steps[0] <= 1 << 15
+
+
+def test_a_slow_speed_is_kept():
+    desk = started(runs=1, horizon=100_000, learners=[{"name": "c-psrl"}])
+    list(desk.handle({"do": "play", "speed": 500}))
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        list(desk.tick())
+        list(desk.handle({"do": "ack"}))
+    longest = max(np.diff([*desk.comparison.everyone[0].run.learner.episode_starts, desk.comparison.reached]))
+    assert 50 < desk.comparison.reached < 500 * (time.monotonic() - end + 0.5) + longest + 1
+
+
+def test_no_more_frames_are_sent_than_a_page_takes():
+    desk = started(horizon=50_000)
+    list(desk.handle({"do": "play"}))
+    frames, end = [], time.monotonic() + 0.6
+    while time.monotonic() < end:
+        frames += list(desk.tick())
+    assert len(frames) == MOST_CREDIT
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"learners": []}, "choose 1 to 6 learners"),
+        ({"learners": LEARNERS * 3}, "choose 1 to 6"),
+        ({"learners": [{"name": "c-psrk"}]}, "did you mean 'c-psrl'"),
+        ({"learners": [{"name": "psrl"}, {"name": "psrl"}]}, "listed twice"),
+        ({"learners": [{"name": "psrl", "settings": "prior=-1"}]}, "prior"),
+        ({"learners": [{"name": "psrl", "settings": "prior"}]}, "key=value"),
+        ({"learners": [{"name": "ucrl2-l", "settings": "threads=64"}]}, "threads has no place"),
+        ({"learners": [{"name": "c-psrl", "settings": "scan=10000000000"}]}, "more than this page takes"),
+        ({"learners": [{"name": "c-ucrl-c", "settings": "tolerance=0.1"}]}, "unknown setting"),
+        ({"learners": ["psrl"]}, "a learner is a name"),
+        ({"learners": [{"name": ["psrl"]}]}, "unknown learner"),
+        ({"horizon": 0}, "the horizon must be at least 1"),
+        ({"horizon": 10**12}, "the horizon must be at most 10000000"),
+        ({"horizon": "long"}, "must be an integer"),
+        ({"runs": 1000}, "the number of runs must be at most 20"),
+        ({"seed": -1}, "the seed must be at least 0"),
+        ({"common": "yes"}, "common must be"),
+        ({"world": {"text": "four-room:height=99,width=99"}}, "up to 12,000 pairs"),
+    ],
+)
+def test_what_is_too_much_or_wrong_is_refused_in_words(changes, complaint):
+    with pytest.raises((TypeError, ValueError), match=re.escape(complaint)):
+        started(**changes)
+
+
+@pytest.mark.parametrize("do", ["play", "pause", "step", "take"])
+def test_messages_before_the_start_are_refused(do):
+    with pytest.raises(ValueError, match="start them first"):
+        list(LearningDesk({}).handle({"do": do}))
+
+
+def test_settings_are_read_as_on_the_command_line():
+    asked = asked_runs({"learners": [{"name": "c-ucrl", "settings": "balance=2, ties=index"}]})
+    assert asked.learners == {"c-ucrl balance=2 ties=index": ("c-ucrl", {"balance": 2, "ties": "index"})}

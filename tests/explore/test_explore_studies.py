@@ -1,0 +1,130 @@
+"""A results folder on the page: progress, tables and curves, while runs land."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+
+import numpy as np
+import pytest
+
+from equirl.explore.study_desk import StudyDesk
+from equirl.studies.engines import LocalEngine
+from equirl.studies.execution import run_study
+from equirl.studies.expansion import expand
+from equirl.studies.export import finished_runs
+from equirl.studies.store import Store
+from equirl.studies.study_file import parse_study
+from equirl.studies.summary import final_rows, summarise
+
+TEXT = """
+name = "two"
+runs = 3
+horizon = 300
+worlds = ["riverswim:n_states=5", "four-room"]
+learners = ["psrl", "random"]
+"""
+PAPER = """
+horizon = 50
+learners = ["ucrl2-l"]
+worlds = ["ergodic-riverswim:n_states=25"]
+[[parts]]
+name = "ergodic-25"
+"""
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    planned = expand(parse_study(TEXT))
+    run_study(planned, Store(folder), LocalEngine(1), quiet=True)
+    return folder, planned
+
+
+@pytest.fixture
+def folder(computed, tmp_path):
+    return shutil.copytree(computed[0], tmp_path / "two")
+
+
+def opened(folder):
+    desk = StudyDesk({"results": folder})
+    return desk, next(desk.handle({"do": "study"}))
+
+
+def test_tables_and_curves_are_those_of_the_study(computed):
+    folder, planned = computed
+    desk, told = opened(folder)
+    assert (told["done"], told["total"], told["failed"]) == (12, 12, 0)
+    groups = summarise(finished_runs(planned, Store(folder)))
+    rows = {(row[1], row[2]): row for row in final_rows(groups)}
+    for place in told["places"]:
+        assert {row["learner"] for row in place["rows"]} == {"psrl", "random"}
+        for row in place["rows"]:
+            expected = rows[place["world"], row["learner"]]
+            assert (row["mean"], row["low"], row["high"]) == expected[5:8]
+    curves = next(desk.handle({"do": "look", "part": "two", "world": "four-room", "measure": "regret"}))
+    for learner in curves["learners"]:
+        group = next(g for g in groups if (g.world, g.learner) == ("four-room", learner["label"]))
+        np.testing.assert_array_equal(learner["mean"], group.curves.mean("regret"))
+        np.testing.assert_array_equal(learner["half"], group.curves.half_width("regret"))
+
+
+def test_runs_that_land_are_shown_when_they_do(folder):
+    files = sorted((folder / "runs").glob("*.npz"))
+    held = [(path, path.read_bytes()) for path in files[:5]]
+    for path, _ in held:
+        path.unlink()
+    desk, told = opened(folder)
+    assert (told["done"], told["total"]) == (7, 12)
+    assert list(desk.tick()) == []
+    list(desk.handle({"do": "look", "part": "two", "world": "four-room"}))
+    for path, content in held[:2]:
+        path.write_bytes(content)
+    told, curves = desk.tick()
+    assert told["done"] == 9
+    assert curves["kind"] == "curves"
+    held[0][0].unlink()
+    assert next(desk.tick())["done"] == 8
+
+
+def test_a_damaged_run_counts_as_missing(folder):
+    next((folder / "runs").glob("*.npz")).write_bytes(b"PK broken")
+    assert opened(folder)[1]["done"] == 11
+
+
+def test_failed_runs_are_counted(folder):
+    path = next((folder / "runs").glob("*.npz"))
+    (folder / "failed" / f"{path.stem}.json").write_text("{}")
+    path.unlink()
+    told = opened(folder)[1]
+    assert (told["done"], told["failed"]) == (11, 1)
+
+
+def test_a_study_that_has_just_begun_has_places_and_no_rows(folder):
+    for path in (folder / "runs").glob("*.npz"):
+        path.unlink()
+    desk, told = opened(folder)
+    assert [place["rows"] for place in told["places"]] == [[], []]
+    assert next(desk.handle({"do": "look", "part": "two", "world": "four-room"}))["learners"] == []
+
+
+@pytest.mark.parametrize("what", ["svg", "png", "csv"])
+def test_figures_and_tables_of_a_study_can_be_taken_away(computed, what):
+    desk, _ = opened(computed[0])
+    file = next(desk.handle({"do": "take", "what": what, "part": "two", "world": "four-room", "log": True}))
+    assert file["name"] == f"two-four-room.{what}"
+    assert len(base64.b64decode(file["base64"])) > 100
+
+
+def test_a_part_that_is_none_is_named(computed):
+    desk, _ = opened(computed[0])
+    with pytest.raises(ValueError, match="unknown part"):
+        list(desk.handle({"do": "take", "what": "csv", "part": "../..", "world": "x"}))
+    with pytest.raises(ValueError, match="no results folder was given"):
+        list(StudyDesk({}).handle({"do": "study"}))
+
+
+def test_published_values_stand_beside_those_of_the_papers_study(tmp_path):
+    run_study(expand(parse_study(PAPER)), Store(tmp_path), LocalEngine(1), quiet=True)
+    (place,) = opened(tmp_path)[1]["places"]
+    assert place["rows"][0]["published"] == 6.2e4

@@ -1,0 +1,99 @@
+"""A server of explore in this process, and pages that talk to it without a browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+
+from websockets.sync.client import connect
+
+from equirl.explore.explore_server import ExploreServer
+from equirl.explore.opening import Opening
+
+ENDINGS = ("done", "problem")
+
+
+@contextmanager
+def running(opening=None, **options):
+    """A server that runs; it has ended when the block has."""
+    server = ExploreServer(opening or Opening(), port=0, **options)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_for(lambda: server.server.started)
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def wait_for(condition, seconds=60.0):
+    """Wait until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)
+
+
+@contextmanager
+def page_of(server):
+    """A page, as the browser would open it."""
+    with connect(
+        f"ws://127.0.0.1:{server.port}/page?token={server.token}",
+        origin=f"http://127.0.0.1:{server.port}", max_size=None, proxy=None, ping_interval=None,
+    ) as socket:  # fmt: skip
+        yield Page(socket)
+
+
+class Page:
+    """What a page does: asks, and listens to news."""
+
+    def __init__(self, socket):
+        self.socket, self.number, self.news = socket, 0, []
+
+    def send(self, do, **fields):
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "do": do, **fields}))
+        return self.number
+
+    def hear(self, seconds=60.0):
+        return json.loads(self.socket.recv(timeout=seconds))
+
+    def ask(self, do, **fields):
+        """All replies to a request, the last one saying how it ended; frames are acknowledged and kept."""
+        number, replies = self.send(do, **fields), []
+        while not replies or replies[-1]["kind"] not in ENDINGS:
+            reply = self.hear()
+            if reply.get("id") == number:
+                replies.append(reply)
+            else:
+                self._keep(reply)
+        return replies
+
+    def get(self, do, **fields):
+        """The one answer to a request that succeeds."""
+        *answers, last = self.ask(do, **fields)
+        assert last["kind"] == "done", last
+        return answers[-1] if answers else None
+
+    def refused(self, do, **fields):
+        """Why a request is refused."""
+        last = self.ask(do, **fields)[-1]
+        assert last["kind"] == "problem", last
+        return last["message"]
+
+    def frames(self, wanted):
+        """News until a frame is as wanted; that frame."""
+        while True:
+            reply = self.hear()
+            self._keep(reply)
+            if reply["kind"] == "frame" and wanted(reply):
+                return reply
+
+    def _keep(self, reply):
+        if reply["kind"] == "frame":
+            self.news.append(reply)
+            self.send("ack")
