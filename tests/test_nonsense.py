@@ -8,8 +8,10 @@ import tempfile
 from fractions import Fraction
 from functools import partial
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import equirl as eq
 from equirl import plots, theory
@@ -23,6 +25,7 @@ ARRAYS, CLASSES, POLICY = RIVER.to_arrays(), eq.equivalence_classes(RIVER), eq.s
 FIGURE, TRACE = plots.draw_policy(RIVER, POLICY), eq.simulate(RIVER, "c-psrl", 20)
 TABLE = eq.simulate_many(RIVER, ["random"], 9, seeds=[0])
 DRAWN = eq.class_posterior(TRACE.agent, 2)
+LAKE, NUMBERS = gymnasium.make("FrozenLake-v1"), eq.Encoder.of([1, 2])
 STEPS = [("a", 0, 0.0, "b"), ("b", 0, 1.0, "a")]
 COUNTS = {"visits": [3] * M, "profile_ptr": np.arange(M + 1), "profile_counts": [3] * M}
 
@@ -50,6 +53,21 @@ def observe(**step):
 
 def reset(**arguments):
     eq.TabularEnv(RIVER).reset(**arguments)
+
+
+class Environment:
+    """One with two states and two actions, which gives back whatever it was told to."""
+
+    observation_space = action_space = spaces.Discrete(2)
+
+    def __init__(self, begin=(0, {}), answer=(1, 0.5, False, False, {})):
+        self.unwrapped, self.begin, self.answer = self, begin, answer
+
+    def reset(self, seed=None):
+        return self.begin
+
+    def step(self, action):
+        return self.answer
 
 
 def with_picture(**fields):
@@ -171,6 +189,15 @@ CALLS = {
         {"make_env": partial(eq.TabularEnv, RIVER), "learners": ["random"], "steps": 3, "seeds": [0]}
         | {"common_random_numbers": True, "on_run": max},
     ),
+    "Encoder": (eq.Encoder, {"space": spaces.Discrete(2)}),
+    "Encoder.from_play": (eq.Encoder.from_play, {"env": LAKE, "steps": 1, "seed": 0}),
+    "encode": (NUMBERS.encode, {"value": 1}),
+    "decode": (NUMBERS.decode, {"number": 0}),
+    "Simulator": (eq.Simulator, {"step": lambda state, action: (0, 0.0), "states": 2, "actions": 2}),
+    "GymSimulator": (eq.GymSimulator, {"env": LAKE, "encoder": None}),
+    "Log.agent": (eq.from_log(STEPS).agent, {"name": "psrl", "seed": 0}),
+    "LogClasses.alike": (eq.classes_of(STEPS, draws=1).alike, {"pair": 0, "other": 1}),
+    "Table.head": (eq.from_log(STEPS).table().head, {"n": 1}),
     "Pairs.uniform": (eq.Pairs.uniform, {"n_states": 2, "n_actions": 2}),
     "Partition.singletons": (eq.Partition.singletons, {"n_pairs": 3}),
     "profile_distance": (eq.profile_distance, {"mdp": RIVER, "pair": 0, "other": 1, "contrast": "l1"}),
@@ -220,6 +247,7 @@ DESCRIBED = {
     ("quantile", "name"): "unknown curve ",
     ("at", "name"): "unknown curve ",
     "curve": "unknown column ",
+    ("encode", "value"): "is none of the 2 values that the encoder knows",
     ("save_figure", "path"): "^nonsense does not end in a format of figures",
     ("picture", "rows"): "^picture.rows must be |^picture.cell places state . at 0,., outside the . rows",
     ("picture", "cell"): "^picture.cell ",
@@ -313,6 +341,22 @@ def test_every_flag_is_among_them(name):
         ),
         (lambda: eq.approx_equivalence(**COUNTS | {"visits": [2] * M}, n_states=4), "^pair 0 has 2 visits, and its"),
         (lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": None}), "^visits must be"),
+        (lambda: eq.from_log(STEPS, columns=3), "^columns must be a mapping such as .'state': 's'., not 3"),
+        (lambda: eq.from_log(""), "^the log '' should end in .csv"),
+        (lambda: eq.from_log(STEPS).table().to_csv(3), "^path must be a str or a path, not 3"),
+        (lambda: eq.from_log(STEPS).table()[[]], "unknown column"),
+        (lambda: eq.Encoder.of([math.nan]), "^the value nan cannot stand for a state"),
+        (lambda: eq.Encoder(spaces.Discrete(2)).encode([[], [1]]), "is none of the 2 values that the encoder knows"),
+        (lambda: eq.Encoder(spaces.Discrete(2)).encode(np.array(0.7)), "is none of the 2 values"),
+        (lambda: eq.Simulator(min, 10**5000, {0: [0]}), "^states must be at most"),
+        (lambda: eq.play(Environment(begin=3), "random", 2), r"^env.reset\(\) returned 3, not \(observation, info\)"),
+        (lambda: eq.play(Environment(answer=3), "random", 2), r"^env.step\([01]\) returned 3, not \(observation,"),
+        (
+            lambda: eq.play(Environment(answer=(0, 0.5, np.zeros(2), False, {})), "random", 2),
+            r"^env.step\([01]\) returned \(0, 0.5, array",
+        ),
+        (lambda: eq.play(LAKE, "psrl", 1, mean_rewards="x"), "^mean_rewards must be an array of numbers"),
+        (lambda: eq.play(LAKE, "psrl", 1, save=1j), "^save must be a str or a path, not 1j"),
         (lambda: TRACE.curves.at("regret", 21), "^time must be between 0 and 20"),
     ],
 )

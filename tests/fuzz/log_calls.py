@@ -329,7 +329,7 @@ LOG_CALLS: dict[str, Call] = {
             "start": sampled_from([0, 2, lambda rng: int(rng.integers(3))]),
             "reward_range": sampled_from([(0, 1), (-5.0, 9.0)]),
         },
-        ("n_states", "n_actions", "state", *WORLD_WORDS),
+        WORLD_WORDS,
     ),
     "Simulator step": Call(
         one_step,

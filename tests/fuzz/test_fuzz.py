@@ -22,7 +22,7 @@ import equirl as eq
 
 HERE = Path(__file__).parent
 EXAMPLES = {  # of each subject, in every run of the tests
-    "public_call": 1200, "learner_settings": 200, "learner_history": 100, "study_text": 400, "command": 150,
+    "public_call": 1500, "learner_settings": 200, "learner_history": 100, "study_text": 400, "command": 150,
     "foreign_file": 300,
 }  # fmt: skip
 CALL_SECONDS, COLD_CALL_SECONDS = 30, 150  # of the processor for one call; where kernels may have yet to be compiled

@@ -277,8 +277,21 @@ def test_what_a_log_cannot_say_is_said():
         ({**COLUMNS, "terminated": ["maybe"] * 5}, "terminated holds 'maybe'"),
         ({**COLUMNS, "action": ["a", "b"]}, "equally long: action has 2 rows, reward 5"),
         ({**COLUMNS, "state": [{1}, {2}, {3}, {4}, {5}]}, "a name is a string, a number or a tuple"),
-        ("log.txt", r"'log.txt' should end in .csv, .tsv or .parquet"),
+        ("log.txt", r"the log 'log.txt' should end in .csv, .tsv or .parquet"),
         (3, "table must be a list, not 3"),
+        ({**COLUMNS, "reward": [1, 2, [3, 4], 5, 6]}, "the column reward must be an array"),
+        (
+            {**COLUMNS, "state": [np.inf, 1, 2, 3, 4]},
+            "inf cannot be a name in the column state; a name is a string, a number",
+        ),
+        (
+            {**COLUMNS, "action": [10**5000, 1, 2, 3, 4]},
+            "an integer of 16610 bits cannot be a name in the column action",
+        ),
+        ({**COLUMNS, "next_state": np.array(0.0)}, "next_state must be a list, not 0.0"),
+        ({**COLUMNS, "time": [1, None, 3, 4, 5]}, r"the column time holds what has no order: \[1, None, 3"),
+        ({**COLUMNS, "time": [1, 2, np.nan, 4, 5]}, "the time in row 3 is missing"),
+        ([{"state": 0, 3: 1}, {"state": 0}], "the columns of the first: 'state', 3"),
     ],
 )
 def test_a_log_that_makes_no_sense_is_named(table, message):

@@ -76,7 +76,11 @@ class Simulator:
     ) -> None:
         if not callable(step):
             raise TypeError(f"step must be a function step(state, action, rng), not {shown(step)}")
-        self.pairs, self.reward_range = pairs_from(states, actions), reward_range
+        try:
+            self.pairs = pairs_from(states, actions)
+        except (TypeError, ValueError) as error:
+            raise type(error)(str(error).replace("n_states", "states").replace("n_actions", "actions")) from None
+        self.reward_range = reward_range
         self._step, self._start, self._random = step, start, _n_positional(step) >= 3
         self._rng, self._state = np.random.default_rng(0), 0
 

@@ -160,7 +160,9 @@ def _name(value: Any, role: str) -> Any:
     if isinstance(name, float) and name.is_integer():
         name = int(name)
     if not is_name(name):
-        raise TypeError(f"{shown(value)} cannot name a {role}; a name is a string, a number or a tuple of them")
+        raise TypeError(
+            f"{shown(value)} cannot be a name in the column {role}; a name is a string, a number or a tuple of them"
+        )
     return name
 
 
