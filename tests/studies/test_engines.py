@@ -256,10 +256,12 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
 
 def test_a_killed_scheduler_is_told_in_one_line_and_what_is_done_is_kept(tmp_path, cluster, caplog):
     store, log = Store(tmp_path / "dask"), logging.getLogger("distributed.client")
+    many = specs(LONGER.replace("runs = 4", "runs = 12"))  # more than can be done before the scheduler is gone
+    assert len(many) > len(specs(LONGER))
     log.addHandler(caplog.handler)
     with pytest.raises(EngineError, match=r"the scheduler went away. Finished runs are safe"):
-        compute(specs(LONGER), store, DaskEngine(2, cluster.address), KillsWorker(cluster.scheduler))
-    assert store.status(specs(LONGER)).done
+        compute(many, store, DaskEngine(2, cluster.address), KillsWorker(cluster.scheduler))
+    assert store.status(many).done
     log.removeHandler(caplog.handler)
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
