@@ -206,7 +206,9 @@ def test_names_with_dollars_are_no_formulas():
     mdp = TabularMDP.from_arrays(
         [[[1.0], [1.0]]], [[0.0, 1.0]], state_names=["$x$"], action_names=["$\\frac{1}{$", "ok"]
     )
-    draw_policy(mdp, [0]).draw_without_rendering()
+    figure = draw_policy(mdp, [0])
+    figure.draw_without_rendering()  # which reads formulas
+    assert r"\$x\$" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
 
 
 def test_a_policy_as_text_puts_arrows_on_the_map(corridor):

@@ -187,7 +187,7 @@ def _import_distributed() -> Any:
 @contextmanager
 def _quiet_logs() -> Iterator[None]:
     """Inside, dask keeps the traceback of a lost scheduler to itself; our own message says what happened."""
-    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "utils")]
+    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.utils", "tornado.application")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
