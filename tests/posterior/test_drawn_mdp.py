@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from equirl.core.random_draws import draw_state
+from equirl.estimation.counts import Snapshot
 from equirl.posterior.drawn_mdp import (
     UNSEEN_POSITIONS,
     Space,
@@ -11,7 +12,7 @@ from equirl.posterior.drawn_mdp import (
     draw_own_rows,
     make_rows,
 )
-from equirl.posterior.odd_pairs import draw_odd
+from equirl.posterior.odd_pairs import count_near, draw_odd, stay_length
 from oracles_posterior import snapshot, workspace, write_structure
 
 
@@ -37,7 +38,7 @@ def space_of(S, sticks, M, cells=0, width=0, odd=None):
     odd = np.full(M, -1) if odd is None else np.array(odd)
     return Space(
         np.arange(S + 1), sticks, 0.0, np.empty(cells), np.empty(M + 1), np.empty(width + 1, np.int64),
-        np.zeros(M, np.int64), odd,
+        np.zeros(M, np.int64), 0.0, odd,
     )  # fmt: skip
 
 
@@ -206,6 +207,39 @@ def test_odd_pairs_are_as_many_as_asked_on_average():
         lonely += (odd[20:] >= 0).sum()
         assert (odd[:20] < 0).all()
     assert lonely / 4000 == pytest.approx(1.0, abs=0.07)
+
+
+def test_successors_near_a_state_are_counted_as_a_plain_reading_counts_them():
+    random = np.random.default_rng(8)
+    for _ in range(60):
+        S = int(random.integers(1, 7))
+        ptr = np.concatenate([[0], np.cumsum(random.integers(1, 4, size=S))])
+        held = [random.permutation(S)[: random.integers(0, S + 1)].tolist() for _ in range(ptr[-1])]
+        bounds = np.cumsum([0, *map(len, held)])
+        visits = np.array([len(states) for states in held])
+        succ = np.array([x for states in held for x in states], np.int32)
+        seen = Snapshot(bounds, succ, np.ones(len(succ), np.int64), visits, np.zeros(len(held)))
+        near = total = 0
+        for s in range(S):
+            pairs = range(ptr[s], ptr[s + 1])
+            if sum(visits[k] > 0 for k in pairs) < 2:
+                continue
+            for k in pairs:
+                others = {x for j in pairs if j != k for x in held[j]}
+                near += sum(x == s or x in others for x in held[k])
+                total += len(held[k])
+        reached = np.zeros(S, np.int64)
+        assert count_near(seen, ptr, reached) == (near, total)
+        assert not reached.any()
+
+
+def test_an_unknown_pair_that_stays_put_is_left_in_the_end_and_stays_grow_for_ever():
+    seen = snapshot([[]])
+    state, _ = workspace(seen, 1.0, 0.5)
+    space, rows = space_of(4, 2, 1, odd=[2])._replace(leave=0.2), make_rows(1, 0, 2)
+    draw_class_rows(rng(1), seen, state, space, rows)
+    np.testing.assert_allclose(dense(rows, 4), [[0.05, 0.05, 0.85, 0.05]])
+    assert [stay_length(t) for t in (1, 10_000, 10**6, 10**8)] == [10, 10, 100, 1000]
 
 
 def test_compiled_rows_equal_the_plain_ones():

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from equirl.core.checking import between, inside, whole_number
+from equirl.core.random_draws import beta_draw
 from equirl.estimation.counts import Snapshot
 from equirl.learners.structures import Problem
 from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
@@ -26,7 +27,7 @@ from equirl.posterior.drawn_mdp import (
     draw_own_rows,
     make_rows,
 )
-from equirl.posterior.odd_pairs import draw_odd
+from equirl.posterior.odd_pairs import count_near, draw_odd, stay_length
 from equirl.posterior.profile_draws import draw_profile_rows
 
 DRAWN = "drawn"
@@ -90,7 +91,7 @@ class _OwnRows(RowSampler):
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         M = len(seen.visits)
         rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
-        space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, no_state)
+        space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, 0.0, no_state)
         draw_own_rows(rng, self.strength, seen, space, rows)
         return rows, len(seen.succ)
 
@@ -102,7 +103,8 @@ class ClassRows:
     ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``scan``: how
     many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``lonely``,
     ``bridge``: how many pairs, on average, do something odd in a draw, so that nothing is given up for ever (see
-    ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state.
+    ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or "drawn"
+    from how often successors seen so far are near.
     """
 
     alpha: float | str = DRAWN
@@ -110,7 +112,7 @@ class ClassRows:
     scan: int = 1000
     lonely: float = 1.0
     bridge: float = 1.0
-    local: float = 0.5
+    local: float | str = DRAWN
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -129,7 +131,7 @@ class GivenClassRows:
     scan: int = 1000
     lonely: float = 1.0
     bridge: float = 1.0
-    local: float = 0.5
+    local: float | str = DRAWN
     alpha: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("classes",)
 
@@ -149,7 +151,8 @@ def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
     whole_number("scan", part.scan)
     for name in ("lonely", "bridge"):
         between(name, getattr(part, name), most=1e9)
-    between("local", part.local)
+    if part.local != DRAWN:
+        between("local", part.local)
 
 
 class _ClassSampler(RowSampler):
@@ -172,14 +175,22 @@ class _ClassSampler(RowSampler):
         state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
-            self.pair_ptr, self.STICKS, self.part.local, np.empty(len(state.mass)), np.empty(M + 1),
-            np.empty(int(state.width.max()) + 1, np.int64), self.owner, np.empty(M, np.int64),
+            self.pair_ptr, self.STICKS, self._local(seen, rng), np.empty(len(state.mass)), np.empty(M + 1),
+            np.empty(int(state.width.max()) + 1, np.int64), self.owner, 1.0 / stay_length(int(seen.visits.sum())),
+            np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, space.w, space.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
         draw_odd(rng, self._lonely(seen), self.part.bridge, seen, self.pair_ptr, space.odd, unknown)
         draw_class_rows(rng, seen, state, space, rows)
         return rows, work
+
+    def _local(self, seen: Snapshot, rng: np.ndarray) -> float:
+        """The chance of near placements: what is set, or drawn from Beta(1 + near, 1 + far) successors seen."""
+        if self.part.local != DRAWN:
+            return float(self.part.local)
+        near, total = count_near(seen, self.pair_ptr, np.zeros(len(self.pair_ptr) - 1, np.int64))
+        return beta_draw(rng, 1.0 + near, 1.0 + total - near)
 
     def _lonely(self, seen: Snapshot) -> float:
         """How many never visited pairs stay put; where classes are given only those of a class never visited do."""

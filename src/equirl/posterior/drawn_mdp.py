@@ -48,6 +48,7 @@ class Space(NamedTuple):
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     taken: np.ndarray  # scratch: positions that a pair has seen
     state: np.ndarray  # (M,) int64: the state of each pair
+    leave: float  # chance per step that such a state is left, where nothing else is known of the pair
     odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
 
 
@@ -213,7 +214,7 @@ def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: S
     for k in range(len(seen.visits)):
         end, c, rows.rest[k] = rows.ptr[k], state.label[k], 0.0
         if space.odd[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
-            rows.succ[end], rows.prob[end] = space.odd[k], 1.0
+            rows.succ[end], rows.prob[end], rows.rest[k] = space.odd[k], 1.0 - space.leave, space.leave
             _normalise(k, end + 1, rows)
             continue
         if c < 0:

@@ -7,11 +7,45 @@ beyond seems out of reach. Each draw makes about one pair of either kind an exce
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from equirl.core.compiling import lean_kernel
 from equirl.core.random_draws import below, uniform
 from equirl.estimation.counts import Snapshot
+
+
+def stay_length(t: int) -> float:
+    """How many steps an unknown pair that stays put keeps one, on average.
+
+    A short stay is not worth a long way: where the last unknown pairs are costly to reach they are tried later, when
+    the stays, which grow for ever, are worth it.
+    """
+    return max(10.0, 0.1 * math.sqrt(t))
+
+
+@lean_kernel
+def count_near(seen: Snapshot, pair_ptr: np.ndarray, reached: np.ndarray) -> tuple[int, int]:
+    """How many successors of pairs are near: the pair's own state, or seen from another pair of that state as well.
+
+    Returns these, and all that could be. ``reached``: (S,) int64 zeros, which stay. O(stored successors).
+    """
+    near, total = 0, 0
+    for s in range(len(pair_ptr) - 1):
+        first, last, tried = seen.ptr[pair_ptr[s]], seen.ptr[pair_ptr[s + 1]], 0
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            tried += seen.visits[k] > 0
+        if tried < 2:
+            continue
+        for i in range(first, last):
+            reached[seen.succ[i]] += 1
+        for i in range(first, last):
+            near += seen.succ[i] == s or reached[seen.succ[i]] > 1
+        for i in range(first, last):
+            reached[seen.succ[i]] = 0
+        total += last - first
+    return near, total
 
 
 @lean_kernel
@@ -31,9 +65,9 @@ def draw_odd(
 ) -> None:  # fmt: skip
     """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
 
-    Of the pairs never visited ``lonely`` on average stay in their own state. Of the visited ones ``bridge`` on average,
-    in proportion to 1 / visits, may lead somewhere else: half the time to a state never left, if there is one, of
-    whose pairs one then stays there; otherwise to a state near, or to any.
+    Of the pairs never visited ``lonely`` on average stay in their own state (for ``stay_length`` steps on average). Of
+    the visited ones ``bridge`` on average, in proportion to 1 / visits, may lead somewhere else: half the time to a
+    state never left, if there is one, of whose pairs one then stays there; otherwise to a state near, or to any.
     """
     n_states, strange, free, total = len(pair_ptr) - 1, 0, 0, 0.0
     for s in range(n_states):
