@@ -15,7 +15,7 @@ import equirl
 from equirl.cli import app
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import AGENTS, LATER
-from equirl.worlds.world_registry import WORLDS
+from equirl.worlds.world_list import WORLDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from equirl.interop.gym import register_worlds
+from equirl.interop.gym_registration import register_worlds
 
 __version__ = "0.1.0"
 
@@ -42,7 +42,7 @@ _HOME = {  # public name -> the module that holds it
     "TabularMDP": "model.mdp",
     "Trace": "simulation.trace",
     "UncertifiedGain": "solving.optimal_gain",
-    "WORLDS": "worlds.world_registry",
+    "WORLDS": "worlds.world_list",
     "agent_for": "learners.learner_registry",
     "approx_equivalence": "clustering.approx_equivalence",
     "certified_gain": "solving.optimal_gain",
@@ -165,6 +165,6 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.studies.compare import simulate_many as simulate_many
     from equirl.studies.play_compare import play_many as play_many
     from equirl.theory.lower_bounds import regret_lower_bound as regret_lower_bound
-    from equirl.worlds.world_registry import WORLDS as WORLDS
+    from equirl.worlds.world_list import WORLDS as WORLDS
     from equirl.worlds.world_registry import load_world as load_world
     from equirl.worlds.world_registry import make as make

@@ -7,7 +7,8 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from scipy import stats
 
-from equirl.interop.gym import TabularEnv, from_gymnasium, register_worlds
+from equirl.interop.gym import TabularEnv, from_gymnasium
+from equirl.interop.gym_registration import register_worlds
 from equirl.model.mdp import TabularMDP
 from equirl.worlds.world_registry import WORLDS, make
 

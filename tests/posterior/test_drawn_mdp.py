@@ -239,7 +239,7 @@ def test_an_unknown_pair_that_stays_put_is_left_in_the_end_and_stays_grow_for_ev
     space, rows = space_of(4, 2, 1, odd=[2])._replace(leave=0.2), make_rows(1, 0, 2)
     draw_class_rows(rng(1), seen, state, space, rows)
     np.testing.assert_allclose(dense(rows, 4), [[0.05, 0.05, 0.85, 0.05]])
-    assert [stay_length(t) for t in (1, 10_000, 10**6, 10**8)] == [10, 10, 100, 1000]
+    assert [stay_length(t) for t in (1, 10_000, 10**6, 10**8)] == [30, 30, 300, 3000]
 
 
 def test_compiled_rows_equal_the_plain_ones():

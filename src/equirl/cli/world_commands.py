@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, their parameters and defaults."""
-    from equirl.worlds.world_registry import COMMON, WORLDS
+    from equirl.worlds.world_list import COMMON, WORLDS
 
     if as_json:
         print_json({name: {"description": w.description, "params": w.params} for name, w in WORLDS.items()})

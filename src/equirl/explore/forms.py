@@ -13,7 +13,7 @@ from equirl.learners.learner_registry import AGENTS
 from equirl.model.reward_laws import REWARD_LAWS
 from equirl.plots.style import LEARNER_STYLES, OTHER_STYLES
 from equirl.worlds.grids import KERNELS
-from equirl.worlds.world_registry import COMMON, WORLDS, World
+from equirl.worlds.world_list import COMMON, WORLDS, World
 
 COMMON_NOTES = {
     "preset": "Named values of the other parameters.",

@@ -24,7 +24,7 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reward_laws import REWARD_LAWS, draw_rewards, unit_map
 from equirl.model.row_readers import initial_law
 from equirl.model.transition_rows import Rows, rows_from_triplets
-from equirl.worlds.world_registry import WORLDS, load_world
+from equirl.worlds.world_registry import load_world
 
 ON_TERMINAL = ("restart", "absorb", "error")
 
@@ -164,14 +164,6 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         mask = np.zeros(pairs.n_action_ids, np.int8)
         mask[pairs.action[pairs.ptr[s] : pairs.ptr[s + 1]]] = 1
         return {"action_mask": mask}
-
-
-def register_worlds() -> None:
-    """Register every world with Gymnasium as ``equirl/<Title>-v0``; those already there are left alone."""
-    for name, world in WORLDS.items():
-        title = f"equirl/{world.title}-v0"
-        if title not in gymnasium.registry:
-            gymnasium.register(title, entry_point="equirl.interop.gym:TabularEnv", kwargs={"mdp": name})
 
 
 def from_gymnasium(

@@ -176,8 +176,7 @@ class _ClassSampler(RowSampler):
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
             self.pair_ptr, self.STICKS, self._local(seen, rng), np.empty(len(state.mass)), np.empty(M + 1),
-            np.empty(int(state.width.max()) + 1, np.int64), self.owner, 1.0 / stay_length(int(seen.visits.sum())),
-            np.empty(M, np.int64),
+            np.empty(int(state.width.max()) + 1, np.int64), self.owner, self._leave(seen), np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, space.w, space.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
@@ -191,6 +190,10 @@ class _ClassSampler(RowSampler):
             return float(self.part.local)
         near, total = count_near(seen, self.pair_ptr, np.zeros(len(self.pair_ptr) - 1, np.int64))
         return beta_draw(rng, 1.0 + near, 1.0 + total - near)
+
+    def _leave(self, seen: Snapshot) -> float:
+        """The chance of leaving where an unknown pair stays; classes given are few, and one never seen is worth all."""
+        return 0.0 if self.fixed else 1.0 / stay_length(int(seen.visits.sum()))
 
     def _lonely(self, seen: Snapshot) -> float:
         """How many never visited pairs stay put; where classes are given only those of a class never visited do."""

@@ -22,7 +22,7 @@ def stay_length(t: int) -> float:
     A short stay is not worth a long way: where the last unknown pairs are costly to reach they are tried later, when
     the stays, which grow for ever, are worth it.
     """
-    return max(10.0, 0.1 * math.sqrt(t))
+    return max(30.0, 0.3 * math.sqrt(t))
 
 
 @lean_kernel

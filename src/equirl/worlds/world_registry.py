@@ -7,10 +7,9 @@ actions state by state, are renumbered at random) and, where it has presets, ``p
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,85 +20,7 @@ from equirl.core.paths import checked_path
 from equirl.core.text_values import parse_value
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
-from equirl.worlds.cycles import cycle
-from equirl.worlds.deliveries import delivery
-from equirl.worlds.grids import four_room, grid, random_walls, two_room
-from equirl.worlds.inventories import lost_sales, perishable
-from equirl.worlds.like_units import machines, sites
-from equirl.worlds.pendulums import pendulum
-from equirl.worlds.queues import access_control, admission
-from equirl.worlds.random_mdps import garnet, planted
-from equirl.worlds.rentals import car_rental
-from equirl.worlds.rivers import ergodic_riverswim, riverswim, two_kinds_river
-from equirl.worlds.textbook import taxicab, toymaker
-from equirl.worlds.toy_text import cliff_walking, frozen_lake, taxi
-
-# Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
-DRAWING = {"forward": 0.35, "first_forward": 0.6, "small_reward": 0.05}
-COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
-
-
-@dataclass(frozen=True)
-class World:
-    """A family of MDPs: how one is made, and what it is.
-
-    Parameters
-    ----------
-    factory : callable
-        Makes a :class:`equirl.TabularMDP`; all its parameters have defaults.
-    title : str
-        Its name in Gymnasium: ``equirl/<title>-v0``.
-    description : str
-        One line.
-    presets : mapping of str to mapping
-        Named settings of its parameters; the first is the default.
-    """
-
-    factory: Callable[..., TabularMDP]
-    title: str
-    description: str
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Every parameter with its default value."""
-        own = {name: p.default for name, p in inspect.signature(self.factory).parameters.items()}
-        preset = {"preset": next(iter(self.presets))} if self.presets else {}
-        return {**preset, **own, **COMMON}
-
-
-WORLDS: dict[str, World] = {
-    "riverswim": World(
-        riverswim, "RiverSwim", "a river: a small reward downstream, a large one far upstream",
-        {"figures": {}, "drawing": DRAWING},
-    ),
-    "ergodic-riverswim": World(
-        ergodic_riverswim, "ErgodicRiverSwim", "a river in which every policy visits every state",
-        {"figures": {}, "drawing": DRAWING},
-    ),
-    "two-kinds-river": World(two_kinds_river, "TwoKindsRiver", "a river of calm and rough water, in halves or in turn"),
-    "four-room": World(four_room, "FourRoom", "four rooms joined by doors: walk from one corner to the other"),
-    "two-room": World(two_room, "TwoRoom", "two rooms, one above the other, joined by a door"),
-    "grid": World(grid, "Grid", "a grid-world from a text map (# wall, . floor, S start, G goal)"),
-    "random-walls": World(random_walls, "RandomWalls", "a field with walls at random, the goal always in reach"),
-    "random": World(garnet, "Random", "a random MDP without structure (Garnet), communicating"),
-    "planted": World(planted, "Planted", "a random MDP with a given number of classes, a given distance apart"),
-    "cycle": World(cycle, "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
-    "access-control": World(access_control, "AccessControl", "a queue for a few servers: accept or reject customers"),
-    "car-rental": World(car_rental, "CarRental", "Jack's car rental: move cars overnight between two locations"),
-    "admission": World(admission, "Admission", "customer classes at a queue in continuous time: admit or reject"),
-    "lost-sales": World(lost_sales, "LostSales", "inventory with a lead time; demand beyond the stock is lost"),
-    "perishable": World(perishable, "Perishable", "stock that keeps a few periods: order, sell, throw away"),
-    "sites": World(sites, "Sites", "several like sites and one supplier, who reaches one of them a day"),
-    "machines": World(machines, "Machines", "like machines that wear, and one crew that repairs one of them a day"),
-    "delivery": World(delivery, "Delivery", "parcels over road, ice and sand: fetch them here, deliver them there"),
-    "pendulum": World(pendulum, "Pendulum", "a noisy pendulum with a weak motor: swing it up and keep it there"),
-    "toymaker": World(toymaker, "Toymaker", "Howard's toymaker: advertise or not, do research or not"),
-    "taxicab": World(taxicab, "Taxicab", "Howard's taxicab: cruise, drive to a stand or wait, in three towns"),
-    "frozen-lake": World(frozen_lake, "FrozenLake", "Gymnasium's FrozenLake without end: over the ice to the goal"),
-    "cliff-walking": World(cliff_walking, "CliffWalking", "Gymnasium's CliffWalking without end: keep off the cliff"),
-    "taxi": World(taxi, "Taxi", "Gymnasium's Taxi without end, in the rain: fetch passengers and drive them"),
-}  # fmt: skip
+from equirl.worlds.world_list import WORLDS, World
 
 
 def make(name: str, **params: Any) -> TabularMDP:
