@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equirl.benchmarks import clustering_speed, learning_speed, memory, planning_speed, startup
-from equirl.benchmarks.bench_report import BEGIN, END, as_json, as_markdown, put_markdown
+from equirl.benchmarks.bench_report import BEGIN, END, as_markdown, put_markdown, report_of
 from equirl.benchmarks.measurement import Measure, Skipped, in_new_process, power, side_by_side
 from equirl.benchmarks.plain_clustering import plain_approx_equivalence
 from equirl.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks
@@ -113,7 +113,7 @@ def test_without_the_other_library_its_figure_is_skipped(monkeypatch):
 
 
 def test_json_holds_measures_sizes_and_machine():
-    report = json.loads(as_json(FINDINGS, TINY))
+    report = json.loads(json.dumps(report_of(FINDINGS, TINY), allow_nan=False))
     assert report["measures"] == [FINDINGS[0]._asdict()]
     assert report["skipped"] == [FINDINGS[1]._asdict()]
     assert report["sizes"]["dense_states"] == 20
