@@ -17,13 +17,13 @@ import numpy as np
 
 from equirl.core.checking import check_callable, flag, several, whole_number
 from equirl.core.csv_files import write_csv
-from equirl.core.formatting import shown
+from equirl.core.formatting import counted, mean_with_interval, shown
 from equirl.core.naming import unknown_name
 from equirl.core.paths import checked_path
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import HANDED, make_settings, outside_modules
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.curves import Curves, in_usual_order
+from equirl.simulation.curves import Curves, half_width, in_usual_order
 from equirl.simulation.simulate import simulate
 from equirl.simulation.trace import checkpoint_times
 from equirl.solving.criterion import AVERAGE_REWARD
@@ -158,7 +158,7 @@ class TidyTable:
         return draw_comparison(self, measure)
 
     def in_units(self, reward_map: tuple[float, float]) -> TidyTable:
-        """Regret and rewards in the units of a problem (:meth:`equirl.simulation.curves.Curves.in_units`).
+        """Regret and rewards in the units of a problem, as :meth:`Curves.in_units` has them.
 
         Parameters
         ----------
@@ -175,8 +175,8 @@ class TidyTable:
         lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
         measure = "regret" if "regret" in self.measures else self.measures[0]
         for name, values in self.final(measure).items():
-            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            lines.append(f"  {name}: {measure} {values.mean():.4g} +- {error:.2g} (standard error, {len(values)} runs)")
+            told = mean_with_interval(float(values.mean()), float(half_width(values)))
+            lines.append(f"  {name}: {measure} {told} ({counted(len(values), 'run')})")
         return "\n".join(lines)
 
 
@@ -230,11 +230,9 @@ def simulate_many(
     named, seeds, jobs = named_learners(learners), checked_seeds(seeds), whole_number("jobs", jobs)
     times, shared = checkpoint_times(checkpoints, horizon), flag("common_random_numbers", common_random_numbers)
     check_callable("on_run", on_run)
-    gain = AVERAGE_REWARD.optimum(mdp)
-    task, plans = _Task(mdp, gain, horizon, times, shared), {}
-    if save is not None:
-        plans = plan_saved(mdp, named, seeds, horizon, shared)
-        task = task._replace(save=check_folder(save, plans.values()))
+    plans = {} if save is None else plan_saved(mdp, named, seeds, horizon, shared)
+    folder = None if save is None else check_folder(save, plans.values())
+    task = _Task(mdp, AVERAGE_REWARD.optimum(mdp), horizon, times, shared, folder)
     calls = [
         (task, choice, settings, seed, plans.get((label, seed)), outside_modules(name_of(choice)))
         for label, (choice, settings) in named.items()
@@ -243,7 +241,7 @@ def simulate_many(
     jobs = min(jobs, len(calls))
     if jobs > 1:  # compiled once here, found in the cache by the workers
         for choice, settings in named.values():
-            simulate(mdp, choice, 1, gain=gain, **settings)
+            simulate(mdp, choice, 1, gain=task.gain, **settings)
     done: dict[int, Curves] = {}
     with closing(_computed(calls, jobs)) as results:
         for place, result in results:
@@ -314,7 +312,7 @@ class _Task(NamedTuple):
     horizon: int
     times: np.ndarray
     shared: bool  # whether learners meet the same randomness of the world at the same seed
-    save: Path | None = None
+    save: Path | None
 
 
 def _run(

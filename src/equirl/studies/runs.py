@@ -17,6 +17,7 @@ from equirl.simulation.curves import Curves
 from equirl.simulation.simulate import simulate
 from equirl.solving.criterion import AVERAGE_REWARD
 from equirl.studies.run_specs import FILE_WORLD, RunSpec, canonical, file_digest
+from equirl.studies.saved_runs import in_units_of
 from equirl.worlds.world_registry import make
 
 RUN_COLUMNS = (  # of an exported table, beside its curves
@@ -145,7 +146,7 @@ def execute(spec: RunSpec) -> RunResult:
         "n_unconverged": int(trace.n_unconverged),
     }
     provenance = _provenance(time.thread_time() - started)
-    agent = agent_bytes(trace.agent, {"run": spec.key}) if spec.keeps_agent else None
+    agent = agent_bytes(in_units_of(mdp, trace.agent), {"run": spec.key}) if spec.keeps_agent else None
     return RunResult(spec, trace.curves, facts, provenance, agent)
 
 

@@ -189,8 +189,8 @@ def check_folder(folder: str | os.PathLike[str], runs: Iterable[SavedRun]) -> Pa
         place = run.folder_in(folder)
         held = _read(place)
         if held is not None and held["run"] != run.plain():
-            differs = ", ".join(key for key, value in run.plain().items() if held["run"].get(key) != value)
-            raise ValueError(f"{place} holds another run ({differs} differ); choose another folder, or remove it")
+            other = ", ".join(key for key, value in run.plain().items() if held["run"].get(key) != value)
+            raise ValueError(f"{place} holds another run (by its {other}); choose another folder, or remove it")
         if held is None and any((place / name).exists() for name in FILES[:-1]):
             raise ValueError(f"{place} holds files of an unknown run; choose another folder, or remove it")
     return folder
@@ -215,7 +215,7 @@ def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path
     Path
         The run's own folder.
     """
-    place, agent = run.folder_in(folder), _in_units(trace.agent, mdp)
+    place, agent = run.folder_in(folder), in_units_of(mdp, trace.agent)
     agent.save(place / "agent.npz")
     if getattr(agent, "greedy_policy", None) is not None:
         agent.policy_table().to_csv(place / "policy.csv")
@@ -232,8 +232,20 @@ def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path
     return place
 
 
-def _in_units(agent: Learner, mdp: TabularMDP) -> Learner:
-    """A learner of rewards in [0, 1] as one that is given and tells the problem's own."""
+def in_units_of(mdp: TabularMDP, agent: Learner) -> Learner:
+    """A learner of rewards in [0, 1] as one that is given and tells the problem's own.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        The problem.
+    agent : Learner
+        It stays as it is.
+
+    Returns
+    -------
+    Learner
+    """
     if agent.reward_map == mdp.reward_map:
         return agent
     twin = agent.copy()
