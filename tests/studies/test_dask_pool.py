@@ -1,5 +1,6 @@
 """Waiting for dask has an end: lost schedulers are noticed, missing workers told, and closing does not hang."""
 
+import asyncio
 import logging
 import signal
 import threading
@@ -155,6 +156,8 @@ def test_a_study_that_waits_for_a_worker_goes_on_when_one_comes(tmp_path, lonely
 
 def test_results_on_their_way_when_the_scheduler_dies_are_not_waited_for(tmp_path, cluster, monkeypatch):
     async def lost(self, direct, local_worker):
+        while any(state.status != "finished" for state in self.futures.values()):
+            await asyncio.sleep(0.05)
         cluster.scheduler.kill()
         raise OSError("the connection is lost")
 
