@@ -36,9 +36,6 @@ def read_settings(texts: Iterable[str], learners: Iterable[str]) -> dict[str, di
 
     Examples
     --------
-    >>> read_settings(["c-psrl.scan=500", "delta=0.1"], ["c-psrl", "ucrl2-l"])
-    Traceback (most recent call last):
-    ValueError: --set delta=0.1: for 'c-psrl': unknown setting 'delta'; did you mean 'alpha'? ...
     >>> read_settings(["c-psrl.scan=500", "ucrl2-l.delta=0.1"], ["c-psrl", "ucrl2-l"])
     {'c-psrl': {'scan': 500}, 'ucrl2-l': {'delta': 0.1}}
     """
