@@ -16,9 +16,9 @@ from equirl.core.files import DamagedFile, load_npz
 from equirl.learners.saving import KIND as AGENT_KIND
 from equirl.learners.saving import VERSION as AGENT_VERSION
 from equirl.model.mdp_files import FORMAT as MDP_FORMAT
+from equirl.studies.run_files import KIND as RUN_KIND
 from equirl.studies.run_specs import RESULT_VERSION
 from equirl.studies.runs import execute
-from equirl.studies.store import KIND as RUN_KIND
 from equirl.studies.store import Store
 from studies_kit import specs
 

@@ -36,6 +36,7 @@ name = "tiny"
 runs = 12
 horizon = 60
 checkpoints = 5
+keep = ["agent"]
 worlds = ["riverswim:n_states=4"]
 learners = ["ucrl2-l", "c-ucrl", "random"]
 """

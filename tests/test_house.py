@@ -160,6 +160,17 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         _ = equirl.riverswin
 
 
+def test_type_checkers_see_every_name_and_no_other():
+    """A ``__getattr__`` that they saw would make any misspelt name right."""
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    blocks = {ast.unparse(node.test): node.body for node in tree.body if isinstance(node, ast.If)}
+    assert not [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"]
+    assert [node.name for node in blocks["not TYPE_CHECKING"]] == ["__getattr__"]
+    told = [alias.asname for node in blocks["TYPE_CHECKING"] for alias in node.names]
+    assert sorted([*told, "__version__"]) == sorted(equirl.__all__)
+    assert (ROOT / "py.typed").exists()
+
+
 def test_the_version_is_that_of_the_installed_package():
     assert equirl.__version__ == version("equirl")
 
@@ -199,6 +210,19 @@ def test_kernels_work_where_no_cache_folder_can_be_written(monkeypatch):
     with pytest.raises(RuntimeError, match="cannot cache function"):
         numba.njit(cache=True)(thrice)
     assert kernel(thrice)(2) == 6
+
+
+def test_where_no_cache_can_be_written_the_remedy_is_told_at_that_moment():
+    code = (
+        "from numba.core.caching import CompileResultCacheImpl\n"
+        "CompileResultCacheImpl._locator_classes = []\n"  # as in a read-only install and home
+        "import numpy as np\n"
+        "from equirl.simulation.trace import tally\n"
+        "tally(np.ones(1), np.ones(1), 1, np.array([1, -1]), 0, np.zeros(2), np.zeros((2, 1)))"
+    )
+    told = in_new_process(code).stderr
+    assert "at every start" in told
+    assert "set the environment variable NUMBA_CACHE_DIR" in told
 
 
 def test_kernels_keep_their_plain_body():

@@ -51,6 +51,15 @@ def observe(**step):
     agent.observe(**step)
 
 
+def saving(save):
+    """Save runs; a text would be a folder, and makes sense."""
+    if save is None:
+        with tempfile.TemporaryDirectory() as folder:
+            eq.simulate_many(RIVER, ["random"], 9, [0], save=folder)
+    else:
+        eq.simulate_many(RIVER, ["random"], 9, [0], save="\0" if isinstance(save, str) else save)
+
+
 def reset(**arguments):
     eq.TabularEnv(RIVER).reset(**arguments)
 
@@ -97,6 +106,7 @@ CALLS = {
         {"mdp": RIVER, "learners": ["random"], "horizon": 9, "jobs": 1, "on_run": max, "common_random_numbers": True}
         | {"checkpoints": 3},
     ),
+    "simulate_many saved": (saving, {"save": None}),
     "threads": (eq.make_settings, {"name": "ucrl2-l", "threads": 2, "discount": 0.5, "max_sweeps": 9}),
     "profile": (eq.profiles(RIVER).profile, {"pair": 0}),
     "order": (eq.profiles(RIVER).order, {"pair": 0}),
@@ -235,6 +245,7 @@ DESCRIBED = {
     "next_state": "^(a )?state ",
     ("from_pairs", "pairs"): r" in pairs is not \(state, action, ",
     ("from_rows", "rewards"): "^the mean reward of ",
+    ("from_rows", "actions"): "^an action is an integer or a name, not ",
     "r_mean": "^the mean reward of ",
     "map": "^cell 0,0 of the map is '[na]'",
     "pair": "^there is no pair -1",

@@ -91,12 +91,14 @@ register_worlds()
 __all__ = [*_HOME, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'equirl' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"equirl.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker that saw it would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'equirl' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"equirl.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

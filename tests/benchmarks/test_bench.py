@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from equirl.benchmarks import clustering_speed, learning_speed, memory, planning_speed, startup
-from equirl.benchmarks.bench_report import BEGIN, END, as_json, as_markdown, put_markdown
+from equirl.benchmarks.bench_report import BEGIN, END, as_markdown, put_markdown, report_of
 from equirl.benchmarks.measurement import Measure, Skipped, in_new_process, power, side_by_side
 from equirl.benchmarks.plain_clustering import plain_approx_equivalence
-from equirl.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks
+from equirl.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks, with_settings
 from equirl.cli import app
 from equirl.core.thread_limits import THREAD_VARIABLES
 from equirl.planning.sweeps import single_sweep
@@ -113,7 +113,7 @@ def test_without_the_other_library_its_figure_is_skipped(monkeypatch):
 
 
 def test_json_holds_measures_sizes_and_machine():
-    report = json.loads(as_json(FINDINGS, TINY))
+    report = json.loads(json.dumps(report_of(FINDINGS, TINY), allow_nan=False))
     assert report["measures"] == [FINDINGS[0]._asdict()]
     assert report["skipped"] == [FINDINGS[1]._asdict()]
     assert report["sizes"]["dense_states"] == 20
@@ -141,14 +141,37 @@ def test_a_page_without_a_place_for_the_table_is_left_alone(tmp_path):
     assert page.read_text() == "precious\n"
 
 
-def test_the_command_writes_both_files(tmp_path, monkeypatch):
+def test_the_command_prints_json_and_writes_the_table(tmp_path, monkeypatch):
     monkeypatch.setitem(SIZES, "quick", TINY)
     arguments = ["bench", "--quick", "--only", "clustering"]
-    files = ["--json", str(tmp_path / "b.json"), "--markdown", str(tmp_path / "b.md")]
-    done = CliRunner().invoke(app, [*arguments, *files])
+    done = CliRunner().invoke(app, [*arguments, "--json", "--markdown", str(tmp_path / "b.md")])
     assert done.exit_code == 0, done.output
-    assert json.loads((tmp_path / "b.json").read_text())["measures"]
+    assert json.loads(done.stdout)["measures"]
+    assert "ApproxEquivalence" in done.stderr
     assert "ApproxEquivalence" in (tmp_path / "b.md").read_text()
+
+
+@pytest.mark.parametrize("subject", ["learning", "journal", "scale"])
+def test_settings_chosen_for_a_learner_reach_its_measurements(subject):
+    sizes = with_settings(TINY, ["ucrl2-l.delta=0.2"])
+    measures = [found for found in run_benchmarks(sizes, [subject]) if isinstance(found, Measure)]
+    told = [found for found in measures if "delta=0.2" in found.note]
+    assert told
+    assert all(found.name.startswith("ucrl2-l") for found in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ucrl2l.delta=0.2", "unknown learner 'ucrl2l'; did you mean 'ucrl2-l'"),
+        ("psrl.scan=3", "'psrl' does not play here"),
+        ("c-psrl.scam=3", "for 'c-psrl': unknown setting 'scam'; did you mean 'scan'"),
+        ("ucrl2-l.delta=7", "for 'ucrl2-l': delta must lie"),
+    ],
+)
+def test_a_setting_that_cannot_be_measured_is_named(text, message):
+    result = CliRunner().invoke(app, ["bench", "--quick", "--only", "learning", "--set", text])
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
 
 
 def test_quick_and_full_together_are_refused():

@@ -27,6 +27,15 @@ def test_run_prints_the_mean_with_half_its_interval(run):
     assert "±95 %" in result.stdout
 
 
+def test_run_makes_the_folders_of_its_files(run, tmp_path):
+    files = {"--plot": "a/b/r.png", "--csv": "c/d/r.csv", "--animate": "e/f/r.gif", "--save": "g/h"}
+    words = [word for option, name in files.items() for word in (option, str(tmp_path / name))]
+    result = run("run", "riverswim:n_states=4", "random", "--horizon", "60", "--runs", "2", *words)
+    assert result.exit_code == 0, result.output
+    assert all((tmp_path / name).exists() for name in files.values())
+    assert "written" not in result.stdout  # what is said of files goes to stderr
+
+
 def test_a_single_run_has_no_interval(run):
     words = run("run", "riverswim:n_states=5", "random", "--horizon", "200", "--runs", "1").stdout.split()
     assert words[words.index("random") + 3] == "-"

@@ -15,8 +15,9 @@ import equirl as eq
 from equirl.core import archives
 from equirl.core.archives import MOST_EXPANSION, MOST_MEMBERS, Archive, open_file, pack
 from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.studies.run_files import KIND
 from equirl.studies.run_specs import RESULT_VERSION
-from equirl.studies.store import KIND, Store
+from equirl.studies.store import Store
 from studies_kit import specs
 
 HEADER = {"kind": "equirl-mdp", "version": 1, "meta": {}}

@@ -133,6 +133,7 @@ VALID = {
     "common_random_numbers": "true",
     "renumber": "false",
     "measures": "[]",
+    "keep": '["agent"]',
 }
 toml_values = st.one_of(
     sampled_from(
@@ -274,9 +275,13 @@ WORDS = st.one_of(
     ),
     texts,
 ).filter(lambda word: "\0" not in word)
+SETTINGS = sampled_from(
+    ["delta=0.1", "x", "=", "delta=x", "a=b", "ucrl2-l.delta=0.2", "random.x=1", "ucrl2l.delta=0", ".=", "a.b.c=1"]
+)
 COMMANDS: dict[str, tuple[list[st.SearchStrategy], dict[str, st.SearchStrategy | None]]] = {
     "worlds": ([], {"--json": None}),
-    "agents": ([], {}),
+    "agents": ([sampled_from(["no.npz", ".", "s.toml", "o"])], {"--json": None}),
+    "completion": ([sampled_from(["bash", "zsh", "fish", "tcsh"])], {"--json": None}),
     "classes": (
         [WORLD_WORDS],
         {
@@ -324,7 +329,8 @@ COMMANDS: dict[str, tuple[list[st.SearchStrategy], dict[str, st.SearchStrategy |
             "--runs": sampled_from(["1", "2", "0", "x"]),
             "--seed": sampled_from(["0", "7", "-1", "9" * 30]),
             "--jobs": sampled_from(["1", "0", "x"]),
-            "--set": sampled_from(["delta=0.1", "x", "=", "delta=x", "a=b"]),
+            "--set": SETTINGS,
+            "--save": sampled_from(["kept", "/proc/kept", "s.toml", "."]),
             "--plot": sampled_from(["r.png", "r"]),
             "--csv": sampled_from(["r.csv", "/proc/r.csv", "."]),
             "--common-random-numbers": None,
@@ -342,17 +348,27 @@ COMMANDS: dict[str, tuple[list[st.SearchStrategy], dict[str, st.SearchStrategy |
             "--shard": sampled_from(["1/2", "3/2", "x", "1/99999999999999999999"]),
             "--figures": None,
             "--quiet": None,
+            "--set": SETTINGS,
+            "--keep-agents": None,
+            "--json": None,
         },
     ),
     "status": (
         [sampled_from(["s.toml", "no.toml", ".", "bad.toml"])],
-        {"--out": sampled_from(["o", "s.toml", "/proc/x"])},
+        {
+            "--out": sampled_from(["o", "s.toml", "/proc/x"]),
+            "--set": SETTINGS,
+            "--keep-agents": None,
+            "--json": None,
+        },
     ),
     "export": (
         [sampled_from(["s.toml", "no.toml", "bad.toml"])],
         {
             "--table": sampled_from(["t.csv", "t.parquet", "t.x", "/proc/t.csv"]),
             "--out": sampled_from(["o", "s.toml"]),
+            "--set": SETTINGS,
+            "--json": None,
         },
     ),
     "paper": ([], {"--runs": sampled_from(["0", "-1", "x"]), "--engine": sampled_from(["x"])}),

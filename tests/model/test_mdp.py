@@ -390,6 +390,16 @@ def test_rows_by_pair_may_differ_in_actions_and_keep_action_ids():
     made = TabularMDP.from_rows(uneven().rows, uneven().r_mean, uneven().pairs)
     assert made == uneven()
     assert TabularMDP.from_rows(uneven().rows, uneven().r_mean, [1, 2, 1]).law(1, 1) == {2: 1.0}
+    listed = TabularMDP.from_rows(uneven().rows, uneven().r_mean, [[3], [0, 2], [1]])
+    assert listed.law(1, 2) == {2: 1.0}
+    assert listed.pairs.action.tolist() == [3, 0, 2, 1]
+
+
+def test_rows_of_different_lengths_are_told_in_words():
+    with pytest.raises(TypeError, match=r"^transitions must be an array: its rows differ in length$"):
+        TabularMDP.from_arrays([[[0.5, 0.5], [1, 0]], [[0, 1]]], [[0, 0.5], [1]])
+    with pytest.raises(ValueError, match=r"actions make 4 pairs, one row each"):
+        TabularMDP.from_rows(np.eye(3), [0, 0, 1], [[0, 1], [0], [2]])
 
 
 @pytest.mark.parametrize(

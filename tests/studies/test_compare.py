@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from equirl.simulation.curves import Curves
+from equirl.core.formatting import mean_with_interval
+from equirl.simulation.curves import Curves, half_width
 from equirl.studies.compare import TidyTable, simulate_many
 from equirl.worlds.world_registry import make
 
@@ -21,6 +22,18 @@ def test_a_table_has_a_row_per_learner_seed_and_checkpoint():
     assert TABLE["seed"].tolist() == [3, 3, 8, 8] * 2
     assert TABLE["t"].tolist() == [5, 10] * 4
     assert TABLE["regret"].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_table_shows_means_with_half_their_intervals():
+    line = repr(TABLE).splitlines()[1]
+    assert line == f"  one: regret {mean_with_interval(3.0, float(half_width(np.array([2.0, 4.0]))))} (2 runs)"
+    assert "±" in line
+
+
+def test_a_table_in_other_units_has_the_same_shape():
+    euros = TABLE.in_units((10.0, -1.0))
+    assert euros.final()["one"].tolist() == [20.0, 40.0]
+    assert euros["n_classes"].tolist()[:4] == TABLE["n_classes"].tolist()[:4]
 
 
 def test_a_measure_that_a_learner_lacks_is_nan_in_its_rows():

@@ -2,18 +2,17 @@ import io
 import logging
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import pytest
 from typer.testing import CliRunner
 
+from cluster_kit import Cluster, free_port
 from equirl.cli import app
 from equirl.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
 from equirl.studies.execution import parse_shard, run_study
@@ -177,40 +176,6 @@ def test_ctrl_c_ends_with_a_line_that_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert "give the same command again to go on" in output
     assert "Traceback" not in output
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@dataclass
-class Cluster:
-    """A dask scheduler and workers, each a process of its own on this machine."""
-
-    address: str
-    scheduler: subprocess.Popen
-    workers: list[subprocess.Popen]
-
-    @classmethod
-    def start(cls, folder, n_workers=2):
-        port = free_port()
-        address = f"tcp://127.0.0.1:{port}"
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-        scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
-        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
-        worker += ["--no-dashboard", "--host", "127.0.0.1"]
-        return cls(
-            address,
-            subprocess.Popen([*scheduler, "--no-dashboard"], **quiet),
-            [subprocess.Popen(worker, **quiet) for _ in range(n_workers)],
-        )
-
-    def stop(self):
-        for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from equirl.studies.expansion import expand, unique_specs
 from equirl.studies.run_specs import derive_seed, settings_of
 from equirl.studies.runs import build_world, execute
-from equirl.studies.study_file import StudyError, load_study, parse_study
+from equirl.studies.study_file import Study, StudyError, load_study, parse_study
 from equirl.worlds.world_registry import make
 from studies_kit import SMALL, planned, specs, with_lines
 
@@ -192,6 +192,37 @@ def test_a_mistake_in_the_file_names_the_key_its_place_and_its_meaning(text, mes
 def test_a_study_that_cannot_be_run_is_refused_before_any_run(changes, message):
     with pytest.raises(StudyError, match=message):
         planned(with_lines(**changes))
+
+
+@pytest.mark.parametrize(
+    ("last", "place"),
+    [
+        ('learners = ["random",\n  "cucrl"]', "study, line 9: unknown learner 'cucrl'"),
+        ("worlds = [ 'riversim' ]", "study, line 8: world 'riversim'"),
+        ('learners = ["random",\n  { learner = "c-ucrl", settings = { x = 1 } }]', "study, line 9: learner 'c-ucrl'"),
+    ],
+)
+def test_an_unknown_name_is_told_with_its_line(last, place):
+    key = last.split(" ")[0]
+    text = "\n".join(["# a study", *(line for line in SMALL.strip().splitlines() if not line.startswith(key)), last])
+    with pytest.raises(StudyError, match=rf"^{place}"):
+        planned(text)
+
+
+def test_a_name_is_looked_for_in_its_own_part_first(tmp_path):
+    parts = '[[parts]]\nname = "a"\nlearners = ["c-ucrl"]\n[[parts]]\nname = "b"\n'
+    (tmp_path / "s.toml").write_text(SMALL + parts + 'learners = [{ learner = "c-ucrl", settings = { x = 1 } }]')
+    with pytest.raises(StudyError, match=r"s\.toml, line 14: learner 'c-ucrl': "):
+        expand(load_study(tmp_path / "s.toml"))
+    (tmp_path / "s.toml").write_text(with_lines(worlds='["riversim"]') + "\n" + parts)
+    with pytest.raises(StudyError, match=r"s\.toml, line 7: world 'riversim'"):
+        expand(load_study(tmp_path / "s.toml"))
+
+
+def test_a_study_made_without_a_file_names_no_line():
+    study = Study.model_validate({"horizon": 5, "worlds": ["riverswim"], "learners": ["nobody"]})
+    with pytest.raises(StudyError, match=r"^unknown learner 'nobody'"):
+        expand(study)
 
 
 def test_a_missing_horizon_is_named_with_its_meaning():

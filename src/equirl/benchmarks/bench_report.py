@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
@@ -39,7 +38,7 @@ def machine() -> dict[str, Any]:
     return {"cores": available_cores(), "memory_gib": memory, "python": platform.python_version(), **versions}
 
 
-def as_json(findings: Sequence[Finding], sizes: Sizes) -> str:
+def report_of(findings: Sequence[Finding], sizes: Sizes) -> dict[str, Any]:
     """Everything, for programs.
 
     Parameters
@@ -51,12 +50,12 @@ def as_json(findings: Sequence[Finding], sizes: Sizes) -> str:
 
     Returns
     -------
-    str
+    dict
+        What JSON holds.
     """
     measures = [found._asdict() for found in findings if isinstance(found, Measure)]
     skipped = [found._asdict() for found in findings if isinstance(found, Skipped)]
-    report = {"machine": machine(), "sizes": asdict(sizes), "measures": measures, "skipped": skipped}
-    return json.dumps(report, indent=1, allow_nan=False) + "\n"
+    return {"machine": machine(), "sizes": asdict(sizes), "measures": measures, "skipped": skipped}
 
 
 def show(value: float, unit: str) -> str:

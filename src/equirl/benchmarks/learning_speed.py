@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from equirl.benchmarks.measurement import Finding, Measure, Skipped, in_new_process, power, side_by_side
 from equirl.interop.gym import TabularEnv
@@ -44,24 +44,22 @@ def measure_learning(sizes: Sizes) -> Iterator[Finding]:
     gain = solve(mdp).gain
     long, short = sizes.horizon, sizes.loop_steps
     for name in MEASURED:
+        own, told = sizes.chosen(name), sizes.told(name)
         times = side_by_side({
-            "long": partial(simulate, mdp, name, long, gain=gain),
-            "short": partial(simulate, mdp, name, short, gain=gain),
-            "loop": partial(step_by_step, mdp, name, short),
+            "long": partial(simulate, mdp, name, long, gain=gain, **own),
+            "short": partial(simulate, mdp, name, short, gain=gain, **own),
+            "loop": partial(step_by_step, mdp, name, short, **own),
         }, sizes.seconds)  # fmt: skip
-        yield Measure(
-            SUBJECT, f"{name}, whole run", long / times["long"] / 1e6, "million steps/s", f"{PLACE}, T = {long}"
-        )
-        ratio = times["loop"] / times["short"]
-        yield Measure(
-            SUBJECT, f"{name}: loop of act and observe against simulate", ratio, "times", f"{PLACE}, T = {short}"
-        )
+        note = f"{PLACE}, T = {long}{told}"
+        yield Measure(SUBJECT, f"{name}, whole run", long / times["long"] / 1e6, "million steps/s", note)
+        ratio, note = times["loop"] / times["short"], f"{PLACE}, T = {short}{told}"
+        yield Measure(SUBJECT, f"{name}: loop of act and observe against simulate", ratio, "times", note)
     yield from _against_uncompiled(mdp, gain, sizes)
     yield from _against_statisticalrl(mdp, gain, sizes)
     yield _growth(mdp, gain, sizes)
 
 
-def step_by_step(mdp: TabularMDP, name: str, steps: int) -> None:
+def step_by_step(mdp: TabularMDP, name: str, steps: int, **settings: Any) -> None:
     """Play a learner in a Gymnasium loop.
 
     Parameters
@@ -72,8 +70,10 @@ def step_by_step(mdp: TabularMDP, name: str, steps: int) -> None:
         A registered learner.
     steps : int
         How many.
+    **settings
+        Settings of the learner.
     """
-    drive(agent_for(mdp, name), mdp, steps)
+    drive(agent_for(mdp, name, **settings), mdp, steps)
 
 
 def drive(agent: Learner | JournalledAgent, mdp: TabularMDP, steps: int) -> None:
@@ -97,7 +97,7 @@ def drive(agent: Learner | JournalledAgent, mdp: TabularMDP, steps: int) -> None
         state = following
 
 
-def timed_run(name: str, steps: int) -> float:
+def timed_run(name: str, steps: int, **settings: Any) -> float:
     """Seconds of one run, for a process in which nothing is compiled.
 
     Parameters
@@ -106,6 +106,8 @@ def timed_run(name: str, steps: int) -> float:
         A registered learner.
     steps : int
         How many.
+    **settings
+        Settings of the learner.
 
     Returns
     -------
@@ -113,19 +115,20 @@ def timed_run(name: str, steps: int) -> float:
     """
     mdp = make(WORLD, n_states=N_STATES)
     start = time.perf_counter()
-    simulate(mdp, name, steps, gain=1.0)
+    simulate(mdp, name, steps, gain=1.0, **settings)
     return time.perf_counter() - start
 
 
 def _against_uncompiled(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterator[Finding]:
     for name in UNCOMPILED:
         code = (
-            f"from equirl.benchmarks.learning_speed import timed_run; print(timed_run({name!r}, {sizes.plain_steps}))"
+            "from math import inf; from equirl.benchmarks.learning_speed import timed_run; "
+            f"print(timed_run({name!r}, {sizes.plain_steps}, **{sizes.chosen(name)!r}))"
         )
         plain = float(in_new_process(code, NUMBA_DISABLE_JIT="1").printed)
-        run = partial(simulate, mdp, name, sizes.plain_steps, gain=gain)
+        run = partial(simulate, mdp, name, sizes.plain_steps, gain=gain, **sizes.chosen(name))
         ours = side_by_side({"run": run}, sizes.seconds / 5)["run"]
-        note = f"T = {sizes.plain_steps}, the same program with every kernel interpreted"
+        note = f"T = {sizes.plain_steps}{sizes.told(name)}, the same program with every kernel interpreted"
         yield Measure(SUBJECT, f"{name}: plain bodies against compiled", plain / ours, "times", note)
 
 
@@ -146,15 +149,18 @@ def _against_statisticalrl(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterat
         agent.update(state, action, reward, following)
         state, steps = following, steps + 1
     theirs = time.perf_counter() - start
-    ours = side_by_side({"run": partial(simulate, mdp, "ucrl2", steps, gain=gain)}, sizes.seconds / 5)
-    note = f"the first {steps} steps; it plans to accuracy 1/t, ours to 1/sqrt(t)"
+    run = partial(simulate, mdp, "ucrl2", steps, gain=gain, **sizes.chosen("ucrl2"))
+    ours = side_by_side({"run": run}, sizes.seconds / 5)
+    note = f"the first {steps} steps{sizes.told('ucrl2')}; it plans to accuracy 1/t, ours to 1/sqrt(t)"
     yield Measure(SUBJECT, name, theirs / ours["run"], "times", note)
 
 
 def _growth(mdp: TabularMDP, gain: float, sizes: Sizes) -> Measure:
     times = [
-        side_by_side({"run": partial(simulate, mdp, GROWING, T, gain=gain)}, sizes.seconds / 3)["run"]
+        side_by_side(
+            {"run": partial(simulate, mdp, GROWING, T, gain=gain, **sizes.chosen(GROWING))}, sizes.seconds / 3
+        )["run"]
         for T in sizes.growth_horizons
     ]
-    note = f"{GROWING}, T = {sizes.growth_horizons[0]} to {sizes.growth_horizons[-1]}"
+    note = f"{GROWING}{sizes.told(GROWING)}, T = {sizes.growth_horizons[0]} to {sizes.growth_horizons[-1]}"
     return Measure(SUBJECT, "growth of a run with T", power(sizes.growth_horizons, times), "power", note)

@@ -68,12 +68,14 @@ def measure_scale(sizes: Sizes) -> Iterator[Finding]:
     Finding
     """
     for side, learner, settings in sizes.large:
+        own = dict(settings) | sizes.chosen(learner)
         code = (
-            f"import equirl as eq; eq.simulate(eq.make('four-room', height={side}, width={side}), {learner!r}, "
-            f"{sizes.large_horizon}, gain=0.0, **{dict(settings)!r})"
+            "from math import inf; import equirl as eq; "
+            f"eq.simulate(eq.make('four-room', height={side}, width={side}), {learner!r}, "
+            f"{sizes.large_horizon}, gain=0.0, **{own!r})"
         )
         ended = in_new_process(PEAK.format(code))
-        chosen = "".join(f", {key}={value}" for key, value in settings)
+        chosen = "".join(f", {key}={value}" for key, value in own.items())
         where = f"{side}x{side} four-room grid, T = {sizes.large_horizon}"
         note = f"{where}{chosen}, from start to end of a process, optimal gain given"
         yield Measure(LARGE, learner, ended.seconds, "s", note)

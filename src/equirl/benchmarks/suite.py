@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from equirl.benchmarks import journal_speed, learning_speed
 from equirl.benchmarks.acceleration import measure_acceleration
 from equirl.benchmarks.clustering_speed import measure_clustering
 from equirl.benchmarks.journal_speed import measure_journal
@@ -16,6 +17,8 @@ from equirl.benchmarks.memory import measure_memory, measure_scale
 from equirl.benchmarks.planning_speed import measure_planning
 from equirl.benchmarks.startup import measure_startup
 from equirl.core.naming import unknown_name
+from equirl.studies.run_specs import settings_of
+from equirl.studies.setting_choices import read_settings
 
 Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings
 
@@ -52,6 +55,8 @@ class Sizes:
         How often a process is started.
     log_rows, log_side : int
         Rows of a log, and the side of the grid that it comes from.
+    settings : mapping of str to mapping
+        Settings of learners that differ from their defaults, by learner.
     """
 
     seconds: float = 2.0
@@ -69,6 +74,15 @@ class Sizes:
     starts: int = 5
     log_rows: int = 1_000_000
     log_side: int = 51
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def chosen(self, learner: str) -> dict[str, Any]:
+        """The settings of a learner that differ from its defaults."""
+        return dict(self.settings.get(learner, {}))
+
+    def told(self, learner: str) -> str:
+        """The same, to be added to a note."""
+        return "".join(f", {key}={value}" for key, value in self.chosen(learner).items())
 
 
 SIZES = {
@@ -98,6 +112,40 @@ SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "memory": measure_memory,
     "scale": measure_scale,
 }
+
+
+def with_settings(sizes: Sizes, texts: Sequence[str]) -> Sizes:
+    """Sizes with other settings of the learners that are measured.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        It stays as it is.
+    texts : sequence of str
+        Each ``learner.key=value``, or ``key=value`` for every learner.
+
+    Returns
+    -------
+    Sizes
+
+    Raises
+    ------
+    ValueError
+        Where a learner is not measured, or a setting is unknown or has no such value.
+
+    Examples
+    --------
+    >>> with_settings(Sizes(), ["c-ucrl.effort=1e4"]).chosen("c-ucrl")
+    {'effort': 10000.0}
+    """
+    measured = [*learning_speed.MEASURED, *journal_speed.MEASURED, *(learner for _, learner, _ in sizes.large)]
+    chosen = {name: own for name, own in read_settings(texts, measured).items() if own}
+    for name, own in chosen.items():
+        try:
+            settings_of(name, own)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"--set: for {name!r}: {error}") from None
+    return replace(sizes, settings=chosen)
 
 
 def run_benchmarks(sizes: Sizes, subjects: Sequence[str] = tuple(SUBJECTS)) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ COMMAND_FILES = (
     "study_commands",
     "explore_command",
     "bench_command",
+    "completing",
 )
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 

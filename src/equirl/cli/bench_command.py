@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from equirl.cli.console import AsJson
+from equirl.cli.learner_commands import Setting
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -24,10 +27,11 @@ def bench(
             help="By commas: planning, acceleration, learning, journal, clustering, logs, start, memory, scale."
         ),
     ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
+    setting: Setting = None,
     markdown: Annotated[
         Path | None, typer.Option("--markdown", help="Write the table to this file, at its marked place if it has one.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure speed, growth, memory and start-up as ratios on this machine."""
     if quick and full:
@@ -35,15 +39,14 @@ def bench(
     from equirl.benchmarks import pin_threads
 
     pin_threads()
-    from equirl.benchmarks.bench_report import as_json, as_markdown, put_markdown, show
+    from equirl.benchmarks.bench_report import as_markdown, put_markdown, report_of, show
     from equirl.benchmarks.measurement import Skipped
-    from equirl.benchmarks.suite import SIZES, SUBJECTS, run_benchmarks
-    from equirl.cli.console import console
-    from equirl.core.files import write_aside
+    from equirl.benchmarks.suite import SIZES, SUBJECTS, run_benchmarks, with_settings
+    from equirl.cli.console import console, print_json
 
-    sizes = SIZES["quick" if quick else "full" if full else "standard"]
+    sizes = with_settings(SIZES["quick" if quick else "full" if full else "standard"], setting or [])
     subjects = [name.strip() for name in only.split(",")] if only is not None else list(SUBJECTS)
-    screen, findings = console(), []
+    screen, findings = console(err=as_json), []
     for found in run_benchmarks(sizes, subjects):
         findings.append(found)
         if isinstance(found, Skipped):
@@ -51,7 +54,7 @@ def bench(
         else:
             text = f"{found.name}: {show(found.value, found.unit)}" + (f"  ({found.note})" if found.note else "")
         screen.print(f"{found.subject:11} {text}", soft_wrap=True)
-    if json is not None:
-        write_aside(json, as_json(findings, sizes).encode())
+    if as_json:
+        print_json(report_of(findings, sizes))
     if markdown is not None:
         put_markdown(markdown, as_markdown(findings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to stderr.")]
 
-def console() -> Console:
+
+def console(*, err: bool = False) -> Console:
     """The terminal, with text taken as it is: brackets in a name are no markup.
+
+    Parameters
+    ----------
+    err : bool
+        Whether what is printed goes to stderr.
 
     Returns
     -------
@@ -25,7 +32,7 @@ def console() -> Console:
     """
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, emoji=False)
+    return Console(markup=False, highlight=False, emoji=False, stderr=err)
 
 
 def say(text: object, *, err: bool = False) -> None:

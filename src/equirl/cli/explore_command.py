@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
+
+from equirl.cli.completing import complete_problem
+from equirl.cli.console import AsJson, print_json, say
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +24,7 @@ def explore(
             help="A world such as four-room:height=9; a saved problem, or a folder of them; a results folder; a study; "
             "or the link of a page.",
             show_default=False,
+            autocompletion=complete_problem,
         ),
     ] = None,
     port: Annotated[
@@ -29,6 +34,7 @@ def explore(
         "127.0.0.1"
     ),
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+    as_json: AsJson = False,
 ) -> None:
     """Look at worlds, classes, learners and studies in the browser."""
     from equirl.explore.opening import opening_of
@@ -39,4 +45,6 @@ def explore(
         if (error.name or "").split(".")[0] not in ("fastapi", "uvicorn", "starlette", "websockets"):
             raise
         raise ImportError(f"explore needs {error.name}: pip install 'equirl[explore]'") from None
-    serve(opening_of(what), host, port, browser=open_page, say=typer.echo)
+    tell = partial(say, err=as_json)
+    on_ready = (lambda address: print_json({"address": address})) if as_json else None
+    serve(opening_of(what), host, port, browser=open_page, say=tell, on_ready=on_ready)

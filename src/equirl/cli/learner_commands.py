@@ -9,11 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import print_json, print_table, regret_cells, say
+from equirl.cli.completing import complete_file, complete_learners, complete_setting, complete_world
+from equirl.cli.console import AsJson, print_json, print_table, regret_cells, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
+    from equirl.learners.contract import Learner
     from equirl.model.mdp import TabularMDP
+
+Named = dict[str, tuple["str | Learner", dict[str, Any]]]  # learners, or names of them, and settings, by label
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="LEARNER.KEY=VALUE",
+        help="A setting of a learner; KEY=VALUE is for every learner. May be repeated.",
+        autocompletion=complete_setting,
+    ),
+]
+
+
+def _complete_saved(incomplete: str) -> list[str]:
+    return complete_file(incomplete, ".npz")
 
 
 def register(app: typer.Typer) -> None:
@@ -22,10 +39,31 @@ def register(app: typer.Typer) -> None:
     app.command()(run)
 
 
-def agents() -> None:
-    """List the learners and their settings."""
+def agents(
+    saved: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE|FOLDER",
+            help="A saved learner to look at, or a folder of them. [default: list what learners there are]",
+            show_default=False,
+            autocompletion=_complete_saved,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the learners and their settings; or show a saved learner, or those in a folder."""
+    if saved is not None:
+        from equirl.cli.saved_learners import show_saved
+
+        show_saved(saved, as_json)
+        return
     from equirl.learners.learner_registry import AGENTS
 
+    if as_json:
+        print_json({
+            name: {"description": recipe.description, "settings": recipe.defaults()} for name, recipe in AGENTS.items()
+        })  # fmt: skip
+        return
     rows = []
     for name, recipe in AGENTS.items():
         texts = [f"{key}={value}" for key, value in recipe.defaults().items()]
@@ -35,28 +73,40 @@ def agents() -> None:
 
 def run(
     world: Annotated[
-        str, typer.Argument(metavar="WORLD", help="A world such as riverswim:n_states=25, or a saved file.")
+        str,
+        typer.Argument(
+            metavar="WORLD",
+            help="A world such as riverswim:n_states=25, or a saved file.",
+            autocompletion=complete_world,
+        ),
     ],
     agent: Annotated[
         str,
-        typer.Argument(metavar="AGENT", help="A learner; several separated by commas are compared."),
+        typer.Argument(
+            metavar="AGENT",
+            help="A learner, or a saved one (.npz) that goes on; several separated by commas are compared.",
+            autocompletion=complete_learners,
+        ),
     ] = "c-psrl",  # equirl.learners.catalogue.RECOMMENDED; a test compares them
     horizon: Annotated[int, typer.Option(help="Steps per run.")] = 200_000,
     runs: Annotated[int, typer.Option(help="Independent runs.", min=1)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the first run; the others follow.", min=0)] = 0,
     jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    setting: Annotated[list[str] | None, typer.Option("--set", help="A setting, key=value; may be repeated.")] = None,
+    setting: Setting = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the regret curves to this file (png, pdf, svg).")] = None,
     animate: Annotated[
         Path | None, typer.Option(help="A film of the first learner's first run to this file (gif; mp4 with ffmpeg).")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all curves to this file.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep each run's learner, policy, classes and curves in this folder.")
+    ] = None,
     common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
     until: Annotated[
         str | None,
         typer.Option(help="Stop a run early, such as gap=0.01 (no policy better by more), delta=0.1, seconds=60."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Play a learner in a world and report its regret, in the units of the rewards."""
     from equirl.studies.compare import simulate_many
@@ -67,76 +117,109 @@ def run(
         from equirl.plots.film_files import check_film
 
         check_film(animate)
-    mdp = load_world(world)
-    settings = dict(_setting(text) for text in setting or [])
-    learners = [(name.strip(), settings) for name in agent.split(",")]
-    scale = mdp.reward_map[0]
+    mdp, seeds = load_world(world), range(seed, seed + runs)
+    named = _named([name.strip() for name in agent.split(",")], setting or [])
     if until is not None:
         if any(file is not None for file in (plot, csv, animate)) or jobs > 1 or common_random_numbers:
             raise ValueError(
                 "runs of --until end at different times, one after the other: leave --plot, --csv, --animate, --jobs "
                 "and --common-random-numbers out"
             )
-        _run_until(mdp, world, learners, horizon, range(seed, seed + runs), until, as_json)
+        _run_until(mdp, world, named, horizon, seeds, until, save, as_json)
         return
-    with _bar(runs * len(learners)) as on_run:
+    with _bar(runs * len(named)) as on_run:
         table = simulate_many(
-            mdp, learners, horizon, range(seed, seed + runs), jobs=jobs, common_random_numbers=common_random_numbers,
-            on_run=on_run,
-        )  # fmt: skip
+            mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, on_run=on_run,
+            save=save,
+        ).in_units(mdp.reward_map)  # fmt: skip
     headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
-    final = {label: scale * values for label, values in table.final().items()}
+    final = table.final()
     rows = [[label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final.items()]
     if as_json:
         print_json({
-            "world": world, "horizon": horizon, "seeds": list(range(seed, seed + runs)),
-            "reward_map": list(mdp.reward_map), "regret": {label: values.tolist() for label, values in final.items()},
+            "world": world, "horizon": horizon, "seeds": list(seeds), "reward_map": list(mdp.reward_map),
+            "regret": {label: values.tolist() for label, values in final.items()},
+            "saved": None if save is None else str(save),
         })  # fmt: skip
     else:
         print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
     if csv is not None:
         table.to_csv(csv)
-        say(f"curves written to {csv}")
+        say(f"curves written to {csv}", err=True)
     if plot is not None:
         from equirl.plots.comparison_figures import save_comparison
 
         save_comparison(table, plot, title=mdp.name or world)
-        say(f"figure written to {plot}")
+        say(f"figure written to {plot}", err=True)
     if animate is not None:
         from equirl.plots import animate_learning
 
-        animate_learning(mdp, learners[0][0], animate, horizon, seed, **settings)
-        say(f"film written to {animate}")
+        choice, settings = next(iter(named.values()))
+        animate_learning(mdp, choice, animate, horizon, seed, **settings)
+        say(f"film written to {animate}", err=True)
+    _tell_saved(save)
+
+
+def _named(names: list[str], settings: list[str]) -> Named:
+    """The learners that names stand for, those of files loaded, with what ``--set`` chose for them."""
+    from equirl.learners.saving import load_agent
+    from equirl.studies.compare import named_learners
+    from equirl.studies.setting_choices import read_settings
+
+    chosen = read_settings(settings, [name for name in names if not _is_file(name)])
+    named: Named = {}
+    for name in names:
+        own: Named = {name: (load_agent(name), {})} if _is_file(name) else named_learners([(name, chosen[name])])
+        if own.keys() & named.keys():
+            raise ValueError(f"learner {name!r} is listed twice")
+        named |= own
+    return named
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".npz")
+
+
+def _tell_saved(save: Path | None) -> None:
+    if save is not None:
+        say(f"learners, policies, classes and curves kept in {save}; equirl agents {save} lists them", err=True)
 
 
 def _run_until(
-    mdp: TabularMDP, world: str, learners: list[tuple[str, dict[str, Any]]], horizon: int, seeds: range, rule: str,
-    as_json: bool,
-) -> None:  # fmt: skip
+    mdp: TabularMDP, world: str, named: Named, horizon: int, seeds: range, rule: str, save: Path | None, as_json: bool
+) -> None:
     """Play every learner with every seed until the rule stops it, and report when and how good its policy is."""
     import numpy as np
 
     from equirl.simulation.simulate import simulate
     from equirl.solving.optimal_gain import certified_gain
     from equirl.solving.policies import policy_gain
+    from equirl.studies.saved_runs import check_folder, plan_saved, save_run
 
     scale, best = mdp.reward_map[0], certified_gain(mdp)
+    plans = plan_saved(mdp, named, seeds, horizon, until=rule) if save is not None else {}
+    folder = check_folder(save, plans.values()) if save is not None else None
     told: list[dict[str, Any]] = []
-    with _bar(len(seeds) * len(learners)) as on_run:
-        for name, settings in learners:
+    with _bar(len(seeds) * len(named)) as on_run:
+        for name, (choice, settings) in named.items():
             for seed in seeds:
-                trace = simulate(mdp, name, horizon, seed, until=rule, checkpoints=1, gain=best, **settings)
+                points = 1 if folder is None else 200
+                trace = simulate(mdp, choice, horizon, seed, until=rule, checkpoints=points, gain=best, **settings)
+                if folder is not None:
+                    save_run(folder, plans[name, seed], mdp, trace)
                 true = scale * (best - policy_gain(mdp, trace.policy)) if len(trace.policy) else None
                 told.append({
                     "learner": name, "seed": seed, "steps": int(trace.t[-1]), "stopped": trace.stopped,
                     "gap": trace.gap, "true_gap": true, "regret": scale * float(trace.regret[-1]),
                 })  # fmt: skip
-                on_run(len(told), len(seeds) * len(learners))
+                on_run(len(told), len(seeds) * len(named))
+    _tell_saved(save)
     if as_json:
-        print_json({"world": world, "horizon": horizon, "until": rule, "runs": told})
+        saved = None if save is None else str(save)
+        print_json({"world": world, "horizon": horizon, "until": rule, "runs": told, "saved": saved})
         return
     rows = []
-    for name, _ in learners:
+    for name in named:
         own = [run for run in told if run["learner"] == name]
         gaps = [run["true_gap"] for run in own if run["true_gap"] is not None]
         cells = [np.median([run["steps"] for run in own]), np.mean([run["regret"] for run in own])]
@@ -170,12 +253,3 @@ def _bar(total: int) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
         task = progress.add_task("runs", total=total)
         yield lambda done, _: progress.update(task, completed=done)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    from equirl.core.text_values import parse_value
-
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--set takes key=value, not {text!r}")
-    return key.strip(), parse_value(value.strip())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import console, print_facts, print_json, print_table, say
+from equirl.cli.completing import complete_learners, complete_log
+from equirl.cli.console import AsJson, console, print_facts, print_json, print_table, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 LogFile = Annotated[
     Path,
-    typer.Argument(metavar="LOG", help="A CSV or Parquet file: state, action, reward, next_state.", show_default=False),
+    typer.Argument(
+        metavar="LOG",
+        help="A CSV or Parquet file: state, action, reward, next_state.",
+        show_default=False,
+        autocompletion=complete_log,
+    ),
 ]
 Column = Annotated[
     list[str] | None, typer.Option("--column", help="What a column is called, such as state=s; may be repeated.")
@@ -54,8 +60,8 @@ def learn(
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
     csv: Annotated[Path | None, typer.Option(help="Write the whole policy to this file.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the learner that goes on from the log (.npz).")] = None,
-    agent: Annotated[str, typer.Option(help="The learner to save.")] = "c-psrl",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    agent: Annotated[str, typer.Option(help="The learner to save.", autocompletion=complete_learners)] = "c-psrl",
+    as_json: AsJson = False,
 ) -> None:
     """The best policy that a log of transitions supports, how sure it is, and what the log cannot say."""
     from equirl.core.files import check_place

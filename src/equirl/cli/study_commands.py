@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import print_table, regret_cells, say
+from equirl.cli.completing import complete_learners, complete_study
+from equirl.cli.console import AsJson, print_json, print_table, say
+from equirl.cli.learner_commands import Setting
+from equirl.cli.study_reports import FAILED, compute_runs, summary_of
 
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
     from equirl.studies.expansion import PlannedRun
     from equirl.studies.store import Store
-
-FAILED, STOPPED, INTERRUPTED = 1, 3, 130  # exit codes: some runs failed; results cannot be kept or computed; Ctrl-C
 
 
 class EngineName(StrEnum):
@@ -32,6 +33,7 @@ StudyFile = Annotated[
         metavar="FILE",
         help="The study, a TOML file; or paper, leaderboard, discounted, ready: those shipped.",
         show_default=False,
+        autocompletion=complete_study,
     ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the results. [default: results/NAME]")]
@@ -44,11 +46,9 @@ Account = Annotated[str | None, typer.Option(help="Slurm: the account.")]
 Workers = Annotated[int, typer.Option(min=1, help="Slurm: how many workers to ask for.")]
 Walltime = Annotated[str, typer.Option(help="Slurm: the time limit of a worker.")]
 Memory = Annotated[str, typer.Option(help="Slurm: the memory of a worker.")]
-
-SUMMARIES = (  # curve, title, file
-    ("regret", "Regret at T", "summary.csv"),
-    ("sample_complexity", "Steps up to T at which the policy was not near-optimal", "summary-sample-complexity.csv"),
-)
+KeepAgents = Annotated[
+    bool, typer.Option("--keep-agents", help="Keep the learner of every run, as the run left it, in agents/.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -70,60 +70,87 @@ def study(
     figures: Annotated[bool, typer.Option("--figures", help="Draw figures of what is done (PDF, SVG, PNG).")] = False,
     bounds: Annotated[bool, typer.Option("--bounds", help="With --figures: the bounds of theory as well.")] = False,
     quiet: Quiet = False,
+    setting: Setting = None,
+    keep_agents: KeepAgents = False,
     queue: Queue = None,
     account: Account = None,
     workers: Workers = 4,
     walltime: Walltime = "01:00:00",
     memory: Memory = "2GB",
+    as_json: AsJson = False,
 ) -> None:
     """Compute what is missing of a study; interrupted, it goes on where it was."""
     from equirl.studies.execution import parse_shard
 
-    planned, store = _open(file, out)
+    planned, store = _open(file, out, setting, keep_agents)
     share = parse_shard(shard) if shard else None
     chosen = _engine(engine, jobs, address, len(planned), (workers, queue, walltime, memory, account))
-    complete = _compute(planned, store, chosen, share, quiet)
+    complete, told = compute_runs(planned, store, chosen, share, quiet=quiet, as_json=as_json)
     if share is None:
-        _summary(planned, store, figures, bounds)
+        told["summary"] = summary_of(planned, store, as_json)
+        told["figures"] = [str(path) for path in _drawn(planned, store, bounds, as_json)] if figures else []
+    if as_json:
+        print_json(told)
     raise typer.Exit(0 if complete else FAILED)
 
 
-def status(file: StudyFile, out: Out = None) -> None:
+def status(
+    file: StudyFile, out: Out = None, setting: Setting = None, keep_agents: KeepAgents = False, as_json: AsJson = False
+) -> None:
     """Show which runs of a study are done, missing, failed or damaged."""
     from equirl.studies.execution import status_rows
     from equirl.studies.expansion import unique_specs
 
-    planned, store = _open(file, out)
+    planned, store = _open(file, out, setting, keep_agents)
     state = store.status(unique_specs(planned))
     headings = ["part", "world", "learner", "done#", "missing#", "failed#", "damaged#"]
-    rows = [list(map(str, row)) for row in status_rows(planned, state)]
-    print_table(headings, rows, title=f"{file.name}: results in {store.folder}")
-    for spec in state.failed:
-        record = store.failure(spec)
-        say(f"failed: {record['error'] if record else 'no readable record'} ({store.failure_path(spec)})")
+    rows = status_rows(planned, state)
+    records = [(store.failure(spec), store.failure_path(spec)) for spec in state.failed]
+    failed = [{"error": record["error"] if record else None, "record": str(path)} for record, path in records]
+    counts: dict[str, list[Any]] = {
+        "done": state.done,
+        "missing": state.missing,
+        "failed": state.failed,
+        "damaged": state.damaged,
+    }
+    if as_json:
+        names = [heading.rstrip("#") for heading in headings]
+        print_json({
+            "study": str(file), "folder": str(store.folder), **{name: len(runs) for name, runs in counts.items()},
+            "places": [dict(zip(names, row, strict=True)) for row in rows], "failures": failed,
+            "damages": [reason for _, reason in state.damaged], "versions": state.versions,
+        })  # fmt: skip
+        return
+    print_table(headings, [list(map(str, row)) for row in rows], title=f"{file.name}: results in {store.folder}")
+    for failure in failed:
+        say(f"failed: {failure['error'] or 'no readable record'} ({failure['record']})")
     for _, reason in state.damaged:
         say(f"damaged: {reason}")
     if len(state.versions) > 1:
         say(f"results come from several versions of equirl: {state.versions}")
-    counts = (len(state.done), len(state.missing), len(state.failed), len(state.damaged))
-    say("{} done, {} missing, {} failed, {} damaged".format(*counts))
+    say(", ".join(f"{len(runs)} {name}" for name, runs in counts.items()))
 
 
 def export(
     file: StudyFile,
     table: Annotated[Path, typer.Option("--table", "-o", help="The table: .parquet or .csv.", show_default=False)],
     out: Out = None,
+    setting: Setting = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write one tidy table of all finished runs: a row per run and checkpoint."""
     from equirl.core.formatting import counted
     from equirl.studies.export import export as write_table
 
-    planned, store = _open(file, out)
+    planned, store = _open(file, out, setting)
     damaged: list[str] = []
     path, n_rows = write_table(planned, store, table, damaged)
     for reason in damaged:
         say(f"damaged, left out: {reason}", err=True)
-    say(f"{path}: {counted(n_rows, 'row')}")
+    if as_json:
+        print_json({"table": str(path), "rows": n_rows, "damages": damaged})
+    else:
+        say(f"{path}: {counted(n_rows, 'row')}")
 
 
 def paper(
@@ -133,6 +160,7 @@ def paper(
     engine: EngineOption = EngineName.local,
     address: Address = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper: every figure and table, next to the published values, in one report."""
     from equirl.paper.figures import draw_paper
@@ -144,27 +172,35 @@ def paper(
 
     planned, store = paper_runs(runs), Store(out)
     chosen = _engine(engine, jobs, address, len(planned), None)
-    complete = _compute(planned, store, chosen, None, quiet)
+    complete, told = compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
     groups = summarise(finished_runs(planned, store))
     say("drawing figures and writing the report", err=True)
     figures = draw_paper(groups, out / "figures")
     path = write_report(groups, figures, out, f"equirl paper --runs {runs} --out {out}")
-    say(f"report: {path}")
+    if as_json:
+        print_json({**told, "report": str(path)})
+    else:
+        say(f"report: {path}")
     raise typer.Exit(0 if complete else FAILED)
 
 
 def leaderboard(
     runs: Annotated[int, typer.Option(min=1, help="Runs of each learner in each world.")] = 20,
-    learners: Annotated[str | None, typer.Option(help="Some learners only, by commas. [default: all]")] = None,
+    learners: Annotated[
+        str | None,
+        typer.Option(help="Some learners only, by commas. [default: all]", autocompletion=complete_learners),
+    ] = None,
     worlds: Annotated[str | None, typer.Option(help="Some worlds only, by commas. [default: all]")] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the results and the page.")] = Path(
         "results/leaderboard"
     ),
     bounds: Annotated[bool, typer.Option("--bounds", help="Draw the lower bound c log T, where there is one.")] = False,
+    setting: Setting = None,
     jobs: Jobs = None,
     engine: EngineOption = EngineName.local,
     address: Address = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare every learner in many worlds, renumbered at random: one page of standings."""
     from equirl.leaderboard.board_figures import draw_boards
@@ -173,21 +209,26 @@ def leaderboard(
     from equirl.leaderboard.standings import boards
     from equirl.studies.expansion import expand
     from equirl.studies.export import finished_runs
+    from equirl.studies.setting_choices import with_settings
     from equirl.studies.store import Store
     from equirl.studies.summary import summarise
 
-    planned = expand(leaderboard_study(runs, _names(learners), _names(worlds)))
+    planned = expand(with_settings(leaderboard_study(runs, _names(learners), _names(worlds)), setting or []))
     store = Store(out)
     chosen = _engine(engine, jobs, address, len(planned), None)
-    complete = _compute(planned, store, chosen, None, quiet)
+    complete, told = compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
     standings = boards(summarise(finished_runs(planned, store)), planned)
     say("drawing figures and writing the page", err=True)
     figures = draw_boards(standings, out / "figures", with_bounds=bounds)
     given = {"--learners": learners, "--worlds": worlds, "--bounds": "" if bounds else None}
     options = "".join(f" {name} {value}".rstrip() for name, value in given.items() if value is not None)
+    options += "".join(f" --set {text}" for text in setting or [])
     command = f"equirl leaderboard --runs {runs}{options} --out {out}"
     path = write_page(standings, figures, out, command, raised(planned, store))
-    say(f"page: {path}")
+    if as_json:
+        print_json({**told, "page": str(path)})
+    else:
+        say(f"page: {path}")
     raise typer.Exit(0 if complete else FAILED)
 
 
@@ -195,10 +236,13 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
+def _open(
+    file: Path, out: Path | None, settings: list[str] | None, keep_agents: bool = False
+) -> tuple[list[PlannedRun], Store]:
     from equirl.leaderboard.leaderboard_study import leaderboard_study
     from equirl.paper.paper_study import paper_study
     from equirl.studies.expansion import expand
+    from equirl.studies.setting_choices import with_settings
     from equirl.studies.shipped import discounted_study, ready_study
     from equirl.studies.store import Store
     from equirl.studies.study_file import StudyError, load_study
@@ -208,7 +252,8 @@ def _open(file: Path, out: Path | None) -> tuple[list[PlannedRun], Store]:
     }  # fmt: skip
     try:
         loaded = shipped[str(file)]() if str(file) in shipped and not file.is_file() else load_study(file)
-        planned = expand(loaded, file.parent)
+        chosen = with_settings(loaded, settings or [])
+        planned = expand(chosen.keeping_agents() if keep_agents else chosen, file.parent)
     except StudyError as error:
         say(f"equirl: {error}", err=True)
         raise typer.Exit(2) from None
@@ -226,60 +271,13 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
     return DaskEngine(workers, address) if name is EngineName.dask else LocalEngine(workers)
 
 
-def _compute(
-    planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, quiet: bool
-) -> bool:
-    """Compute what is missing and say how it ended; whether every run succeeded and is stored."""
-    from equirl.core.formatting import counted
-    from equirl.studies.engines import EngineError
-    from equirl.studies.execution import run_study
-    from equirl.studies.store_errors import StoreError
-
-    try:
-        outcome = run_study(planned, store, engine, shard=shard, quiet=quiet)
-    except KeyboardInterrupt:
-        say("\ninterrupted. Finished runs are kept; give the same command again to go on.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except (StoreError, EngineError) as error:
-        say(f"equirl: {error}", err=True)
-        raise typer.Exit(STOPPED) from None
-    n_ready = outcome.n_stored
-    are = "is" if n_ready == 1 else "are"
-    say(f"{counted(n_ready, 'run')} {are} done, {outcome.report.n_computed} computed now; results in {store.folder}")
-    if outcome.n_lost:
-        gone = counted(outcome.n_lost, "result is", "results are")
-        say(f"{gone} not in {store.folder} any more; the same command computes what is gone", err=True)
-    for (learner, reason), alike in outcome.report.failures_alike().items():
-        place = store.failure_path(alike[0].spec)
-        say(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
-    if outcome.report.failures:
-        n_failed = counted(len(outcome.report.failures), "run")
-        say(f"{n_failed} failed; the same command tries again", err=True)
-    return outcome.complete
-
-
-def _summary(planned: list[PlannedRun], store: Store, figures: bool, bounds: bool) -> None:
-    """The regret at the horizon (and the sample complexity, where it was measured) as tables, and figures if asked."""
-    from equirl.core.csv_files import write_csv
+def _drawn(planned: list[PlannedRun], store: Store, bounds: bool, as_json: bool) -> list[Path]:
+    """Draw the figures of what is done."""
+    from equirl.plots.study_figures import draw_study
     from equirl.studies.export import finished_runs
-    from equirl.studies.summary import SUMMARY_COLUMNS, final_rows, summarise
+    from equirl.studies.summary import summarise
 
     groups = summarise(finished_runs(planned, store))
-    for measure, title, name in SUMMARIES:
-        measured = [group for group in groups if measure in group.curves]
-        if groups and not measured:
-            continue
-        path = write_csv(store.folder / name, SUMMARY_COLUMNS, final_rows(measured, measure))
-        rows = [
-            [group.part, group.world, group.learner, f"{group.horizon:,}", *regret_cells(group.curves.final(measure))]
-            for group in measured
-        ]
-        first = 0 if len({group.part for group in groups}) > 1 else 1  # of one part its name says nothing
-        headings = ["part", "world", "learner", "T#", "runs#", "mean#", "±95 %#", "median#"]
-        print_table(headings[first:], [row[first:] for row in rows], title=title)
-        say(f"summary: {path}")
-    if figures:
-        from equirl.plots.study_figures import draw_study
-
-        files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
-        say(f"figures: {len(files)} files in {store.folder / 'figures'}")
+    files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
+    say(f"figures: {len(files)} files in {store.folder / 'figures'}", err=as_json)
+    return files

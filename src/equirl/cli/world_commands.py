@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.cli.console import console, print_facts, print_json, print_table, say
+from equirl.cli.completing import complete_problem, complete_world
+from equirl.cli.console import AsJson, console, print_facts, print_json, print_table, say
 from equirl.core.formatting import number
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ WorldText = Annotated[
         metavar="WORLD",
         help="A world, such as four-room:height=17,width=17, or a saved MDP (.npz).",
         show_default=False,
+        autocompletion=complete_world,
     ),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .pdf or .svg.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_CLASSES = 20  # listed
 MOST_STATES = 20  # listed with their values
 DIGITS = 6  # significant ones
@@ -58,7 +59,15 @@ def worlds(as_json: AsJson = False) -> None:
 
 
 def classes(
-    world: WorldText,
+    world: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORLD",
+            help="A world, such as four-room:height=17,width=17, a saved MDP (.npz), or a log (.csv, .parquet).",
+            show_default=False,
+            autocompletion=complete_problem,
+        ),
+    ],
     plot: Plot = None,
     laws_only: Annotated[
         bool, typer.Option("--laws-only", help="Compare transition probabilities, not mean rewards.")

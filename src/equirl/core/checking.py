@@ -265,8 +265,9 @@ def plain_array(name: str, values: Any) -> np.ndarray:
         raise TypeError(f"{name} must be a plain array: {int(np.sum(mask))} of its entries are masked")
     try:
         return np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise TypeError(f"{name} must be an array: {error}") from None
+    except ValueError as error:
+        reason = "its rows differ in length" if "inhomogeneous" in str(error) else error
+        raise TypeError(f"{name} must be an array: {reason}") from None
 
 
 def real_array(name: str, values: Any) -> np.ndarray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import numba
@@ -20,6 +19,11 @@ from equirl.core.interrupts import interrupts_deferred
 from equirl.core.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
+COMPILING = "compiling inner loops; done once where a cache can be written"
+COMPILING_AT_EVERY_START = (
+    "compiling inner loops, at every start: there is no folder to keep them in that can be written. To wait only once, "
+    "set the environment variable NUMBA_CACHE_DIR to one that can"
+)
 
 
 def kernel(function: F) -> F:
@@ -92,8 +96,10 @@ def _compiled(function: F, **options: Any) -> F:
     compiled: Any = _with_body(numba.njit(nogil=True, **options)(function), function)
     if compiled is not function:
         compiled.compile = _uninterrupted(compiled.compile)
-        with suppress(RuntimeError):  # no writable place for the cache
+        try:
             compiled._cache = KernelCache(function)
+        except RuntimeError:  # no writable place for the cache
+            _Notice.uncached |= function.__module__.startswith("equirl.")
     return compiled
 
 
@@ -117,12 +123,13 @@ class _Notice(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled, so that nobody wonders about the first seconds."""
 
     said = False
+    uncached = False  # whether some kernel cannot be kept on disk
 
     def on_start(self, event: Any) -> None:
         module = getattr(event.data["dispatcher"].py_func, "__module__", "")
         if not self.said and module.startswith("equirl."):
             self.said = True
-            logging.getLogger("equirl").warning("compiling inner loops; done once where a cache can be written")
+            logging.getLogger("equirl").warning(COMPILING_AT_EVERY_START if self.uncached else COMPILING)
 
     def on_end(self, event: Any) -> None:
         pass

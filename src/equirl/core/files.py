@@ -170,12 +170,33 @@ def save_npz(
     pathlib.Path
         The path written.
     """
+    return write_aside(path, npz_bytes(kind, version, arrays, meta))
+
+
+def npz_bytes(kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> bytes:
+    """The content of the file that :func:`save_npz` writes, for another process to write it.
+
+    Parameters
+    ----------
+    kind : str
+        What it holds, such as "equirl-mdp".
+    version : int
+        The version of that format.
+    arrays : mapping of str to ndarray
+        What to save; no Python objects.
+    meta : mapping
+        What else to save, as JSON.
+
+    Returns
+    -------
+    bytes
+    """
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"array {name!r} holds Python objects, which only a pickle could keep")
     listing = {name: described(array) for name, array in arrays.items()}
     header = json.dumps({"kind": kind, "version": version, "meta": dict(meta), "arrays": listing})
-    return write_aside(path, pack({"header": np.array(header), **arrays}))
+    return pack({"header": np.array(header), **arrays})
 
 
 def load_npz(

@@ -144,7 +144,15 @@ def _listen(host: str, port: int | None) -> socket.socket:
     raise OSError(f"no port is free on {host}")
 
 
-def explore(opening: Opening, host: str, port: int | None, *, browser: bool, say: Callable[[str], None]) -> None:
+def explore(
+    opening: Opening,
+    host: str,
+    port: int | None,
+    *,
+    browser: bool,
+    say: Callable[[str], None],
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
     """Serve pages until interrupted.
 
     Parameters
@@ -159,6 +167,8 @@ def explore(opening: Opening, host: str, port: int | None, *, browser: bool, say
         Whether to open the page in a browser.
     say : callable
         Where to say things.
+    on_ready : callable, optional
+        Called with the address once the server listens.
     """
     server = ExploreServer(opening, host, port)
     if not is_loopback(host):
@@ -166,6 +176,8 @@ def explore(opening: Opening, host: str, port: int | None, *, browser: bool, say
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def ready(address: str) -> None:
+        if on_ready is not None:
+            on_ready(address)
         say(f"{address}\nCtrl-C ends it.")
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.core.archives import described
+from equirl.core.files import DamagedFile, load_npz, npz_bytes, write_aside
 from equirl.core.paths import checked_path
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.given import NOTHING, Given, checked
@@ -33,6 +37,47 @@ def save_agent(agent: Learner, path: str | os.PathLike[str]) -> None:
     path : path
         The file; written aside and renamed.
     """
+    write_aside(path, agent_bytes(agent))
+
+
+def agent_bytes(agent: Learner, about: Mapping[str, Any] | None = None) -> bytes:
+    """The content of a learner's file, for another process to write it.
+
+    Parameters
+    ----------
+    agent : Learner
+        Any learner of the registry.
+    about : mapping, optional
+        What else the file tells, such as the run that the learner comes from; plain values.
+
+    Returns
+    -------
+    bytes
+    """
+    arrays, meta = _contents(agent)
+    return npz_bytes(KIND, VERSION, arrays, meta | {"about": dict(about or {})})
+
+
+def fingerprint(agent: Learner) -> str:
+    """A hash of all that a learner's file would hold: two learners that go on alike have the same.
+
+    Parameters
+    ----------
+    agent : Learner
+        Any learner of the registry.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits.
+    """
+    arrays, meta = _contents(agent)
+    listing = {name: described(array) for name, array in arrays.items()}
+    return hashlib.sha256(json.dumps([meta, listing], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and values of a learner's file."""
     pairs, given, own = agent.pairs, agent.given, agent.state()
     arrays = {
         "pair_ptr": pairs.ptr, "action": pairs.action, "episode_starts": np.array(agent.episode_starts, np.int64),
@@ -48,7 +93,7 @@ def save_agent(agent: Learner, path: str | os.PathLike[str]) -> None:
         "state_names": pairs.state_names, "action_names": pairs.action_names, "reward_map": agent.reward_map,
         "pending": agent.pending, "values": own.values, "tolerance": given.tolerance,
     }  # fmt: skip
-    save_npz(path, KIND, VERSION, {**arrays, **{f"own_{name}": array for name, array in own.arrays.items()}}, meta)
+    return arrays | {f"own_{name}": array for name, array in own.arrays.items()}, meta
 
 
 def load_agent(path: str | os.PathLike[str]) -> Learner:

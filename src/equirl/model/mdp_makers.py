@@ -178,9 +178,9 @@ class MdpMakers:
             of pair k are ``succ[ptr[k]:ptr[k + 1]]``, in any order, with their probabilities in ``prob``.
         rewards : array_like, shape (M,)
             Mean rewards in [0, 1] by pair.
-        actions : int, array_like of int, shape (S,), or Pairs
-            How many actions each state has: one number for all, or one per state. ``Pairs`` where actions have ids
-            other than 0, 1, ...
+        actions : int, array_like of int, shape (S,), list of lists, or Pairs
+            How many actions each state has: one number for all, or one per state. Or the actions that each state
+            allows, by id or name, a list per state; or ``Pairs``.
         initial : int, str, tuple, dict or array_like, shape (S,), default 0
             The first state, by number or name, or its distribution, as in :meth:`from_arrays`.
         normalize : bool, default False

@@ -11,6 +11,7 @@ import numpy as np
 from equirl.core.arrays import check_starts, owners, starts
 from equirl.core.checking import plain_array, real_array, several, whole_array, whole_number
 from equirl.core.formatting import shown
+from equirl.model.action_sets import pairs_from
 from equirl.model.names import NameNumbers, names_within, plain_name
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
@@ -62,8 +63,8 @@ def read_rows(
         Transition probabilities by pair; row k of the tuple is ``succ[ptr[k]:ptr[k + 1]]`` with ``prob`` beside it.
     rewards : array_like, shape (M,)
         Mean rewards by pair.
-    actions : int, array_like of int, shape (S,), or Pairs
-        How many actions each state has, or the pairs themselves.
+    actions : int, array_like of int, shape (S,), list of lists, or Pairs
+        How many actions each state has, or which, or the pairs themselves.
     normalize : bool, default False
         Divide each row by its sum.
 
@@ -108,6 +109,8 @@ def _row_entries(transitions: Any) -> tuple[int, int | None, Entries]:
 def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
     if isinstance(actions, Pairs):
         return actions
+    if isinstance(actions, list | tuple) and any(isinstance(entry, list | tuple | set) for entry in actions):
+        return pairs_from(len(actions), actions)
     if plain_array("actions", actions).ndim > 0:
         if not len(actions):
             raise ValueError("actions is empty; how many each state has is needed")

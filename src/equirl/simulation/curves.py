@@ -17,6 +17,7 @@ from equirl.core.naming import unknown_name
 
 CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
 USUAL_CURVES = ("regret", "pseudo_regret", "reward", "n_classes", *CLUSTERING_CURVES)
+REGRET_CURVES = ("regret", "pseudo_regret", "value_regret")  # sums of differences of rewards
 FEW_RUNS = 30  # below this many, Student's quantiles replace the normal ones
 
 
@@ -145,6 +146,33 @@ class Curves:
             raise ValueError("curves with different checkpoints cannot be stacked")
         common = [name for name in first.values if all(name in run for run in runs)]
         return cls(first.t, {name: np.concatenate([run.values[name] for run in runs]) for name in common})
+
+    def in_units(self, reward_map: tuple[float, float]) -> Curves:
+        """Regret and rewards in the units of a problem, of which these are the curves with rewards in [0, 1].
+
+        Parameters
+        ----------
+        reward_map : (float, float)
+            Scale and shift: the user's reward is scale times reward plus shift.
+
+        Returns
+        -------
+        Curves
+
+        Examples
+        --------
+        >>> curves = Curves.of_run(np.array([10]), {"regret": np.array([4.0]), "reward": np.array([6.0])})
+        >>> euros = curves.in_units((50.0, -10.0))
+        >>> euros["regret"].tolist(), euros["reward"].tolist()
+        ([[200.0]], [[200.0]])
+        """
+        scale, shift = reward_map
+        if (scale, shift) == (1.0, 0.0):
+            return self
+        changed = {name: scale * self[name] for name in REGRET_CURVES if name in self}
+        if "reward" in self:
+            changed["reward"] = scale * self["reward"] + shift * self.t
+        return Curves(self.t, {**self.values, **changed})
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self:

@@ -11,24 +11,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equirl.core.checking import check_callable, flag, several, whole_number
 from equirl.core.csv_files import write_csv
-from equirl.core.formatting import shown
+from equirl.core.formatting import counted, mean_with_interval, shown
 from equirl.core.naming import unknown_name
 from equirl.core.paths import checked_path
+from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import HANDED, make_settings, outside_modules
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.curves import Curves, in_usual_order
+from equirl.simulation.curves import Curves, half_width, in_usual_order
 from equirl.simulation.simulate import simulate
 from equirl.simulation.trace import checkpoint_times
 from equirl.solving.criterion import AVERAGE_REWARD
 from equirl.studies.engines import LocalEngine
+from equirl.studies.saved_runs import SavedRun, check_folder, name_of, plan_saved, save_run
 
-LearnerChoice = str | tuple[str, Mapping[str, Any]]  # a name, or a name and settings
+LearnerChoice = (
+    str | Learner | tuple[str | Learner, Mapping[str, Any]]
+)  # a name, a name and settings, or one that goes on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,12 +157,26 @@ class TidyTable:
 
         return draw_comparison(self, measure)
 
+    def in_units(self, reward_map: tuple[float, float]) -> TidyTable:
+        """Regret and rewards in the units of a problem, as :meth:`Curves.in_units` has them.
+
+        Parameters
+        ----------
+        reward_map : (float, float)
+            The problem's scale and shift.
+
+        Returns
+        -------
+        TidyTable
+        """
+        return TidyTable({label: part.in_units(reward_map) for label, part in self.curves.items()}, self.seeds)
+
     def __repr__(self) -> str:
         lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
         measure = "regret" if "regret" in self.measures else self.measures[0]
         for name, values in self.final(measure).items():
-            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            lines.append(f"  {name}: {measure} {values.mean():.4g} +- {error:.2g} (standard error, {len(values)} runs)")
+            told = mean_with_interval(float(values.mean()), float(half_width(values)))
+            lines.append(f"  {name}: {measure} {told} ({counted(len(values), 'run')})")
         return "\n".join(lines)
 
 
@@ -172,6 +190,7 @@ def simulate_many(
     checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     common_random_numbers: bool = False,
     on_run: Callable[[int, int], None] | None = None,
+    save: str | os.PathLike[str] | None = None,
 ) -> TidyTable:
     """Play every learner with every seed.
 
@@ -180,7 +199,7 @@ def simulate_many(
     mdp : TabularMDP
         The world.
     learners : sequence or mapping
-        Names, or (name, settings), or {label: either}.
+        Names, (name, settings), or learners, each of which goes on from where it is; or {label: any of these}.
     horizon : int
         Steps per run.
     seeds : iterable of int
@@ -193,6 +212,9 @@ def simulate_many(
         Whether all learners meet the same randomness of the world at the same seed.
     on_run : callable, optional
         Called as ``on_run(done, total)`` after each run.
+    save : path, optional
+        A folder in which each run leaves its learner, its policy and classes as tables and its curves, in the units of
+        the problem (:mod:`equirl.studies.saved_runs`).
 
     Returns
     -------
@@ -208,16 +230,18 @@ def simulate_many(
     named, seeds, jobs = named_learners(learners), checked_seeds(seeds), whole_number("jobs", jobs)
     times, shared = checkpoint_times(checkpoints, horizon), flag("common_random_numbers", common_random_numbers)
     check_callable("on_run", on_run)
-    gain = AVERAGE_REWARD.optimum(mdp)
+    plans = {} if save is None else plan_saved(mdp, named, seeds, horizon, shared)
+    folder = None if save is None else check_folder(save, plans.values())
+    task = _Task(mdp, AVERAGE_REWARD.optimum(mdp), horizon, times, shared, folder)
     calls = [
-        (mdp, name, settings, horizon, seed, times, gain, seed if shared else None, outside_modules(name))
-        for name, settings in named.values()
+        (task, choice, settings, seed, plans.get((label, seed)), outside_modules(name_of(choice)))
+        for label, (choice, settings) in named.items()
         for seed in seeds
     ]
     jobs = min(jobs, len(calls))
     if jobs > 1:  # compiled once here, found in the cache by the workers
-        for name, settings in named.values():
-            simulate(mdp, name, 1, gain=gain, **settings)
+        for choice, settings in named.values():
+            simulate(mdp, choice, 1, gain=task.gain, **settings)
     done: dict[int, Curves] = {}
     with closing(_computed(calls, jobs)) as results:
         for place, result in results:
@@ -251,8 +275,8 @@ def checked_seeds(seeds: Iterable[int]) -> list[int]:
     return checked
 
 
-def named_learners(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Names and settings of learners by their labels."""
+def named_learners(learners: Any) -> dict[str, tuple[str | Learner, dict[str, Any]]]:
+    """Names and settings of learners, or learners, by their labels."""
     if isinstance(learners, str) or not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list; for one, write [{shown(learners)}]")
     listed = (
@@ -260,14 +284,15 @@ def named_learners(learners: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     )
     if not listed:
         raise ValueError("learners is empty; give at least one")
-    named: dict[str, tuple[str, dict[str, Any]]] = {}
+    named: dict[str, tuple[str | Learner, dict[str, Any]]] = {}
     for given, entry in listed:
-        name, settings = (entry, {}) if isinstance(entry, str) else _name_and_settings(entry)
-        make_settings(name, **{key: value for key, value in settings.items() if key not in HANDED})
-        label = given or name + "".join(f" {key}={value}" for key, value in settings.items())
+        choice, settings = (entry, {}) if isinstance(entry, str | Learner) else _name_and_settings(entry)
+        if isinstance(choice, str):
+            make_settings(choice, **{key: value for key, value in settings.items() if key not in HANDED})
+        label = given or name_of(choice) + "".join(f" {key}={value}" for key, value in settings.items())
         if label in named:
             raise ValueError(f"learner {label!r} is listed twice; give {{label: ...}} to tell them apart")
-        named[label] = name, settings
+        named[label] = choice, settings
     return named
 
 
@@ -279,17 +304,27 @@ def _name_and_settings(entry: Any) -> tuple[str, dict[str, Any]]:
         raise TypeError(f"a learner to compare is its name or (name, settings), not {shown(entry)}") from None
 
 
+class _Task(NamedTuple):
+    """What all runs share."""
+
+    mdp: TabularMDP
+    gain: float
+    horizon: int
+    times: np.ndarray
+    shared: bool  # whether learners meet the same randomness of the world at the same seed
+    save: Path | None
+
+
 def _run(
-    mdp: TabularMDP,
-    name: str,
-    settings: dict[str, Any],
-    horizon: int,
-    seed: int,
-    times: np.ndarray,
-    gain: float,
-    world_seed: int | None,
+    task: _Task, choice: str | Learner, settings: dict[str, Any], seed: int, plan: SavedRun | None,
     modules: tuple[str, ...],  # that register learners of their own
-) -> Curves:
+) -> Curves:  # fmt: skip
     for module in modules:
         import_module(module)
-    return simulate(mdp, name, horizon, seed, checkpoints=times, gain=gain, world_seed=world_seed, **settings).curves
+    trace = simulate(
+        task.mdp, choice, task.horizon, seed, checkpoints=task.times, gain=task.gain,
+        world_seed=seed if task.shared else None, **settings,
+    )  # fmt: skip
+    if task.save is not None and plan is not None:
+        save_run(task.save, plan, task.mdp, trace)
+    return trace.curves

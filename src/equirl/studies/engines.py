@@ -9,7 +9,6 @@ slurm      workers asked from Slurm through ``dask-jobqueue``
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import signal
@@ -24,10 +23,10 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, ClassVar
 
 from equirl.core.thread_limits import ONE_THREAD, THREAD_VARIABLES
+from equirl.studies.dask_pool import dask_pool
+from equirl.studies.engine_errors import EngineError as EngineError
 
-
-class EngineError(RuntimeError):
-    """The machinery that computes runs could not be started or went away."""
+CONNECT_SECONDS = 30.0  # to wait for the answer of a scheduler
 
 
 def available_cores() -> int:
@@ -90,12 +89,12 @@ class DaskEngine:
     address : str, optional
         A running scheduler, such as ``tcp://127.0.0.1:8786``, whose workers are used.
     patience : float
-        Seconds to wait for the scheduler and a first worker.
+        Seconds to wait for a first worker.
     """
 
     jobs: int
     address: str | None = None
-    patience: float = 60.0
+    patience: float = 600.0
     window: ClassVar[int] = 10_000
     warms_here: ClassVar[bool] = True
 
@@ -107,18 +106,17 @@ class DaskEngine:
             cluster = distributed.LocalCluster(
                 n_workers=self.jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
             )
-            with cluster, distributed.Client(cluster) as client:
-                yield client.get_executor()
+            with cluster, dask_pool(distributed.Client(cluster), self.patience, "see the log of dask") as pool:
+                yield pool
             return
         try:
-            client = distributed.Client(self.address, timeout=self.patience)
+            client = distributed.Client(self.address, timeout=min(self.patience, CONNECT_SECONDS))
         except (OSError, TimeoutError, ValueError) as error:
             raise EngineError(
                 f"no dask scheduler answers at {self.address} ({error}); start one with 'dask scheduler'"
             ) from error
-        with _quiet_logs(), client:  # quiet to the end: a client that closes speaks of the scheduler it lost
-            _await_worker(client, self.patience, f"start one with 'dask worker {self.address}'")
-            yield client.get_executor()
+        with dask_pool(client, self.patience, f"start one with 'dask worker {self.address}'") as pool:
+            yield pool
 
 
 @dataclass(frozen=True)
@@ -167,10 +165,10 @@ class SlurmEngine:
             processes=1,
             job_script_prologue=[f"export {name}=1" for name in THREAD_VARIABLES],
         )
-        with cluster, distributed.Client(cluster) as client:
+        remedy = "see 'squeue' for the jobs that were asked for"
+        with cluster, dask_pool(distributed.Client(cluster), self.patience, remedy) as pool:
             cluster.scale(self.workers)
-            _await_worker(client, self.patience, "see 'squeue' for the jobs that were asked for")
-            yield client.get_executor()
+            yield pool
 
 
 Engine = LocalEngine | DaskEngine | SlurmEngine
@@ -182,27 +180,6 @@ def _import_distributed() -> Any:
     except ImportError:
         raise EngineError("--engine dask needs dask.distributed: pip install 'equirl[cluster]'") from None
     return distributed
-
-
-@contextmanager
-def _quiet_logs() -> Iterator[None]:
-    """Inside, dask keeps the traceback of a lost scheduler to itself; our own message says what happened."""
-    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.utils", "tornado.application")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
-
-
-def _await_worker(client: Any, patience: float, remedy: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=patience)
-    except TimeoutError:
-        raise EngineError(f"no dask worker came within {patience:.0f} s; {remedy}") from None
 
 
 class _InProcess(Executor):

@@ -91,7 +91,7 @@ def run_study(
             aside = store.set_aside(spec)
             (listener or SilentListener()).note(f"damaged: {reason}; set aside as {aside.name} and computed again")
         report = compute(before.to_compute, store, engine, listener, run)
-    stored = {spec.key for spec in specs if store.path(spec).is_file()}
+    stored = {spec.key for spec in specs if store.has(spec)}
     failed = {failure.spec.key for failure in report.failures}
     return StudyOutcome(before, report, len(stored), len({spec.key for spec in specs} - stored - failed))
 

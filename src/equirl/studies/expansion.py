@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -75,7 +76,7 @@ def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
 
 
 def unique_specs(planned: Iterable[PlannedRun]) -> list[RunSpec]:
-    """The runs to compute: one for each key, since parts may share runs.
+    """The runs to compute: one for each key, since parts may share runs; it keeps what any of them keeps.
 
     Parameters
     ----------
@@ -86,17 +87,28 @@ def unique_specs(planned: Iterable[PlannedRun]) -> list[RunSpec]:
     -------
     list of RunSpec
     """
-    return list({run.spec.key: run.spec for run in planned}.values())
+    unique: dict[str, RunSpec] = {}
+    for run in planned:
+        key = run.spec.key
+        if key not in unique or set(run.spec.keep) > set(unique[key].keep):
+            unique[key] = run.spec
+    return list(unique.values())
 
 
 def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun]:
     horizon = _chosen(study, part, "horizon")
-    worlds = [_resolve_world(entry, folder) for entry in _chosen(study, part, "worlds")]
-    learners = [_resolve_learner(entry) for entry in _chosen(study, part, "learners")]
+    worlds, learners = [], []
+    for entry in _chosen(study, part, "worlds"):
+        with _told_where(study, part, str(entry.world or entry.file)):
+            worlds.append(_resolve_world(entry, folder))
+    for entry in _chosen(study, part, "learners"):
+        with _told_where(study, part, entry.learner):
+            learners.append(_resolve_learner(entry))
     _refuse_twice(f"world of part {part.name!r}", [world.label for world in worlds])
     _refuse_twice(f"learner of part {part.name!r}", [learner.label for learner in learners])
     checkpoints = _checkpoints(_chosen(study, part, "checkpoints", 200), horizon, part.name)
     measures = tuple(sorted(set(_chosen(study, part, "measures", []))))
+    keep = tuple(sorted(set(_chosen(study, part, "keep", []))))
     common = _chosen(study, part, "common_random_numbers", False)
     renumber = _chosen(study, part, "renumber", False)
     seeds = _given_seeds(study, part)
@@ -121,10 +133,21 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
                 measures=measures,
                 source=world.source,
                 renumber_seed=derive_seed("renumber", study.seed, world.world, world.params, k) if renumber else None,
+                keep=keep,
             ),
         )
         for world, learner, k in product(worlds, learners, runs)
     ]
+
+
+@contextmanager
+def _told_where(study: Study, part: StudyPart, name: str) -> Iterator[None]:
+    """Inside, a mistake is told with the file and the line in which a world or learner stands."""
+    try:
+        yield
+    except StudyError as error:
+        place = study.place_of(name, part.name)
+        raise StudyError(f"{place}: {error}" if place else str(error)) from None
 
 
 def _run_seed(study: Study, world: _ResolvedWorld, learner: _ResolvedLearner, k: int) -> int:

@@ -13,8 +13,9 @@ from typing import Any
 
 from equirl.core.files import DamagedFile, load_npz
 from equirl.studies.expansion import PlannedRun, label_of
+from equirl.studies.run_files import KIND
 from equirl.studies.run_specs import RESULT_VERSION, RunSpec
-from equirl.studies.store import KIND, Store
+from equirl.studies.store import Store
 
 PLAN = "plan.json"
 
@@ -62,7 +63,8 @@ def read_plan(folder: Path) -> list[PlannedRun]:
 
 
 def _planned(item: dict[str, Any]) -> PlannedRun:
-    spec = dict(item["spec"], measures=tuple(item["spec"]["measures"]))
+    given = item["spec"]
+    spec = dict(given, measures=tuple(given["measures"]), keep=tuple(given.get("keep", ())))
     return PlannedRun(str(item["part"]), str(item["world"]), str(item["learner"]), RunSpec(**spec))
 
 

@@ -112,6 +112,8 @@ class RunSpec:
     renumber_seed : int, optional
         The seed by which states and actions of the world are renumbered, the same for all learners; part of the
         identity where it is given.
+    keep : tuple of str
+        What else is kept of the run: ``"agent"``. It changes no number and has no part in the identity.
     """
 
     world: str
@@ -128,10 +130,11 @@ class RunSpec:
     measures: tuple[str, ...] = ()
     source: str | None = None
     renumber_seed: int | None = None
+    keep: tuple[str, ...] = ()
 
     def identity(self) -> dict[str, Any]:
         """All that changes the numbers, ready for JSON."""
-        left_out = ["all_params", "all_settings", "source"]
+        left_out = ["all_params", "all_settings", "source", "keep"]
         left_out += ["renumber_seed"] if self.renumber_seed is None else []
         items = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in left_out}
         return items | {"measures": list(self.measures), "result_version": RESULT_VERSION}
@@ -144,6 +147,11 @@ class RunSpec:
     def key(self) -> str:
         """The name of the result's file: a hash of :meth:`identity`."""
         return digest(self.identity())[:32]
+
+    @property
+    def keeps_agent(self) -> bool:
+        """Whether the learner is kept as the run leaves it."""
+        return "agent" in self.keep
 
     @property
     def cost(self) -> int:

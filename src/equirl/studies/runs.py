@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from equirl.learners.saving import agent_bytes
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves
 from equirl.simulation.simulate import simulate
 from equirl.solving.criterion import AVERAGE_REWARD
 from equirl.studies.run_specs import FILE_WORLD, RunSpec, canonical, file_digest
+from equirl.studies.saved_runs import in_units_of
 from equirl.worlds.world_registry import make
 
 RUN_COLUMNS = (  # of an exported table, beside its curves
@@ -39,12 +41,15 @@ class RunResult:
         ``gain``, ``n_episodes``, ``n_unconverged``.
     provenance : dict
         Seconds of play and planning (the world stands ready) and versions; never part of an exported table.
+    agent : bytes, optional
+        The file of the learner as the run left it, where it is kept.
     """
 
     spec: RunSpec
     curves: Curves
     facts: dict[str, Any]
     provenance: dict[str, Any]
+    agent: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,9 @@ def execute(spec: RunSpec) -> RunResult:
         "n_episodes": int(trace.n_episodes),
         "n_unconverged": int(trace.n_unconverged),
     }
-    return RunResult(spec, trace.curves, facts, _provenance(time.thread_time() - started))
+    provenance = _provenance(time.thread_time() - started)
+    agent = agent_bytes(in_units_of(mdp, trace.agent), {"run": spec.key}) if spec.keeps_agent else None
+    return RunResult(spec, trace.curves, facts, provenance, agent)
 
 
 def _provenance(seconds: float) -> dict[str, Any]:

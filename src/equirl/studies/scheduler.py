@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from queue import SimpleQueue
-from typing import Protocol
+from queue import Empty, SimpleQueue
+from typing import Protocol, runtime_checkable
 
 from equirl.core.formatting import counted
 from equirl.learners.learner_registry import outside_modules
-from equirl.studies.engines import Engine, EngineError
+from equirl.studies.engine_errors import SCHEDULER_LOST, EngineError
+from equirl.studies.engines import Engine
 from equirl.studies.run_specs import RunSpec
 from equirl.studies.runs import RunFailure, RunResult, execute
 from equirl.studies.store import Store
@@ -24,6 +25,7 @@ Execute = Callable[[RunSpec], RunResult]
 Job = Future  # of a RunResult or a RunFailure
 WARM_HORIZON = 64
 LONGEST_ERROR = 200  # characters; the traceback has the rest
+WATCH_SECONDS = 0.5  # of waiting until the pool is asked whether waiting makes sense
 MOST_LOSSES = 2  # times a run may lose its worker before it is recorded as failed
 
 
@@ -51,6 +53,14 @@ class SilentListener:
 
     def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
         """Ignore."""
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A pool of workers that may go away without a word; it is asked while jobs are waited for."""
+
+    def watch(self, note: Callable[[str], None]) -> None:
+        """An error where waiting is in vain; a note where a person should do something."""
 
 
 @dataclass(frozen=True)
@@ -219,8 +229,17 @@ class _Scheduler:
                 while self.queue and not broken and len(running) < self._window():
                     broken = not self._give_out(pool, running, ended)
                 if running:
-                    job = ended.get()
+                    job = self._next(pool, ended)
                     broken |= self._receive(job, running.pop(job))
+
+    def _next(self, pool: Executor, ended: SimpleQueue[Job]) -> Job:
+        """The next job that ended."""
+        while True:
+            try:
+                return ended.get(timeout=WATCH_SECONDS if isinstance(pool, Watched) else None)
+            except Empty:
+                if isinstance(pool, Watched):
+                    pool.watch(self.listener.note)
 
     def _window(self) -> int:
         """A run whose worker was lost goes alone, so that the next loss names the culprit."""
@@ -228,7 +247,7 @@ class _Scheduler:
 
     def _give_out(self, pool: Executor, running: dict[Job, RunSpec], ended: SimpleQueue[Job]) -> bool:
         spec = self.queue.popleft()
-        if self.store.path(spec).exists():
+        if self.store.has(spec):
             self.n_elsewhere += 1
             self.listener.finished(spec, None)
             return True
@@ -246,7 +265,7 @@ class _Scheduler:
         try:
             error = job.exception()
         except CancelledError:
-            raise EngineError("the scheduler went away. Finished runs are safe; give the same command again") from None
+            raise EngineError(SCHEDULER_LOST) from None
         if error is None:
             self._keep(job.result())
             return False

@@ -1,6 +1,7 @@
 """Where results live: one file per run, named by the run's key, whole or absent.
 
     FOLDER/runs/KEY.npz      a finished run: its spec, seeds, versions and curves
+    FOLDER/agents/KEY.npz    the learner as the run left it, where the study keeps it (``kept_agents``)
     FOLDER/plan.json         the runs of the study last started there (``plan_file``)
     FOLDER/failed/KEY.json   a run that raised: its spec and traceback; removed when the run succeeds
 
@@ -11,26 +12,22 @@ of processes may share a folder. A file that cannot be trusted is renamed ``*.da
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from equirl.core.archives import open_file
-from equirl.core.files import DamagedFile, clear_parts, load_npz, save_npz, write_aside
-from equirl.simulation.curves import Curves
-from equirl.studies.run_specs import RESULT_VERSION, RunSpec, canonical
-from equirl.studies.runs import FACTS, RunFailure, RunResult
+from equirl.core.files import DamagedFile, clear_parts, write_aside
+from equirl.learners.contract import Learner
+from equirl.studies.kept_agents import agent_path, check_agent, load_kept
+from equirl.studies.run_files import read_run, write_run
+from equirl.studies.run_specs import RunSpec
+from equirl.studies.runs import RunFailure, RunResult
+from equirl.studies.set_asides import make_way, renamed
 from equirl.studies.store_errors import explained
 
-KIND = "equirl-run"
-LONGEST_HEADER = 2**22  # bytes of the header of a run's file: a million characters
 LONGEST_RECORD = 2**24  # bytes of the record of a failure
 
 
@@ -100,6 +97,55 @@ class Store:
         """
         return self.folder / "failed" / f"{spec.key}.json"
 
+    def agent_path(self, spec: RunSpec) -> Path:
+        """Where the learner of a run is, if it is kept.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        Path
+        """
+        return agent_path(self.folder, spec)
+
+    def has(self, spec: RunSpec) -> bool:
+        """Whether a run is there, with its learner where it keeps one; not whether the files can be trusted.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        bool
+        """
+        return self.path(spec).is_file() and (not spec.keeps_agent or self.agent_path(spec).is_file())
+
+    def agent(self, spec: RunSpec) -> Learner:
+        """The learner as a run left it, where the study kept it.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        Learner
+
+        Raises
+        ------
+        FileNotFoundError
+            If none was kept.
+        DamagedFile
+            If it cannot be trusted.
+        """
+        return load_kept(self.folder, spec)
+
     def prepare(self) -> None:
         """Make the folders, try to write in them, and clear what killed processes left half-written.
 
@@ -108,6 +154,7 @@ class Store:
         StoreError
             Where results cannot be kept.
         """
+        clear_parts(self.folder / "agents")
         for name in ("runs", "failed"):
             with explained(self.folder):
                 probe = write_aside(self.folder / name / f".probe-{os.getpid()}", b"")
@@ -132,11 +179,11 @@ class Store:
         StoreError
             Where it cannot be written.
         """
-        meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
-        meta |= {"facts": result.facts, "provenance": result.provenance}
         with explained(self.folder):
-            path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, _arrays(result.curves), meta)
-            _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
+            if result.agent is not None:  # first: a run that is there has its learner
+                write_aside(make_way(self.agent_path(result.spec)), result.agent)
+            path = write_run(self.path(result.spec), result)
+            make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
 
     def write_beside(self, name: str, content: bytes) -> Path:
@@ -172,7 +219,7 @@ class Store:
         """
         record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
         with explained(self.folder):
-            place = _make_way(self.failure_path(failure.spec))
+            place = make_way(self.failure_path(failure.spec))
             return write_aside(place, json.dumps(record, indent=1).encode())
 
     def read(self, spec: RunSpec) -> RunResult:
@@ -194,21 +241,7 @@ class Store:
         DamagedFile
             If it cannot be trusted.
         """
-        path = self.path(spec)
-        try:
-            arrays, meta = load_npz(path, KIND, RESULT_VERSION, longest_header=LONGEST_HEADER)
-        except IsADirectoryError:
-            raise DamagedFile(f"{path} is a folder, not the file of a run") from None
-        if canonical(meta.get("spec")) != canonical(spec.identity()):
-            raise DamagedFile(f"{path} holds another run than its name says")
-        _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
-        _check_whole(path, meta)
-        t = arrays.pop("t", np.zeros(0))
-        whole = t.ndim == 1 and len(t) > 0 and t.dtype.kind in "iu" and t[-1] == spec.horizon
-        same = all(curve.shape == t.shape and curve.dtype.kind in "biuf" for curve in arrays.values())
-        if not whole or not same or "regret" not in arrays:
-            raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
-        return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
+        return read_run(self.path(spec), spec)
 
     def failure(self, spec: RunSpec) -> dict[str, Any] | None:
         """The record of a failed run.
@@ -232,7 +265,7 @@ class Store:
         return record if told else None
 
     def set_aside(self, spec: RunSpec) -> Path:
-        """Rename a file that cannot be trusted, so that it is neither used nor lost.
+        """Rename the file of a run, or of its learner, that cannot be trusted: it is neither used nor lost.
 
         Parameters
         ----------
@@ -245,7 +278,11 @@ class Store:
             The new name.
         """
         with explained(self.folder):
-            return _renamed(self.path(spec))
+            try:
+                self.read(spec)
+            except (DamagedFile, FileNotFoundError):
+                return renamed(self.path(spec))
+            return renamed(self.agent_path(spec))
 
     def status(self, specs: Iterable[RunSpec]) -> Status:
         """Read every result and say which runs are done, missing, failed or damaged.
@@ -263,6 +300,8 @@ class Store:
         for spec in specs:
             try:
                 result = self.read(spec)
+                if spec.keeps_agent:
+                    check_agent(self.folder, spec)
             except FileNotFoundError:
                 (status.failed if os.path.lexists(self.failure_path(spec)) else status.missing).append(spec)
             except DamagedFile as error:
@@ -272,43 +311,3 @@ class Store:
                 version = str(result.provenance.get("versions", {}).get("equirl", "unknown"))
                 status.versions[version] = status.versions.get(version, 0) + 1
         return status
-
-
-def _arrays(curves: Curves) -> dict[str, np.ndarray]:
-    """The checkpoints and curves of one run, as its file holds them: (K,) each."""
-    return {"t": curves.t} | {name: curves[name][0] for name in curves}
-
-
-def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:
-    """An error where a default has changed since the run was computed, so that it is another run now."""
-    for name in sorted(then.keys() & now.keys()) if isinstance(then, dict) else ():
-        if then[name] != now[name]:
-            raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
-
-
-def _check_whole(path: Path, meta: dict[str, Any]) -> None:
-    """An error where a file does not tell of the run as a whole what tables and summaries ask."""
-    facts, provenance = meta.get("facts"), meta.get("provenance")
-    numbers = [facts.get(name) for name in FACTS] if isinstance(facts, dict) else [None]
-    if not all(isinstance(number, int | float) for number in numbers) or not isinstance(provenance, dict):
-        raise DamagedFile(f"{path} says nothing of the run as a whole")
-    seconds, versions = provenance.get("seconds", math.nan), provenance.get("versions", {})
-    if not isinstance(seconds, int | float) or not isinstance(versions, dict):
-        raise DamagedFile(f"{path} does not say how its run was computed")
-
-
-def _make_way(path: Path) -> Path:
-    """The path, at which now stands a file or nothing: anything else, such as a folder, is renamed."""
-    if path.exists() and not path.is_file():
-        _renamed(path)
-    return path
-
-
-def _renamed(path: Path) -> Path:
-    """Give a file that cannot be trusted a name at which nothing stands yet."""
-    suffixes = chain([""], (f"-{k}" for k in count(2)))
-    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
-    aside = next(name for name in names if not os.path.lexists(name))
-    with suppress(FileNotFoundError):  # another process may be faster
-        os.rename(path, aside)
-    return aside

@@ -93,15 +93,51 @@ def _meaning(key: str, model: type[BaseModel]) -> str:
     return f" ({key}: {field.description})" if field and field.description else ""
 
 
+def place_of_name(name: str, text: str, place: str, part: int | None) -> str:
+    """Where a name stands in a study.
+
+    Parameters
+    ----------
+    name : str
+        Of a world or a learner, as it is written.
+    text : str
+        The study.
+    place : str
+        How messages call it.
+    part : int or None
+        The part it belongs to, if the study has parts; a part may have it from the top.
+
+    Returns
+    -------
+    str
+        The name of the file and, where it can be told, the line.
+
+    Examples
+    --------
+    >>> place_of_name("cucrl", 'runs = 3\\nlearners = ["cucrl"]', "rivers.toml", None)
+    'rivers.toml, line 2'
+    """
+    lines = text.splitlines()
+    for first, last in (_lines_of(lines, part), _lines_of(lines, None)):
+        for k in range(first, last):
+            if f'"{name}"' in lines[k] or f"'{name}'" in lines[k]:
+                return f"{place}, line {k + 1}"
+    return place
+
+
+def _lines_of(lines: list[str], part: int | None) -> tuple[int, int]:
+    """The first line of a part, or of the top, and the one after its last."""
+    headers = [k for k, line in enumerate(lines) if re.match(r"\s*\[\[\s*parts\s*\]\]", line)]
+    bounds = [0, *headers, len(lines)]
+    block = 0 if part is None or part >= len(headers) else part + 1
+    return bounds[block], bounds[block + 1]
+
+
 def _place(path: tuple[str | int, ...], text: str, place: str) -> str:
     """The name of the file and, where it can be told, the line of a key."""
     lines = text.splitlines()
-    first, last = 0, len(lines)
-    headers = [k for k, line in enumerate(lines) if re.match(r"\s*\[\[\s*parts\s*\]\]", line)]
-    if path and path[0] == "parts" and len(path) > 1 and isinstance(path[1], int) and path[1] < len(headers):
-        first, last = headers[path[1]], ([*headers, last])[path[1] + 1]
-    elif headers:
-        last = headers[0]
+    in_part = len(path) > 1 and path[0] == "parts" and isinstance(path[1], int)
+    first, last = _lines_of(lines, path[1] if in_part else None)  # type: ignore[arg-type]
     for key in (re.escape(step) for step in reversed(path) if isinstance(step, str)):
         is_given = re.compile(rf"(^|[\s,{{]){key}\s*=|^\s*\[+\s*{key}(?!\w)")
         for k in range(first, last):

@@ -18,12 +18,12 @@ import tomllib
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from equirl.core.checking import LARGEST
 from equirl.core.formatting import printable
 from equirl.core.paths import checked_path
-from equirl.studies.study_errors import explain
+from equirl.studies.study_errors import explain, place_of_name
 
 LONGEST_NAME = 200  # bytes; file systems take 255
 MOST_RUNS = 10**6  # of one learner in one world
@@ -89,6 +89,9 @@ class _Block(_Model):
     measures: list[Literal["clustering"]] | None = Field(
         None, description='what else is recorded: "clustering" for the mis-clustering ratio and bias'
     )
+    keep: list[Literal["agent"]] | None = Field(
+        None, description='what else is kept of each run: "agent" for the learner as the run left it'
+    )
     common_random_numbers: bool | None = Field(
         None, description="whether learners meet the same randomness of the world in the same replicate"
     )
@@ -110,6 +113,36 @@ class Study(_Block):
     description: str = Field("", description="a sentence about the study")
     seed: int = Field(0, ge=0, description="the seed from which all seeds are derived")
     parts: list[StudyPart] = Field([], description="parts of the study, each with a name and what differs from the top")
+    _written: tuple[str, str] = PrivateAttr(("", ""))  # how messages call its file, and the text
+
+    def place_of(self, name: str, part: str) -> str:
+        """Where a world or learner of a part is written, for messages: the file and, where it can be told, the line.
+
+        Parameters
+        ----------
+        name : str
+            As the file writes it.
+        part : str
+            The name of the part.
+
+        Returns
+        -------
+        str
+            Empty for a study that comes from no file.
+        """
+        place, text = self._written
+        k = next((k for k, own in enumerate(self.parts) if own.name == part), None)
+        return place_of_name(name, text, place, k) if place else ""
+
+    def keeping_agents(self) -> Study:
+        """This study, with the learner of every run kept.
+
+        Returns
+        -------
+        Study
+        """
+        parts = [part.model_copy(update={"keep": None}) for part in self.parts]
+        return self.model_copy(update={"keep": ["agent"], "parts": parts})
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:
@@ -177,10 +210,12 @@ def parse_study(text: str, place: str = "study") -> Study:
     equirl.studies.study_file.StudyError: study, line 1: unknown key 'horizn'; did you mean 'horizon'? (horizon: ...
     """
     try:
-        return Study.model_validate(tomllib.loads(text))
+        study = Study.model_validate(tomllib.loads(text))
     except ValidationError as error:
         raise StudyError(explain(error, text, place, Study)) from None
     except RecursionError:
         raise StudyError(f"{place} is nested too deeply for a study") from None
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         raise StudyError(f"{place} is not valid TOML: {error}") from None
+    study._written = place, text
+    return study
