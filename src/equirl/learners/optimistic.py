@@ -15,7 +15,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
-from equirl.learners.answers import LearnerPlan, PolicyGap, shown_plan
+from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
@@ -86,6 +86,7 @@ class OptimisticLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The episode under way, or a new one where the rule fires for the pair about to be played."""
+        self.watch_statement()
         episode, limits = self.episode, self.limits
         if episode is None or limits is None or is_over(episode.plan.policy[state], limits):
             episode, limits = self._start_episode()
@@ -162,6 +163,31 @@ class OptimisticLearner(CountingLearner):
         """(M,) the widths of the plausible sets at the start of the episode, where the set says them."""
         widths = getattr(self.current.models, "widths", None)
         return None if widths is None else np.asarray(widths())
+
+    def alike_by(self) -> str:
+        """Estimated where ApproxEquivalence forms the groups."""
+        return "estimated" if self.parts.structure.clusters else ""
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """Estimates and the plausible set of a pair, from all that was seen until now."""
+        estimates, models = self._believe_now()
+        row = slice(estimates.ptr[pair], estimates.ptr[pair + 1])
+        bounds: Any = getattr(models, "row_bounds", None)
+        size = int(row.stop - row.start)
+        lower, upper, unseen = (np.zeros(size), np.ones(size), 1.0) if bounds is None else bounds(pair)
+        r_lower, r_upper = float(models.r_lower[pair]), float(models.r_upper[pair])
+        known = self.given.mean_rewards is not None or estimates.r_samples[pair] > 0
+        mean = float(estimates.r_hat[pair]) if known else math.nan
+        return PairBelief(
+            estimates.succ[row], estimates.prob[row], lower, upper, unseen, mean, r_lower, r_upper,
+            int(estimates.samples[pair]), f"confidence sets, risk {self.parts.models.delta:g}",
+        )  # fmt: skip
+
+    def action_values(self, state: int) -> ActionValues:
+        """Of each action in the optimistic plan."""
+        plan, models = self.current.plan, self.current.models
+        value = plan_values(models, plan, self.pairs, state, self.criterion.discount)
+        return ActionValues(value, "optimistic value")
 
     @property
     def estimates(self) -> Estimates:

@@ -14,8 +14,8 @@ from equirl.core.seeding import Seed
 from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner
-from equirl.learners.given import Given
-from equirl.learners.learner_registry import build_learner, find_learner, partition_of
+from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
+from equirl.learners.stated import Order
 from equirl.logs.log_columns import read_log
 from equirl.logs.log_counts import count, pair_numbers, pairs_of, range_of, successors
 from equirl.logs.unsaid import unsaid
@@ -97,6 +97,7 @@ class Log:
         *,
         classes: Any = None,
         profiles: Profiles | None = None,
+        order: Order = None,
         mean_rewards: Any = None,
         **settings: Any,
     ) -> Learner:
@@ -115,6 +116,8 @@ class Log:
             One label per pair, for a learner that is given the classes; or ``classes(state, action)``.
         profiles : Profiles, optional
             For a learner that is given them.
+        order : function or list, optional
+            The successors of each pair, in corresponding order, in place of profiles: see :func:`equirl.make_agent`.
         mean_rewards : sequence of float, optional
             One per pair in the log's units, for a learner that knows them.
         **settings
@@ -129,7 +132,7 @@ class Log:
             raise ValueError(f"{name!r} needs the true MDP, which a log does not have")
         scale, shift = self.reward_map
         means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-        given = Given(partition_of(classes, self.pairs), profiles, means)
+        given = stated_by_user(classes, profiles, order, self.pairs)._replace(mean_rewards=means)
         learner = build_learner(name, self.pairs, settings, given, seed, self.reward_map)
         learner.start_from(self.seen)
         return learner
