@@ -16,6 +16,7 @@ A learner is not made for several threads: it notices when a second one enters w
 from __future__ import annotations
 
 import copy
+import math
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -258,7 +259,7 @@ class CountingLearner(Learner):
         super().__init__(blueprint)
         self.counts = Counts(self.pairs.n_pairs)
         self.limits: Limits | None = None  # of the stretch under way
-        self.watch_at = 1 if self.given.stated and self.given.classes is not None else UNLIMITED
+        self.watch_at = 1 if self.given.stated and self.given.classes is not None else math.inf
         self.watched: StatementWatch | None = None  # what was stated, tested from time ``watch_at`` on
 
     def watch_statement(self) -> None:

@@ -12,7 +12,7 @@ from equirl.core.formatting import counted, number
 from equirl.core.notebook_cards import card
 from equirl.core.tables import Table
 from equirl.learners.answers import ActionValues, PairBelief, own_columns
-from equirl.learners.contract import UNLIMITED, Learner, pair_played
+from equirl.learners.contract import Learner, pair_played
 from equirl.model.names import Name, action_labels, state_labels
 from equirl.posterior.inspection import class_posterior
 from equirl.structure.partition import Partition
@@ -146,7 +146,7 @@ def explain(learner: Learner, state: Any, action: Any = None) -> Explanation:
     s = pairs.state_number(state)
     asked = None if action is None else pairs.index(state, action)
     twin: Any = learner.copy()
-    twin.watch_at = UNLIMITED  # what is refuted is told by the learner itself
+    twin.watch_at = math.inf  # what is refuted is told by the learner itself
     played = int(pair_played(twin.decide(s), np.array(pairs.ptr), s, 0))
     pair = played if asked is None else asked
     belief, values = twin.pair_belief(pair) or _nothing(), twin.action_values(s)

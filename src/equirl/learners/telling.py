@@ -17,6 +17,8 @@ class Telling:
     name: str
     t: int
     pairs: Any
+    settings: Any
+    given: Any
     episode_starts: list[int]
 
     @property
@@ -81,6 +83,15 @@ class Telling:
     def alike_by(self) -> str:
         """How it found the classes of :meth:`classes`: "estimated", "drawn", or "" where every pair stands alone."""
         return ""
+
+    def _repr_html_(self) -> str:
+        from equirl.core.notebook_cards import card
+
+        facts = {
+            "steps learned": f"{self.t - 1:,}", "plans made": f"{self.n_episodes:,}", "states": self.pairs.n_states,
+            "pairs": self.pairs.n_pairs, "given": ", ".join(sorted(self.given.names)) or None,
+        }  # fmt: skip
+        return card(f"Learner {self.name}", {**facts, **self.settings.as_dict()})
 
     def __repr__(self) -> str:
         return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"

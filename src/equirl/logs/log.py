@@ -10,6 +10,7 @@ import numpy as np
 
 from equirl.core.arrays import owners
 from equirl.core.checking import flag, real_array
+from equirl.core.notebook_cards import card
 from equirl.core.seeding import Seed
 from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
@@ -168,6 +169,15 @@ class Log:
         list of str
         """
         return unsaid(self)
+
+    def _repr_html_(self) -> str:
+        low, high = self.reward_map[1], sum(self.reward_map)
+        facts = {
+            "steps": f"{self.n_steps:,}", "states": f"{self.pairs.n_states:,}", "pairs": f"{self.pairs.n_pairs:,}",
+            "pairs seen": f"{int((self.seen.visits > 0).sum()):,}", "rewards in": f"[{low:g}, {high:g}]",
+            "mean reward": self.mean_reward,
+        }  # fmt: skip
+        return card("Log", facts, {"Pairs": self.table()})
 
     def __repr__(self) -> str:
         low, high = self.reward_map[1], sum(self.reward_map)

@@ -10,6 +10,7 @@ import numpy as np
 from equirl.clustering.approx_equivalence import approx_equivalence
 from equirl.core.arrays import owners
 from equirl.core.checking import choice, flag, whole_number
+from equirl.core.notebook_cards import card
 from equirl.core.seeding import Seed
 from equirl.core.tables import Table
 from equirl.logs.log import Log, from_log
@@ -129,6 +130,10 @@ class LogClasses:
 
     def _actions(self) -> list[Any]:
         return action_labels(self.log.pairs, self.log.pairs.action.tolist())
+
+    def _repr_html_(self) -> str:
+        facts = {"pairs played": int((self.log.seen.visits > 0).sum()), "classes": self.n_classes, "by": self.method}
+        return card("LogClasses", facts, {"Classes, the most visited first": self.class_table()})
 
     def __repr__(self) -> str:
         n = int((self.log.seen.visits > 0).sum())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.checking import whole_number
+from equirl.core.notebook_cards import card
 from equirl.core.random_draws import draw_state
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.core.tables import Table
@@ -90,6 +91,14 @@ class Learned:
             "chance_best": self.chance,
             "expected_loss": self.loss,
         })  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        (low, high), (least, most) = self.interval, self.bounds
+        facts = {
+            "earns per step": self.gain, f"{LEVEL:.0%} interval": f"{low:.6g} to {high:.6g}",
+            "certified": f"{least:.6g} to {most:.6g}", "a better policy would earn more by": self.regret,
+        }  # fmt: skip
+        return card("Learned", facts, {"Policy": self.table()})
 
     def __repr__(self) -> str:
         low, high = self.interval

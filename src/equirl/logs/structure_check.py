@@ -11,6 +11,7 @@ import numpy as np
 from equirl.core.arrays import owners
 from equirl.core.checking import between, flag, inside
 from equirl.core.formatting import counted
+from equirl.core.notebook_cards import card
 from equirl.core.tables import Table
 from equirl.estimation.refutation import OUTSIDE, REWARDS, SUCCESSORS, Refutation, Statement, StructureTest
 from equirl.learners.given import checked
@@ -62,6 +63,9 @@ class StructureCheck:
             The columns of ``agent.refuted()``. For a known problem ``difference`` is exact, ``bound`` the tolerance.
         """
         return evidence_table(self.found, self.pairs, self.reward_map)
+
+    def _repr_html_(self) -> str:
+        return card(repr(self), {}, {"Evidence against it": self.table()})
 
     def __repr__(self) -> str:
         n = len({one.label for one in self.found})

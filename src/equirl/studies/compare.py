@@ -19,7 +19,9 @@ from equirl.core.checking import check_callable, flag, several, whole_number
 from equirl.core.csv_files import write_csv
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
+from equirl.core.notebook_cards import card
 from equirl.core.paths import checked_path
+from equirl.core.tables import Table
 from equirl.learners.learner_registry import HANDED, make_settings, outside_modules
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves, in_usual_order
@@ -153,12 +155,26 @@ class TidyTable:
 
         return draw_comparison(self, measure)
 
+    def _ends(self) -> tuple[str, list[tuple[str, float, float, int]]]:
+        """A measure, and of each learner that has it: its label, mean and standard error at the end, and its runs."""
+        measure = "regret" if "regret" in self.measures else self.measures[0]
+        ends = []
+        for name, values in self.final(measure).items():
+            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+            ends.append((name, float(values.mean()), error, len(values)))
+        return measure, ends
+
+    def _repr_html_(self) -> str:
+        measure, ends = self._ends()
+        columns = ("learner", measure, "standard error", "runs")
+        shown = Table({name: [end[k] for end in ends] for k, name in enumerate(columns)})
+        return card("TidyTable", {"rows": f"{len(self):,}", "columns": ", ".join(self.columns)}, {"At the end": shown})
+
     def __repr__(self) -> str:
         lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
-        measure = "regret" if "regret" in self.measures else self.measures[0]
-        for name, values in self.final(measure).items():
-            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            lines.append(f"  {name}: {measure} {values.mean():.4g} +- {error:.2g} (standard error, {len(values)} runs)")
+        measure, ends = self._ends()
+        for name, mean, error, runs in ends:
+            lines.append(f"  {name}: {measure} {mean:.4g} +- {error:.2g} (standard error, {runs} runs)")
         return "\n".join(lines)
 
 
