@@ -11,6 +11,7 @@ from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import original_rewards
 from equirl.planning.extended_value_iteration import Plan
 from equirl.planning.sweeps import ModelSet, single_sweep
 from equirl.solving.policies import policy_pairs
@@ -108,7 +109,6 @@ def own_columns(learner: Learner, chosen: np.ndarray) -> dict[str, Any]:
     counts: Any = getattr(learner, "counts", None)
     if counts is None:
         return {}
-    scale, shift = learner.reward_map
     visits, total = counts.visits[chosen], counts.r_sum[chosen]
     means = np.divide(total, visits, out=np.full(len(visits), np.nan), where=visits > 0)
-    return {"visits": visits, "mean_reward": scale * means + shift}
+    return {"visits": visits, "mean_reward": original_rewards(means, learner.reward_map)}

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from equirl.core.checking import checked_discount
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
 from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
@@ -32,9 +33,10 @@ from equirl.learners.greedy import greedy_pairs
 from equirl.learners.model_sets import Evidence
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
-from equirl.planning.extended_value_iteration import Plan, gain_bounds
+from equirl.planning.extended_value_iteration import Plan, gain_bounds, value_bounds
 from equirl.planning.sweeps import ModelSet
 from equirl.solving.criterion import criterion_for
+from equirl.solving.discounted import in_units
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 
@@ -245,6 +247,26 @@ class OptimisticLearner(CountingLearner):
             models, pairs, t = self._believe_now()[1], policy_pairs(self.pairs, policy), self.t
         low, high = gain_bounds(models, pairs, self.criterion.accuracy(t))
         return scale * low + shift, scale * high + shift
+
+    def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
+        """Certified bounds on the discounted values of a policy, on the event that the truth is plausible.
+
+        Parameters
+        ----------
+        policy : sequence of int or names
+            An action per state, judged by all that was seen until now.
+        discount : float
+            In [0, 1).
+
+        Returns
+        -------
+        low, high : ndarray of float, shape (S,)
+            In the units of ``reward_range``.
+        """
+        discount, pairs = checked_discount(discount), policy_pairs(self.pairs, policy)
+        found = value_bounds(self._believe_now()[1], pairs, (1.0 - discount) / math.sqrt(self.t), discount)
+        low, high = (in_units(values, discount, self.reward_map) for values in found)
+        return low, high
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """The optimistic optimum less the certified gain of the policy being played; None at another risk."""

@@ -23,6 +23,7 @@ from equirl.logs.unsaid import unsaid
 from equirl.model.mdp import TabularMDP
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import original_rewards
 from equirl.model.transition_rows import rows_from_triplets
 from equirl.structure.profiles import Profiles
 
@@ -65,8 +66,7 @@ class Log:
     @property
     def mean_reward(self) -> float:
         """What a step of the log paid on average, in its units."""
-        scale, shift = self.reward_map
-        return scale * float(self.seen.r_sum.sum()) / max(1, self.n_steps) + shift
+        return float(original_rewards(self.seen.r_sum.sum() / max(1, self.n_steps), self.reward_map))
 
     def table(self) -> Table:
         """A row per pair: visits, mean reward in the log's units, different successors, and the most frequent one.
@@ -75,7 +75,7 @@ class Log:
         -------
         Table
         """
-        seen, (scale, shift) = self.seen, self.reward_map
+        seen = self.seen
         size = np.diff(seen.ptr)
         there = seen.visits > 0
         means = np.divide(seen.r_sum, seen.visits, out=np.full(len(there), np.nan), where=there)
@@ -86,7 +86,7 @@ class Log:
             "state": state_labels(self.pairs, self.pairs.state.tolist()),
             "action": action_labels(self.pairs, self.pairs.action.tolist()),
             "visits": seen.visits,
-            "mean_reward": scale * means + shift,
+            "mean_reward": original_rewards(means, self.reward_map),
             "successors": size,
             "most_often_to": [name if n else None for name, n in zip(names, there.tolist(), strict=True)],
         })  # fmt: skip

@@ -8,6 +8,7 @@ from equirl.core.formatting import number
 from equirl.core.notebook_cards import card
 from equirl.core.tables import Table
 from equirl.model.names import action_labels, state_labels
+from equirl.model.reward_laws import original_rewards
 
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP
@@ -27,8 +28,8 @@ def mdp_card(mdp: TabularMDP) -> str:
     -------
     str
     """
-    (scale, shift), means = mdp.reward_map, mdp.r_mean
-    low, high = scale * float(means.min()) + shift, scale * float(means.max()) + shift
+    means = original_rewards(mdp.r_mean, mdp.reward_map)
+    low, high = float(means.min()), float(means.max())
     facts = {
         "states": f"{mdp.n_states:,}", "pairs": f"{mdp.n_pairs:,}", "successors": f"{len(mdp.rows.succ):,}",
         "rewards": f"{mdp.reward_law}, means from {number(low, 6)} to {number(high, 6)}", "discount": mdp.discount,
@@ -37,7 +38,7 @@ def mdp_card(mdp: TabularMDP) -> str:
     shown = Table({
         "state": state_labels(mdp.pairs, mdp.pairs.state[:n].tolist()),
         "action": action_labels(mdp.pairs, mdp.pairs.action[:n].tolist()),
-        "mean_reward": scale * means[:n] + shift,
+        "mean_reward": means[:n],
         "leads_to": [_leads_to(mdp, k) for k in range(n)],
     })  # fmt: skip
     heading = "Pairs" if n == mdp.n_pairs else f"The first {n} of {mdp.n_pairs:,} pairs"
