@@ -302,3 +302,21 @@ def test_learn_with_a_discount_from_the_command_line(csv_file):
     assert told["gain"] == pytest.approx(
         eq.learn(eq.from_log(csv_file, columns={"state": "s"}), draws=10, discount=0.9).gain
     )
+
+
+# --- how honest the interval is
+
+
+def test_the_interval_holds_the_middle_of_both_kinds_of_draws(learned):
+    low, high = learned.interval
+    for gains in (learned.policy_gain, learned.seen_gain):
+        inside = np.mean((gains >= low) & (gains <= high))
+        assert inside >= 0.9
+    assert not np.array_equal(learned.policy_gain, learned.seen_gain)
+
+
+def test_what_always_paid_nothing_may_truly_pay_nothing():
+    rows = [("a", "x", 0.0, "b"), ("b", "x", 0.0, "a"), ("b", "y", 0.0, "c"), ("c", "x", 0.0, "c")] * 3
+    zero = eq.learn(rows, draws=20)
+    assert zero.interval[0] == 0.0
+    assert zero.policy_gain.min() > 0  # the posterior alone never says so

@@ -2,8 +2,9 @@
 
 MDPs are drawn from the posterior of C-PSRL, which pools pairs that look alike. The policy is optimal in their mean, in
 which pairs never played are of no use. Two measures of its uncertainty. *Spread*: in each drawn MDP the policy has a
-gain, the best policy has another, and every action a loss. *Bounds*: certified, on the event that the truth lies in the
-sets of UCRL2-B.
+gain, the best policy has another, and every action a loss. The policy's gain is also taken where what was seen is
+drawn again (``posterior.resampling``); its interval holds the middle of both. *Bounds*: certified, on the event that
+the truth lies in the sets of UCRL2-B.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from equirl.model.names import action_labels, state_labels
 from equirl.planning.sweeps import Stop
 from equirl.posterior.drawn_gains import best_worth, losses, mean_model, worth_in
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
+from equirl.posterior.resampling import resampled_rows
 from equirl.solving.discounted import in_units
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
@@ -57,6 +59,8 @@ class Learned:
         In how many draws the action is a best one in its state.
     loss : ndarray of float, shape (S,)
         What playing it once in place of the best action loses, on average over draws.
+    seen_gain : ndarray of float, shape (draws,)
+        What the policy earns where what was seen of it is drawn again, and no prior has a say.
     discount : float or None
         Of rewards to come; None for the average reward.
     """
@@ -69,12 +73,14 @@ class Learned:
     best_gain: np.ndarray
     chance: np.ndarray
     loss: np.ndarray
+    seen_gain: np.ndarray
     discount: float | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The middle 90 % of what the policy earns per step over the draws."""
-        return _middle(self.policy_gain)
+        """What the policy earns: from the least to the largest of the middle 90 % of both kinds of draws."""
+        lows, highs = zip(_middle(self.policy_gain), _middle(self.seen_gain), strict=True)
+        return min(lows), max(highs)
 
     @property
     def regret(self) -> float:
@@ -159,19 +165,23 @@ def learn(
     best = plan_from(start, log.pairs.ptr, mean, none, stop, rng)
     policy = log.pairs.action[best.policy]
 
-    gains, chance, loss, bias = np.empty((2, draws)), none.copy(), none.copy(), best.bias
+    gains, chance, loss, bias = np.empty((3, draws)), none.copy(), none.copy(), best.bias
+    again, every = np.random.default_rng(root.spawn(1)[0]), np.arange(log.pairs.n_states)
     for k, model in enumerate(models):
         plan = plan_from(start, log.pairs.ptr, model, bias, stop, rng)
         bias = plan.bias
         optimum = best_worth(model, plan, log.initial, by)
-        gains[:, k] = worth_in(model, best.policy, log.initial, by), optimum
+        likewise = resampled_rows(seen, best.policy, model, again)
+        gains[:, k] = (
+            worth_in(model, best.policy, log.initial, by), optimum, worth_in(likewise, every, log.initial, by)
+        )  # fmt: skip
         lost = losses(model, plan, log.pairs.ptr, best.policy, by)
         chance += lost <= 2 * plan.span
         loss += lost
     own = best_worth(mean, best, log.initial, by)
-    own, policy_gain, best_gain = (_in_units(values, by, log.reward_map) for values in (own, *gains))
+    own, policy_gain, best_gain, seen_gain = (_in_units(values, by, log.reward_map) for values in (own, *gains))
     bounds, loss = _certified(log, policy, delta, by), log.reward_map[0] * loss / draws
-    return Learned(log, policy, float(own), bounds, policy_gain, best_gain, chance / draws, loss, discount)
+    return Learned(log, policy, float(own), bounds, policy_gain, best_gain, chance / draws, loss, seen_gain, discount)
 
 
 def _in_units(values: Any, discount: float, reward_map: tuple[float, float]) -> Any:
@@ -199,5 +209,6 @@ def posterior_of(log: Log, seed: np.random.SeedSequence, **settings: Any) -> Pos
 
 
 def _middle(values: np.ndarray) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    """Between which one more draw lies with probability LEVEL."""
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="weibull")
     return float(low), float(high)
