@@ -320,3 +320,22 @@ def test_what_always_paid_nothing_may_truly_pay_nothing():
     zero = eq.learn(rows, draws=20)
     assert zero.interval[0] == 0.0
     assert zero.policy_gain.min() > 0  # the posterior alone never says so
+
+
+@pytest.mark.slow
+def test_the_interval_holds_what_the_policy_truly_earns_about_as_often_as_it_says():
+    """On logs of a random policy, a river among them, where the posterior alone is too sure."""
+    held, alone = [], []
+    for seed in range(40):
+        world = eq.make("ergodic-riverswim", n_states=5) if seed % 2 else eq.make("random", n_states=5, seed=seed)
+        trace = eq.simulate(world, "random", 600, seed=seed)
+        seen = trace.agent.counts.snapshot()
+        log = eq.Log(world.pairs, seen, world.reward_map, world.initial, 600)
+        found = eq.learn(log, draws=30, seed=seed)
+        truth = eq.policy_gain(world, found.policy)
+        low, high = found.interval
+        held.append(low - 1e-9 <= truth <= high + 1e-9)
+        low, high = np.quantile(found.policy_gain, [0.05, 0.95])
+        alone.append(low <= truth <= high)
+    assert np.mean(held) >= 0.85
+    assert np.mean(held) > np.mean(alone) + 0.05

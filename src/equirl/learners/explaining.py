@@ -14,6 +14,7 @@ from equirl.core.tables import Table
 from equirl.learners.answers import ActionValues, PairBelief, own_columns
 from equirl.learners.contract import Learner, pair_played
 from equirl.model.names import Name, action_labels, state_labels
+from equirl.model.reward_laws import original_rewards
 from equirl.posterior.inspection import class_posterior
 from equirl.structure.partition import Partition
 
@@ -140,7 +141,7 @@ def explain(learner: Learner, state: Any, action: Any = None) -> Explanation:
     ...     agent.observe("low", "fill", 2.0, "high")
     >>> found = explain(agent, "low", "fill")
     >>> found.visits, found.mean_reward, found.successors["state"]
-    (50, 2.0, ['high'])
+    (50, 2.0, ['high', 'any other'])
     """
     pairs = learner.pairs
     s = pairs.state_number(state)
@@ -150,13 +151,14 @@ def explain(learner: Learner, state: Any, action: Any = None) -> Explanation:
     played = int(pair_played(twin.decide(s), np.array(pairs.ptr), s, 0))
     pair = played if asked is None else asked
     belief, values = twin.pair_belief(pair) or _nothing(), twin.action_values(s)
-    scale, shift = learner.reward_map
+    means = original_rewards([belief.mean, belief.r_lower, belief.r_upper], learner.reward_map)
+    mean, low, high = means.tolist()
     alike_by = "given" if learner.given.classes is not None else twin.alike_by()
     counts: Any = getattr(learner, "counts", None)
     (state_name,), (action_name,) = state_labels(pairs, [s]), action_labels(pairs, [int(pairs.action[pair])])
     return Explanation(
         learner.name, state_name, action_name, -1 if counts is None else int(counts.visits[pair]),
-        scale * belief.mean + shift, (scale * belief.r_lower + shift, scale * belief.r_upper + shift),
+        mean, (low, high),
         belief.samples, belief.bounds_by, alike_by, _why(learner, s, played, values),
         _successors(learner, pair, belief), _alike(learner, twin, pair, alike_by), _actions(learner, s, played, values),
     )  # fmt: skip
