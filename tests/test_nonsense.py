@@ -188,6 +188,11 @@ CALLS = {
     "from_log": (eq.from_log, {"table": STEPS, "costs": False, "reward_range": (0, 1), "actions": "seen"}),
     "classes_of": (eq.classes_of, {"log": STEPS, "method": "tests", "rewards": True, "draws": 1}),
     "learn": (eq.learn, {"log": STEPS, "draws": 1, "seed": 0}),
+    "check_structure": (
+        eq.check_structure,
+        {"problem": STEPS, "classes": [0, 0], "rewards": True, "delta": 0.1, "tolerance": 0.1, "order": [["b"], ["a"]]},
+    ),
+    "explain": (TRACE.agent.explain, {"state": 0, "action": 1}),
     "next_steps": (eq.next_steps, {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "seed": 0}),
     "play": (
         eq.play,
@@ -263,6 +268,8 @@ DESCRIBED = {
     ("picture", "rows"): "^picture.rows must be |^picture.cell places state . at 0,., outside the . rows",
     ("picture", "cell"): "^picture.cell ",
     ("rows", "ptr"): "^rows.ptr |^rows of shapes ",
+    ("check_structure", "problem"): "^table must be |^the log |of the log is |should end in .csv",
+    ("check_structure", "classes"): "^labels ",
     ("rows", "succ"): "^rows.succ |^rows of shapes ",
     ("rows", "prob"): r"^rows.prob |^rows of shapes |^p\(",
     ("profiles given", "ptr"): "^profiles.ptr |^the profiles ",

@@ -37,7 +37,9 @@ _HOME = {  # public name -> the module that holds it
     "Plan": "planning.extended_value_iteration",
     "Profiles": "structure.profiles",
     "Recipe": "learners.recipes",
+    "RefutedStructure": "learners.statement_watch",
     "Simulator": "interop.simulators",
+    "StructureCheck": "logs.structure_check",
     "TabularEnv": "interop.gym",
     "TabularMDP": "model.mdp",
     "Trace": "simulation.trace",
@@ -47,6 +49,7 @@ _HOME = {  # public name -> the module that holds it
     "approx_equivalence": "clustering.approx_equivalence",
     "certified_gain": "solving.optimal_gain",
     "chain_kind": "solving.chains",
+    "check_structure": "logs.structure_check",
     "class_posterior": "posterior.inspection",
     "classes_of": "logs.log_classes",
     "diameter": "solving.diameter",
@@ -126,6 +129,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.learners.learner_registry import register_learner as register_learner
     from equirl.learners.recipes import Recipe as Recipe
     from equirl.learners.saving import load_agent as load_agent
+    from equirl.learners.statement_watch import RefutedStructure as RefutedStructure
     from equirl.logs.log import Log as Log
     from equirl.logs.log import from_log as from_log
     from equirl.logs.log_classes import LogClasses as LogClasses
@@ -133,6 +137,8 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.logs.log_policy import Learned as Learned
     from equirl.logs.log_policy import learn as learn
     from equirl.logs.next_steps import next_steps as next_steps
+    from equirl.logs.structure_check import StructureCheck as StructureCheck
+    from equirl.logs.structure_check import check_structure as check_structure
     from equirl.model.mdp import TabularMDP as TabularMDP
     from equirl.model.pairs import Pairs as Pairs
     from equirl.model.reward_laws import rescale_rewards as rescale_rewards

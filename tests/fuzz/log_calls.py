@@ -90,6 +90,14 @@ def classes(**given: Any) -> None:
 classes.__name__ = "classes_of"
 
 
+def checked(**given: Any) -> None:
+    found = eq.check_structure(**given)
+    repr(found), repr(found.table())
+
+
+checked.__name__ = "check_structure"
+
+
 def policy(**given: Any) -> None:
     found = eq.learn(**given)
     repr(found), repr(found.table()), found.regret
@@ -264,6 +272,19 @@ LOG_CALLS: dict[str, Call] = {
         {"log": LOG, "draws": st.integers(1, 3), "delta": RISK, "seed": SEED, "local": sampled_from([0.5, 1.0])},
         (*LOG_WORDS, *LEARNER_WORDS),
     ),
+    "check_structure": Call(
+        checked,
+        {
+            "problem": st.one_of(LOG, st.builds(river)),
+            "classes": st.one_of(just([0, 0, 0]), LABELS, just(lambda state, action: action)),
+            "profiles": st.none(),
+            "order": optional([["low"]] * 3, lambda state, action: [state]),
+            "rewards": FLAG,
+            "delta": RISK,
+            "tolerance": sampled_from([0.0, 0.1]),
+        },
+        (*LOG_WORDS, *LEARNER_WORDS, *MDP_WORDS, "problem"),
+    ),
     "next_steps": Call(
         eq.next_steps,
         {"log": LOG, "steps": st.integers(1, 20), "learner": MODELS, "draws": st.integers(1, 2), "seed": SEED},
@@ -276,6 +297,7 @@ LOG_CALLS: dict[str, Call] = {
             "seed": SEED,
             "classes": optional([0, 0, 0], lambda state, action: action),
             "profiles": st.none(),
+            "order": optional([["low"], ["low"], ["low"]]),
             "mean_rewards": optional([0.5] * 3),
         },
         LEARNER_WORDS,

@@ -94,6 +94,11 @@ def one_observation(name: str, state: Any, action: Any, reward: Any, next_state:
     agent.observe(state, action, reward, next_state, terminated)
 
 
+def explained(name: str, state: Any, action: Any) -> None:
+    found = eq.agent_for(river(), name).explain(state, action)
+    str(found), found._repr_html_(), found.table()
+
+
 def table_of(held: Any, initial: Any) -> Any:
     """An MDP from an environment whose transition table is whatever."""
 
@@ -169,6 +174,7 @@ LEARNER_WORDS = (
     "settings",
     "classes",
     "profiles",
+    "order",
     "with these settings",
     "mean reward",
     "labels",
@@ -513,6 +519,7 @@ CALLS: dict[str, Call] = {
             "seed": SEED,
             "classes": optional([0] * 8),
             "profiles": st.deferred(lambda: sampled_from([None, eq.profiles(river())])),
+            "order": optional([[0, 1]] * 8, lambda state, action: [state]),
             "mean_rewards": optional([0.5] * 8),
             "reward_range": sampled_from([(0, 1), (-5.0, 9.0)]),
         },
@@ -538,6 +545,7 @@ CALLS: dict[str, Call] = {
             "name": LEARNER,
             "seed": SEED,
             "classes": optional([0] * 8),
+            "order": optional([[0, 1]] * 8, lambda state, action: [state]),
             "tolerance": sampled_from([1e-9, "auto", 0.1]),
         },
         LEARNER_WORDS,
@@ -586,6 +594,11 @@ CALLS: dict[str, Call] = {
             "seed": SEED,
         },
         ("posterior",),
+    ),
+    "explain": Call(
+        explained,
+        {"name": LEARNER, "state": st.integers(0, 3), "action": optional(0, 1)},
+        (*PAIR_WORDS, *LEARNER_WORDS),
     ),
     "ClassPosterior.alike": Call(
         of(lambda: eq.class_posterior(sampler(), 2), "alike"), {"pair": PAIR, "other": PAIR}, PAIR_WORDS

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import equirl as eq
 from equirl.cli import app
 from equirl.planning.exact_model import ExactModel
-from equirl.posterior.drawn_gains import gain_in, mean_model
+from equirl.posterior.drawn_gains import gain_in, mean_model, worth_in
 
 RIVER = eq.make("ergodic-riverswim", n_states=5)
 
@@ -236,3 +236,106 @@ def test_mistakes_with_logs_are_one_line(words, message):
     done = invoke(*words)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_tables_of_rewards_hold_no_dust_of_rounding():
+    rows = [("a", "x", -0.1, "b"), ("b", "x", 0.2, "a"), ("b", "y", 0.0, "b")] * 7
+    log = eq.from_log(rows)
+    assert log.table()["mean_reward"] == [-0.1, 0.2, 0.0]
+    assert eq.classes_of(log, draws=3).table()["mean_reward"] == [-0.1, 0.2, 0.0]
+    agent = log.agent("ucrl2-l")
+    assert agent.explain("b", "y").actions["mean_reward"] == [0.2, 0.0]
+
+
+# --- a discount
+
+
+def test_with_a_discount_the_policy_and_its_value_are_those_of_the_solver(log):
+    found = eq.learn(log, draws=30, discount=0.8)
+    truth = eq.solve(RIVER, discount=0.8)
+    np.testing.assert_array_equal(found.policy, truth.policy)
+    start = int(np.argmax(log.initial))
+    value = 100 * truth.value[start]
+    assert found.gain == pytest.approx(value, rel=0.05)
+    low, high = found.interval
+    assert low < value < high
+    assert found.bounds[0] <= value <= found.bounds[1]
+    assert found.bounds[0] > 0
+    assert found.bounds[1] < 100 / (1 - 0.8)
+    assert found.discount == 0.8
+    assert "value" in repr(found)
+
+
+def test_a_discount_can_change_what_is_best():
+    """Waiting pays a little at once; going pays more, but later."""
+    rows = [("home", "wait", 1.0, "home"), ("home", "go", 0.0, "shop"), ("shop", "go", 10.0, "home")] * 100
+    actions = {discount: eq.learn(rows, draws=10, discount=discount).table()["action"] for discount in (None, 0.05)}
+    assert actions[None] == ["go", "go"]
+    assert actions[0.05] == ["wait", "go"]
+    few = eq.learn(rows[:30], draws=5, discount=0.5)
+    assert few.bounds[0] >= 0.0
+    assert few.bounds[1] <= 20.0
+    for wrong in (0.0, 1.0, -1):
+        with pytest.raises(ValueError, match="discount"):
+            eq.learn(rows, discount=wrong)
+
+
+def test_what_is_worth_in_a_drawn_mdp_is_what_evaluating_says():
+    rest = np.array([0.25, 0.0])
+    model = ExactModel(
+        np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([0.75, 0.5, 0.5]), rest, np.array([0.2, 1.0]),
+        np.array([0, 1]), 0.0,
+    )  # fmt: skip
+    P = np.array([[0.125, 0.875], [0.5, 0.5]])
+    chain = eq.TabularMDP.from_arrays(P[:, None, :], [[0.2], [1.0]])
+    value = eq.evaluate_policy(chain, [0, 0], discount=0.9)
+    assert worth_in(model, np.array([0, 1]), np.array([0.5, 0.5]), 0.9) == pytest.approx(value.mean())
+
+
+def test_learn_with_a_discount_from_the_command_line(csv_file):
+    options = ("--column", "state=s", "--draws", 10, "--steps", 0, "--discount", 0.9)
+    done = invoke("learn", csv_file, *options)
+    assert done.exit_code == 0, done.output
+    assert "discount 0.9" in done.stdout
+    told = json.loads(invoke("learn", csv_file, *options, "--json").stdout)
+    assert told["discount"] == 0.9
+    assert told["gain"] == pytest.approx(
+        eq.learn(eq.from_log(csv_file, columns={"state": "s"}), draws=10, discount=0.9).gain
+    )
+
+
+# --- how honest the interval is
+
+
+def test_the_interval_holds_the_middle_of_both_kinds_of_draws(learned):
+    low, high = learned.interval
+    for gains in (learned.policy_gain, learned.seen_gain):
+        inside = np.mean((gains >= low) & (gains <= high))
+        assert inside >= 0.9
+    assert not np.array_equal(learned.policy_gain, learned.seen_gain)
+
+
+def test_what_always_paid_nothing_may_truly_pay_nothing():
+    rows = [("a", "x", 0.0, "b"), ("b", "x", 0.0, "a"), ("b", "y", 0.0, "c"), ("c", "x", 0.0, "c")] * 3
+    zero = eq.learn(rows, draws=20)
+    assert zero.interval[0] == 0.0
+    assert zero.policy_gain.min() > 0  # the posterior alone never says so
+
+
+@pytest.mark.slow
+def test_the_interval_holds_what_the_policy_truly_earns_about_as_often_as_it_says():
+    """On logs of a random policy, a river among them, where the posterior alone is too sure."""
+    held, alone = [], []
+    for seed in range(40):
+        world = eq.make("ergodic-riverswim", n_states=5) if seed % 2 else eq.make("random", n_states=5, seed=seed)
+        trace = eq.simulate(world, "random", 600, seed=seed)
+        seen = trace.agent.counts.snapshot()
+        log = eq.Log(world.pairs, seen, world.reward_map, world.initial, 600)
+        found = eq.learn(log, draws=30, seed=seed)
+        truth = eq.policy_gain(world, found.policy)
+        low, high = found.interval
+        held.append(low - 1e-9 <= truth <= high + 1e-9)
+        low, high = np.quantile(found.policy_gain, [0.05, 0.95])
+        alone.append(low <= truth <= high)
+    assert np.mean(held) >= 0.85
+    assert np.mean(held) > np.mean(alone) + 0.05

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from equirl.model.mdp import TabularMDP
 from equirl.structure.class_summary import summarise_class
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
@@ -29,3 +30,12 @@ def test_different_profiles_are_counted_as_by_comparing_all(seed):
     truth = equivalence_classes(mdp, rewards=False)
     for c in range(part.n_classes):
         assert summarise_class(mdp, part, c).n_profiles == len(set(truth.label[part.label == c].tolist()))
+
+
+def test_rewards_of_a_class_are_those_of_the_user_without_the_dust_of_rounding():
+    pairs = [(s, 0, {s: 0.5, (s + 1) % 3: 0.5}, reward) for s, reward in enumerate((-0.3, 0.0, 0.7))]
+    mdp = TabularMDP.from_pairs(pairs, rescale=True)
+    part = equivalence_classes(mdp)
+    assert [summarise_class(mdp, part, c).reward_text() for c in range(3)] == ["-0.3", "0", "0.7"]
+    whole = summarise_class(mdp, equivalence_classes(mdp, rewards=False), 0)
+    assert (whole.least_mean, whole.largest_mean) == (-0.3, 0.7)

@@ -3,7 +3,8 @@ import pytest
 
 from equirl.core.formatting import mean_with_interval
 from equirl.simulation.curves import Curves, half_width
-from equirl.studies.compare import TidyTable, simulate_many
+from equirl.studies.compare import simulate_many
+from equirl.studies.tidy_table import TidyTable
 from equirl.worlds.world_registry import make
 
 T = np.array([5, 10])

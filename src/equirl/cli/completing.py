@@ -81,7 +81,7 @@ def complete_world(incomplete: str) -> list[str]:
     list of str
         Whole words that begin with it.
     """
-    from equirl.worlds.world_registry import WORLDS
+    from equirl.worlds.world_list import WORLDS
 
     name, colon, rest = incomplete.partition(":")
     if not colon:

@@ -53,6 +53,10 @@ def learn(
     restart: Annotated[
         str | None, typer.Option(help="Where episodes begin after a terminated row. [default: where the next row is]")
     ] = None,
+    discount: Annotated[
+        float | None,
+        typer.Option(help="In (0, 1): discounted values in place of the gain.", show_default=False),
+    ] = None,
     draws: Annotated[int, typer.Option(help="Problems drawn from the posterior.", min=1)] = 50,
     steps: Annotated[
         int, typer.Option(help="Say where so many more steps are best spent; 0: not at all.", min=0)
@@ -71,7 +75,7 @@ def learn(
     for file in filter(None, (csv, save)):
         check_place(file)
     counts = read(log, column, actions, reward_range, costs, restart)
-    found = find_policy(counts, draws=draws, seed=seed)
+    found = find_policy(counts, draws=draws, discount=discount, seed=seed)
     more = next_steps(counts, steps, seed=seed) if steps else None
     policy = found.table()
     if as_json:
@@ -130,15 +134,17 @@ def print_unsaid(log: Log) -> None:
 
 def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: int) -> None:
     (low, high), (least, most), log = found.interval, found.bounds, found.log
-    whole = log.reward_map[1], sum(log.reward_map)
+    horizon, step = (1.0, " a step") if found.discount is None else (1.0 / (1.0 - found.discount), "")
+    whole = horizon * log.reward_map[1], horizon * sum(log.reward_map)
     trivial = least <= whole[0] and most >= whole[1]
+    earned = "the policy earns" if found.discount is None else f"the policy is worth, discount {found.discount:g}"
     print_facts(name, {
         **log_facts(log),
-        "the policy earns": f"{number(found.gain, DIGITS)} a step in the estimated problem",
+        earned: f"{number(found.gain, DIGITS)}{step} in the estimated problem",
         "over the draws": f"{number(low, DIGITS)} to {number(high, DIGITS)} in nine of ten",
         "certified": "nothing: too few steps for bounds" if trivial
         else f"{number(least, DIGITS)} to {number(most, DIGITS)} with probability 0.95",
-        "a better policy": f"would earn {number(found.regret, 3)} more a step, on average over the draws",
+        "a better policy": f"would earn {number(found.regret, 3)} more{step}, on average over the draws",
     })  # fmt: skip
     print_some(policy, "Policy", "--csv FILE or --json has all")
     if more is not None:
@@ -152,5 +158,6 @@ def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> di
         "log": name, "n_steps": log.n_steps, "n_states": log.pairs.n_states, "n_pairs": log.pairs.n_pairs,
         "reward_range": [log.reward_map[1], sum(log.reward_map)], "mean_reward": log.mean_reward, "gain": found.gain,
         "interval": list(found.interval), "bounds": list(found.bounds), "regret": found.regret,
+        "discount": found.discount,
         "policy": policy.rows(), "next_steps": None if more is None else more.rows(), "unsaid": log.unsaid(),
     }  # fmt: skip

@@ -91,11 +91,13 @@ def classes(
         return
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
-    apart, mean_gap = separation(mdp, tolerance=tolerance)
+    apart, unit_gap = separation(mdp, tolerance=tolerance)
+    mean_gap = mdp.reward_map[0] * unit_gap
     if as_json:
         print_json({
             "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "n_classes": part.n_classes,
-            "sizes": part.sizes.tolist(), "separation": apart, "mean_gap": mean_gap, "label": part.label.tolist(),
+            "sizes": part.sizes.tolist(), "separation": apart, "mean_gap": mean_gap, "unit_mean_gap": unit_gap,
+            "label": part.label.tolist(),
             "table": part.table(mdp).rows(),
         })  # fmt: skip
     else:

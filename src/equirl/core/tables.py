@@ -93,7 +93,7 @@ class Table:
         -------
         list of list of str
         """
-        return [[_text(value) for value in row] for row in zip(*self.columns.values(), strict=True)]
+        return [[cell_text(value) for value in row] for row in zip(*self.columns.values(), strict=True)]
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers alone, so that it is aligned right.
@@ -175,7 +175,8 @@ class Table:
         return "\n".join([line.rstrip() for line in lines] + more)
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A value as it stands in a cell: numbers with six significant digits, "-" for None and NaN."""
     if value is None or value != value:
         return "-"
     if isinstance(value, bool) or not isinstance(value, float):

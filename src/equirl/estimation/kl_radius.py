@@ -83,6 +83,31 @@ def mixture_radius(samples: np.ndarray, n_states: int, log_level: float) -> np.n
     return _over(out, samples, n_states)
 
 
+def kl_interval(p: float, radius: float) -> tuple[float, float]:
+    """The least and the largest q with p log(p/q) + (1-p) log((1-p)/(1-q)) <= radius.
+
+    In a Kullback-Leibler ball of distributions, what one probability p of its centre can become.
+
+    >>> low, high = kl_interval(0.5, 0.1)
+    >>> round(low, 4), round(high, 4)
+    (0.2871, 0.7129)
+    """
+    return 1.0 - _largest(1.0 - p, radius), _largest(p, radius)
+
+
+def _largest(p: float, radius: float) -> float:
+    def divergence(q: float) -> float:
+        return (p * math.log(p / q) if p > 0 else 0.0) + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+    low, high = p, 1.0
+    while high - low > 1e-12:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if divergence(middle) <= radius else (low, middle)
+    return high
+
+
 def _over(constant: np.ndarray, samples: np.ndarray, n_states: int) -> np.ndarray:
     samples = np.asarray(samples, float)
     nothing = math.inf if n_states > 1 else 0.0

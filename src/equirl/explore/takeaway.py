@@ -16,8 +16,8 @@ from equirl.explore.reproduction import python_snippet, study_text
 from equirl.explore.world_view import PAIR_COLUMNS, WorldView
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves
-from equirl.studies.compare import TidyTable
 from equirl.studies.summary import SUMMARY_COLUMNS, Group, final_rows
+from equirl.studies.tidy_table import TidyTable
 
 KINDS = {
     "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "npz": "application/octet-stream",

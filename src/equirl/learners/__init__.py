@@ -8,7 +8,9 @@
 - ``imed`` with ``imed_index``: an index decides every step. ``baselines``: learners that learn nothing. ``greedy``: the
   best policy of the estimates, for all of them.
 - ``recipes``, ``catalogue``, ``learner_registry``: a learner by name; ``register_learner`` adds one from outside.
-- ``given``, ``rewards``: what a learner is given in advance, and the scale of its rewards.
+- ``given``, ``stated``, ``rewards``: what a learner is given in advance, how users state it, and the scale of its
+  rewards. ``statement_watch``: what was stated, tested while it learns.
+- ``telling``, ``answers``, ``explaining``: what it tells people.
 - ``saving``: a learner in a file. ``sameness``: whether two are the same.
 - ``journal``: a learner in a folder, which goes on after a crash; with ``journalled_agent`` (what is driven),
   ``journal_sync`` (when it is forced to disk), ``journal_folder`` and ``journal_records`` (its files),

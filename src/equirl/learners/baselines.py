@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from equirl.learners.answers import PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.recipes import Blueprint
 from equirl.model.mdp import TabularMDP
@@ -50,6 +51,10 @@ class FixedLearner(CountingLearner):
         super().record_step(pair, reward, successor)
         if self.policy is None:
             self.coins.random()
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """Frequencies alone, which it counts and does not use."""
+        return own_belief(self.counts.snapshot(), pair)
 
     def measures(self) -> Mapping[str, float]:
         """One class per pair: nothing is pooled."""

@@ -16,6 +16,7 @@ A learner is not made for several threads: it notices when a second one enters w
 from __future__ import annotations
 
 import copy
+import math
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -27,6 +28,7 @@ import numpy as np
 from equirl.core.checking import flag
 from equirl.core.paths import checked_path
 from equirl.estimation.counts import Counts, Snapshot
+from equirl.learners.given import check_path
 from equirl.learners.one_thread import InUse
 from equirl.learners.rewards import unit_reward
 from equirl.learners.stretches import (
@@ -39,14 +41,15 @@ from equirl.learners.stretches import (
     spend_path,
     step_limits,
 )
+from equirl.learners.telling import Telling
 from equirl.learners.warm_start import take_over
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
 
 if TYPE_CHECKING:
-    from equirl.core.tables import Table
     from equirl.learners.answers import PolicyGap
     from equirl.learners.recipes import Blueprint
+    from equirl.learners.statement_watch import StatementWatch
 
 __all__ = [
     "UNLIMITED", "CountingLearner", "FormedClasses", "Learner", "Limits", "State", "Stretch", "is_over", "pair_played",
@@ -69,7 +72,7 @@ class State(NamedTuple):
     values: dict[str, Any]
 
 
-class Learner(ABC):
+class Learner(Telling, ABC):
     """A learner. To write one, implement :meth:`decide`, :meth:`record`, :meth:`state` and :meth:`restore`.
 
     Parameters
@@ -131,7 +134,7 @@ class Learner(ABC):
         """
         return None
 
-    def check_successor(self, pair: int, successor: int) -> None:  # noqa: B027 - most learners know nothing
+    def check_successor(self, pair: int, successor: int) -> None:
         """An error where the learner was given to know that ``pair`` cannot lead there."""
 
     # --- driving it step by step
@@ -223,26 +226,7 @@ class Learner(ABC):
         """Inside, another thread that wants to decide or learn is refused."""
         return InUse(self.name, self._busy)
 
-    # --- telling
-
-    @property
-    def n_episodes(self) -> int:
-        """How many plans were made so far."""
-        return len(self.episode_starts)
-
-    @property
-    def partition(self) -> Partition:
-        """The classes in force; an error where the learner forms none."""
-        formed = self.classes()
-        if formed is None:
-            raise ValueError(f"{self.name!r} forms no classes")
-        return formed.partition
-
-    def policy_table(self) -> Table:
-        """A row per state: the action it would play without exploring, by name, its visits and its mean reward."""
-        from equirl.learners.answers import policy_table
-
-        return policy_table(self)
+    # --- keeping
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save everything, generators included; ``equirl.load_agent`` restores it.
@@ -267,9 +251,6 @@ class Learner(ABC):
         self.__dict__.update(state)
         self._busy = threading.Lock()
 
-    def __repr__(self) -> str:
-        return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
-
 
 class CountingLearner(Learner):
     """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`."""
@@ -278,9 +259,20 @@ class CountingLearner(Learner):
         super().__init__(blueprint)
         self.counts = Counts(self.pairs.n_pairs)
         self.limits: Limits | None = None  # of the stretch under way
+        self.watch_at = 1 if self.given.stated and self.given.classes is not None else math.inf
+        self.watched: StatementWatch | None = None  # what was stated, tested from time ``watch_at`` on
+
+    def watch_statement(self) -> None:
+        """Test structure that a user stated against what was seen, where it is time to; call it before deciding."""
+        if self.t >= self.watch_at:
+            from equirl.learners.statement_watch import StatementWatch
+
+            self.watched = self.watched or StatementWatch(self)
+            self.watch_at = self.watched.look(self)
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
         """Count the steps of a path and spend the limits of the stretch under way."""
+        check_path(self.given, self.pairs, path, final)
         self.counts.record_path(path, rewards, final, self.pairs.state)
         self.t += len(path)
         if self.limits is not None:

@@ -10,6 +10,8 @@ import numpy as np
 from equirl.core.checking import real_array, whole_array
 from equirl.core.formatting import shown
 from equirl.estimation.pooling import tie_groups
+from equirl.estimation.refutation import first_outside
+from equirl.model.names import state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import check_entries
 from equirl.structure.partition import Partition
@@ -26,6 +28,7 @@ class Given(NamedTuple):
     mean_rewards: np.ndarray | None = None  # (M,) in [0, 1]
     tolerance: float = TOLERANCE  # what was taken as equal when the classes were made
     tie: np.ndarray | None = None  # groups of equal positions in the profiles; follows from classes and profiles
+    stated: bool = False  # whether a user states classes or profiles, so that data may refute them
 
     @property
     def names(self) -> set[str]:
@@ -41,9 +44,11 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
     needs = set(needs)
     for what in ("classes", "profiles", "mean_rewards"):
         if what in needs and what not in given.names:
-            raise ValueError(f"{name!r} with these settings must be given {what}: {what}=...")
+            remedy = "profiles=... or order=..." if what == "profiles" else f"{what}=..."
+            raise ValueError(f"{name!r} with these settings must be given {what}: {remedy}")
         if what in given.names and what not in needs:
-            raise ValueError(f"{name!r} with these settings makes no use of {what}; leave it out")
+            said = "order" if what == "profiles" and is_order(given.profiles) else what
+            raise ValueError(f"{name!r} with these settings makes no use of {said}; leave it out")
     classes, profiles = given.classes, given.profiles
     if classes is not None and len(classes.label) != pairs.n_pairs:
         raise ValueError(f"the classes label {len(classes.label)} pairs, the problem has {pairs.n_pairs}")
@@ -51,19 +56,42 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
         profiles = _checked_profiles(profiles, pairs)
         given = given._replace(profiles=profiles)
     if profiles is not None and classes is not None:
-        _check_alike(profiles, classes, pairs, max(ALIKE, 10 * given.tolerance))
-        given = given._replace(tie=tie_groups(profiles, classes.label, given.tolerance))
+        if is_order(profiles):
+            _check_lengths(profiles, classes, pairs)
+            tie = np.arange(len(profiles.succ)) - np.repeat(profiles.ptr[:-1], np.diff(profiles.ptr))
+        else:
+            _check_alike(profiles, classes, pairs, max(ALIKE, 10 * given.tolerance))
+            tie = tie_groups(profiles, classes.label, given.tolerance)
+        given = given._replace(tie=tie)
     if given.mean_rewards is not None:
         _check_means(given.mean_rewards, pairs)
     return given
+
+
+def is_order(profiles: Profiles | None) -> bool:
+    """Whether these are a stated order, whose probabilities are not known."""
+    prob = getattr(profiles, "prob", None)
+    return isinstance(prob, np.ndarray) and prob.dtype.kind == "f" and prob.size > 0 and bool(np.isnan(prob).all())
 
 
 def check_in_profile(given: Given, pairs: Pairs, pair: int, successor: int) -> None:
     """An error where the profiles given say that ``pair`` cannot lead to ``successor``."""
     profiles = given.profiles
     if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
-        where = pairs.describe(pair)
-        raise ValueError(f"({where}) cannot lead to state {successor}: the profiles given leave it out")
+        (state,) = state_labels(pairs, [successor])
+        said = "the order stated leaves it out" if is_order(profiles) else "the profiles given leave it out"
+        raise ValueError(f"({pairs.describe(pair)}) cannot lead to state {shown(state)}: {said}")
+
+
+def check_path(given: Given, pairs: Pairs, path: np.ndarray, final: int) -> None:
+    """:func:`check_in_profile` for every step of a path, where profiles were stated."""
+    profiles = given.profiles
+    if profiles is None or not given.stated:
+        return
+    i = first_outside(path, final, np.array(pairs.state), profiles.ptr, profiles.succ)
+    if i >= 0:
+        after = int(pairs.state[path[i + 1]]) if i + 1 < len(path) else final
+        check_in_profile(given, pairs, int(path[i]), after)
 
 
 def _check_means(means: np.ndarray, pairs: Pairs) -> None:
@@ -87,6 +115,10 @@ def _checked_profiles(profiles: Profiles, pairs: Pairs) -> Profiles:
     if ptr[0] != 0 or not ptr[-1] == len(succ) == len(prob) or (np.diff(ptr) < 1).any():
         raise ValueError("the profiles are not whole: ptr must rise from 0 to the number of states they list")
     row = np.repeat(np.arange(pairs.n_pairs), np.diff(ptr))
+    if is_order(profiles):
+        check_entries(pairs, row, succ, np.ones(len(succ)))
+        _check_once(row, succ, pairs)
+        return Profiles(ptr, succ.astype(np.int32), prob)
     check_entries(pairs, row, succ, prob)
     total = np.bincount(row, weights=prob)
     bad = np.flatnonzero(np.abs(total - 1) > 1e-8)
@@ -96,11 +128,28 @@ def _checked_profiles(profiles: Profiles, pairs: Pairs) -> Profiles:
     bad = np.flatnonzero(same_row & (np.diff(prob) > 1e-9))
     if len(bad):
         raise ValueError(f"the profile of ({pairs.describe(int(row[bad[0]]))}) is not in decreasing order")
+    _check_once(row, succ, pairs)
+    return Profiles(ptr, succ.astype(np.int32), prob)
+
+
+def _check_once(row: np.ndarray, succ: np.ndarray, pairs: Pairs) -> None:
     place = np.sort(row * pairs.n_states + succ)
     bad = np.flatnonzero(place[1:] == place[:-1])
     if len(bad):
         raise ValueError(f"the profile of ({pairs.describe(int(place[bad[0]] // pairs.n_states))}) names a state twice")
-    return Profiles(ptr, succ.astype(np.int32), prob)
+
+
+def _check_lengths(profiles: Profiles, classes: Partition, pairs: Pairs) -> None:
+    """An error where two pairs of one class list different numbers of successors."""
+    size, first = np.diff(profiles.ptr), np.zeros(classes.n_classes, np.int64)
+    first[classes.label[::-1]] = np.arange(classes.n_pairs)[::-1]
+    bad = np.flatnonzero(size != size[first[classes.label]])
+    if len(bad):
+        k, j = int(first[classes.label[bad[0]]]), int(bad[0])
+        raise ValueError(
+            f"({pairs.describe(k)}) and ({pairs.describe(j)}) are in one class, but the order lists {size[k]} "
+            f"successors of the one and {size[j]} of the other"
+        )
 
 
 def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs, width: float) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from equirl.core.checking import between, flag, whole_number
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
+from equirl.learners.answers import ActionValues, PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
@@ -91,21 +92,26 @@ class ImedLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The pair of least index in ``state``, for one step; asked again before it is played, the same."""
+        self.watch_statement()
         if self.chosen is None or self.chosen[0] != state:
             self.chosen = state, self._choose(state)
         self.policy[state] = self.chosen[1]
         return Stretch(self.policy, step_limits(1))
 
     def _choose(self, state: int) -> int:
+        index = self._indices(state, self.bias)
+        least = np.flatnonzero(index <= index.min())
+        return int(self.pairs.ptr[state] + least[int(self.tie_rng.random() * len(least))])
+
+    def _indices(self, state: int, bias: np.ndarray) -> np.ndarray:
+        """The index of each action in a state; ``bias`` is brought up to date in place."""
         rows = self.part.rows(self.counts.snapshot(), self.problem)
         keep = np.zeros(self.pairs.n_pairs, np.bool_)
         skeleton(rows.pair_ptr, rows.visits, keep)
-        empirical_bias(rows, keep, 1 / math.sqrt(self.t), self.part.max_sweeps, self.bias)
-        first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
-        index = np.empty(last - first)
-        indices(rows, keep, state, self.bias, 1.0 + self.bias.max(), index)
-        least = np.flatnonzero(index <= index.min())
-        return int(first + least[int(self.tie_rng.random() * len(least))])
+        empirical_bias(rows, keep, 1 / math.sqrt(self.t), self.part.max_sweeps, bias)
+        index = np.empty(self.pairs.ptr[state + 1] - self.pairs.ptr[state])
+        indices(rows, keep, state, bias, 1.0 + bias.max(), index)
+        return index
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
         """Count the steps of a path."""
@@ -120,6 +126,14 @@ class ImedLearner(CountingLearner):
     def check_successor(self, pair: int, successor: int) -> None:
         """An error where the profiles given leave the successor out."""
         check_in_profile(self.given, self.pairs, pair, successor)
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """Frequencies alone."""
+        return own_belief(self.counts.snapshot(), pair)
+
+    def action_values(self, state: int) -> ActionValues:
+        """The index of each action."""
+        return ActionValues(self._indices(state, self.bias.copy()), "index", of_rewards=False, least=True)
 
     def measures(self) -> Mapping[str, float]:
         """The classes whose counts are pooled, or one per pair."""

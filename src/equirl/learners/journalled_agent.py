@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from equirl.learners.journal_recovery import Recovered
 from equirl.learners.journal_sync import SyncRule
 from equirl.learners.one_thread import InUse
 from equirl.structure.partition import Partition
+
+if TYPE_CHECKING:
+    from equirl.core.tables import Table
+    from equirl.learners.explaining import Explanation
 
 
 class JournalledAgent:
@@ -266,6 +270,14 @@ class JournalledAgent:
     def measures(self) -> Mapping[str, float]:
         """Named numbers that describe the learner now."""
         return self.learner.measures()
+
+    def explain(self, state: object, action: object = None) -> Explanation:
+        """What the learner knows of a pair, and why it plays what it plays: :meth:`Learner.explain`."""
+        return self.learner.explain(state, action)
+
+    def refuted(self) -> Table:
+        """What was seen against the structure stated for it: :meth:`Learner.refuted`."""
+        return self.learner.refuted()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the learner to a file of its own, which ``equirl.load_agent`` restores.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from equirl.core.checking import between, choice, plain_array, real_array, real_number
+from equirl.core.checking import between, choice, real_array, real_number
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.core.seeding import Seed, seed_sequence
@@ -17,17 +17,15 @@ from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
 from equirl.learners.given import Given, checked
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
+from equirl.learners.stated import Classes, Order, partition_of, profiles_of
 from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
-from equirl.structure.partition import Partition
 from equirl.structure.profiles import TOLERANCE, Profiles
 
-Classes = Partition | Sequence[int] | np.ndarray | Callable[[Any, Any], Any] | None
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
 OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
-HANDED = ("classes", "profiles", "tolerance")  # keywords of agent_for that say what is handed out, not settings
+HANDED = ("classes", "profiles", "order", "tolerance")  # keywords of agent_for that are no settings
 LATER = {"c-ucrl-published": "equirl.paper.published_learner"}  # rows that stand in folders further on
 
 
@@ -143,6 +141,7 @@ def make_agent(
     *,
     classes: Classes = None,
     profiles: Profiles | None = None,
+    order: Order = None,
     mean_rewards: Sequence[float] | np.ndarray | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
     **settings: Any,
@@ -165,6 +164,10 @@ def make_agent(
         label of a pair, by name where there are names.
     profiles : Profiles, optional
         ``equirl.profiles(mdp)``, for a learner that is given them.
+    order : function or list, optional
+        In place of profiles: ``order(state, action)`` lists the states that the pair may lead to, by name where there
+        are names, such that the i-th corresponds to the i-th of every pair of its class. Or a list of such lists, one
+        per pair.
     mean_rewards : sequence of float, optional
         One per pair, for a learner that knows them; on the scale of ``reward_range``.
     reward_range : (float, float)
@@ -190,9 +193,8 @@ def make_agent(
     pairs = pairs_from(n_states, n_actions)
     scale, shift = reward_map_of(reward_range)
     means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-    return build_learner(
-        name, pairs, settings, Given(partition_of(classes, pairs), profiles, means), seed, (scale, shift)
-    )
+    given = stated_by_user(classes, profiles, order, pairs)._replace(mean_rewards=means)
+    return build_learner(name, pairs, settings, given, seed, (scale, shift))
 
 
 def agent_for(
@@ -202,6 +204,7 @@ def agent_for(
     *,
     classes: Classes = None,
     profiles: Profiles | None = None,
+    order: Order = None,
     tolerance: float | Literal["auto"] = TOLERANCE,
     **settings: Any,
 ) -> Learner:
@@ -224,6 +227,8 @@ def agent_for(
         learner that is given the classes.
     profiles : Profiles, optional
         Handed out in place of the MDP's own to a learner that is given them.
+    order : function or list, optional
+        The successors of each pair, in corresponding order, in place of profiles: see :func:`equirl.make_agent`.
     tolerance : float or "auto", default 1e-9
         What is taken as equal when classes are made: see :func:`equirl.equivalence_classes`.
     **settings
@@ -250,11 +255,17 @@ def agent_for(
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
     from equirl.learners.handout import hand_out, settings_for
 
-    stated = partition_of(classes, mdp.pairs)
+    stated = stated_by_user(classes, profiles, order, mdp.pairs)
     within = check_tolerance(name, recipe.settings(name, settings), tolerance)
-    chosen = settings_for(mdp, name, recipe, settings, stated, within)
-    given = hand_out(mdp, chosen, stated, profiles, within)
+    chosen = settings_for(mdp, name, recipe, settings, stated.classes, within)
+    given = hand_out(mdp, chosen, stated.classes, stated.profiles, within)._replace(stated=stated.stated)
     return build_learner(name, mdp.pairs, chosen.as_dict(), given, seed)
+
+
+def stated_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:
+    """Classes and corresponding successors as a user states them: data may refute them."""
+    part, table = partition_of(classes, pairs), profiles_of(profiles, order, pairs)
+    return Given(part, table, stated=part is not None or table is not None)
 
 
 def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> float | Literal["auto"]:
@@ -282,24 +293,6 @@ def build_learner(
     chosen = recipe.settings(name, settings)
     given = checked(name, needs_of_parts(chosen), given, pairs)
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
-
-
-def partition_of(classes: Classes, pairs: Pairs) -> Partition | None:
-    """Classes as a Partition: from any labels, or from a function of state and action that gives a label."""
-    if classes is None or isinstance(classes, Partition):
-        return classes
-    if callable(classes):
-        states = state_labels(pairs, pairs.state.tolist())
-        actions = action_labels(pairs, pairs.action.tolist())
-        known: dict[Any, int] = {}
-        labels = []
-        for state, action in zip(states, actions, strict=True):
-            try:
-                labels.append(known.setdefault(classes(state, action), len(known)))
-            except TypeError as error:
-                raise TypeError(f"classes({shown(state)}, {shown(action)}) gives no label: {error}") from error
-        return Partition.from_labels(labels)
-    return Partition.from_labels(plain_array("classes", classes))
 
 
 def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:

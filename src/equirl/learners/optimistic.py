@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from equirl.core.checking import checked_discount
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
-from equirl.learners.answers import LearnerPlan, PolicyGap, shown_plan
+from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
@@ -32,9 +33,10 @@ from equirl.learners.greedy import greedy_pairs
 from equirl.learners.model_sets import Evidence
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
-from equirl.planning.extended_value_iteration import Plan, gain_bounds
+from equirl.planning.extended_value_iteration import Plan, gain_bounds, value_bounds
 from equirl.planning.sweeps import ModelSet
 from equirl.solving.criterion import criterion_for
+from equirl.solving.discounted import in_units
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 
@@ -86,6 +88,7 @@ class OptimisticLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The episode under way, or a new one where the rule fires for the pair about to be played."""
+        self.watch_statement()
         episode, limits = self.episode, self.limits
         if episode is None or limits is None or is_over(episode.plan.policy[state], limits):
             episode, limits = self._start_episode()
@@ -163,6 +166,31 @@ class OptimisticLearner(CountingLearner):
         widths = getattr(self.current.models, "widths", None)
         return None if widths is None else np.asarray(widths())
 
+    def alike_by(self) -> str:
+        """Estimated where ApproxEquivalence forms the groups."""
+        return "estimated" if self.parts.structure.clusters else ""
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """Estimates and the plausible set of a pair, from all that was seen until now."""
+        estimates, models = self._believe_now()
+        row = slice(estimates.ptr[pair], estimates.ptr[pair + 1])
+        bounds: Any = getattr(models, "row_bounds", None)
+        size = int(row.stop - row.start)
+        lower, upper, unseen = (np.zeros(size), np.ones(size), 1.0) if bounds is None else bounds(pair)
+        r_lower, r_upper = float(models.r_lower[pair]), float(models.r_upper[pair])
+        known = self.given.mean_rewards is not None or estimates.r_samples[pair] > 0
+        mean = float(estimates.r_hat[pair]) if known else math.nan
+        return PairBelief(
+            estimates.succ[row], estimates.prob[row], lower, upper, unseen, mean, r_lower, r_upper,
+            int(estimates.samples[pair]), f"confidence sets, risk {self.parts.models.delta:g}",
+        )  # fmt: skip
+
+    def action_values(self, state: int) -> ActionValues:
+        """Of each action in the optimistic plan."""
+        plan, models = self.current.plan, self.current.models
+        value = plan_values(models, plan, self.pairs, state, self.criterion.discount)
+        return ActionValues(value, "optimistic value")
+
     @property
     def estimates(self) -> Estimates:
         """Transition probabilities and means by pair, as pooled at the start of the episode."""
@@ -219,6 +247,26 @@ class OptimisticLearner(CountingLearner):
             models, pairs, t = self._believe_now()[1], policy_pairs(self.pairs, policy), self.t
         low, high = gain_bounds(models, pairs, self.criterion.accuracy(t))
         return scale * low + shift, scale * high + shift
+
+    def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
+        """Certified bounds on the discounted values of a policy, on the event that the truth is plausible.
+
+        Parameters
+        ----------
+        policy : sequence of int or names
+            An action per state, judged by all that was seen until now.
+        discount : float
+            In [0, 1).
+
+        Returns
+        -------
+        low, high : ndarray of float, shape (S,)
+            In the units of ``reward_range``.
+        """
+        discount, pairs = checked_discount(discount), policy_pairs(self.pairs, policy)
+        found = value_bounds(self._believe_now()[1], pairs, (1.0 - discount) / math.sqrt(self.t), discount)
+        low, high = (in_units(values, discount, self.reward_map) for values in found)
+        return low, high
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """The optimistic optimum less the certified gain of the policy being played; None at another risk."""

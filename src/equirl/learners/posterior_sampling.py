@@ -17,7 +17,7 @@ from equirl.core.checking import above, between, choice, whole_number
 from equirl.core.random_draws import draw_state
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import estimate
-from equirl.learners.answers import LearnerPlan, PolicyGap, shown_plan
+from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
@@ -46,6 +46,7 @@ from equirl.structure.partition import Partition
 
 EPISODES = ("steady", "doubling", "tsde")
 LEAST_DRAWS = 40  # from which the gap of a policy is told
+SPREAD = (0.05, 0.95)  # quantiles of draws between which their middle lies
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ class PosteriorLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The policy of the MDP drawn last, or of a new one where the episode ends."""
+        self.watch_statement()
         plan, limits = self._plan, self.limits
         if plan is None or limits is None or is_over(plan.policy[state], limits):
             plan, limits = self._start_episode(state)
@@ -195,6 +197,38 @@ class PosteriorLearner(CountingLearner):
         label = drawn.rows.labels()
         label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
         return FormedClasses(Partition.from_labels(label), seen, False)
+
+    def alike_by(self) -> str:
+        """Drawn, where there are classes at all."""
+        return "" if self.rows.labels() is None else "drawn"
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """The mean and the middle 90 % of draws of a pair's row and mean reward, given all that was seen."""
+        twin, seen = self.copy(), self.counts.snapshot()
+        twin.rows.plain()
+        models = [twin.draw_model(seen)[0] for _ in range(LEAST_DRAWS)]
+        rows = [slice(model.ptr[pair], model.ptr[pair + 1]) for model in models]
+        succ = np.unique(np.concatenate([model.succ[row] for model, row in zip(models, rows, strict=True)]))
+        law, S = np.zeros((len(models), len(succ))), self.pairs.n_states
+        for k, (model, row) in enumerate(zip(models, rows, strict=True)):
+            np.add.at(law[k], np.searchsorted(succ, model.succ[row]), model.prob[row])
+            law[k] += model.rest[pair] / S
+        order = np.argsort(-law.mean(axis=0), kind="stable")
+        low, high = np.quantile(law[:, order], SPREAD, axis=0)
+        unseen = float(np.quantile([model.rest[pair] / S for model in models], SPREAD[1]))
+        means = [model.reward[pair] for model in models]
+        r_low, r_high = np.quantile(means, SPREAD)
+        return PairBelief(
+            succ[order], law.mean(axis=0)[order], low, high, unseen, float(np.mean(means)), float(r_low),
+            float(r_high), int(seen.visits[pair]), "middle 90 % of draws",
+        )  # fmt: skip
+
+    def action_values(self, state: int) -> ActionValues | None:
+        """Of each action in the MDP drawn."""
+        if self._plan is None or self.model is None:
+            return None
+        value = plan_values(self.model, self._plan, self.pairs, state, self.criterion.discount)
+        return ActionValues(value, "value in the MDP drawn")
 
     def uncertainty(self) -> np.ndarray:
         """(M,) the L1 distance between draws of a pair's row, on average."""

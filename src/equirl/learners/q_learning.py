@@ -22,6 +22,7 @@ from equirl.core.checking import between, inside
 from equirl.core.compiling import kernel
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
+from equirl.learners.answers import ActionValues, PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.given import check_in_profile
 from equirl.learners.recipes import Blueprint
@@ -84,6 +85,7 @@ class QLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The best pair by its value, ties at random, or any with a small chance; for one step."""
+        self.watch_statement()
         if self.chosen is None or self.chosen[0] != state:
             first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
             own = self.q[first:last]
@@ -128,6 +130,7 @@ class QLearner(CountingLearner):
         self.policy = np.array([first + int(np.argmax(self.q[first:last])) for first, last in pairwise(self.pairs.ptr)])
 
     def _teach(self, pair: int, reward: float, successor: int) -> None:
+        self.check_successor(pair, successor)  # the loop below looks for it in the profile
         label = pair if self.given.classes is None else int(self.given.classes.label[pair])
         own = self.part.discount, self.part.rate
         teach_class(pair, label, reward, successor, own, self._others, self._pair_ptr, (self.q, self.n))
@@ -138,6 +141,14 @@ class QLearner(CountingLearner):
     def check_successor(self, pair: int, successor: int) -> None:
         """An error where the profiles given leave the successor out."""
         check_in_profile(self.given, self.pairs, pair, successor)
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """Frequencies alone, which it counts and does not use."""
+        return own_belief(self.counts.snapshot(), pair)
+
+    def action_values(self, state: int) -> ActionValues:
+        """The value of each action, times 1 - discount."""
+        return ActionValues(self.q[self.pairs.ptr[state] : self.pairs.ptr[state + 1]].copy(), "value per step")
 
     def measures(self) -> Mapping[str, float]:
         """The classes that share steps, or one per pair."""

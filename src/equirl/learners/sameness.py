@@ -65,7 +65,7 @@ def _in_given(one: Learner, other: Learner) -> Iterator[str]:
             arrays = [
                 value if isinstance(value, tuple) else (getattr(value, "label", value),) for value in (mine, yours)
             ]
-            if not all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True)):
+            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*arrays, strict=True)):
                 yield f"{what}: not the same"
 
 

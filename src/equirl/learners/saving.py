@@ -91,7 +91,7 @@ def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     meta: dict[str, Any] = {
         "name": agent.name, "t": agent.t, "n_unconverged": agent.n_unconverged, "settings": agent.settings.as_dict(),
         "state_names": pairs.state_names, "action_names": pairs.action_names, "reward_map": agent.reward_map,
-        "pending": agent.pending, "values": own.values, "tolerance": given.tolerance,
+        "pending": agent.pending, "values": own.values, "tolerance": given.tolerance, "stated": given.stated,
     }  # fmt: skip
     return arrays | {f"own_{name}": array for name, array in own.arrays.items()}, meta
 
@@ -133,7 +133,8 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     classes = Partition.from_labels(arrays["classes"]) if "classes" in arrays else None
     recipe = AGENTS[name]
     settings = recipe.settings(name, meta["settings"])
-    given = Given(classes, profiles, arrays.get("mean_rewards"), float(meta.get("tolerance", NOTHING.tolerance)))
+    tolerance, stated = float(meta.get("tolerance", NOTHING.tolerance)), bool(meta.get("stated", False))
+    given = Given(classes, profiles, arrays.get("mean_rewards"), tolerance, stated=stated)
     given = checked(name, needs_of_parts(settings), given, pairs)
     check_course(meta, arrays["episode_starts"], pairs)
     scale, shift = meta["reward_map"]

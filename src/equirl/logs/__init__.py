@@ -4,5 +4,6 @@ In reading order: ``csv_fields`` (compiled: fields, names and numbers of a CSV f
 ``log_files`` (which column is which), ``log_columns`` (columns of whatever holds a log: files, data frames, arrays,
 lists), ``log_counts`` (from rows to counts), ``log`` (``from_log``, ``Log``:
 the counts, warm starts, the estimated problem, what it cannot say), ``log_classes`` (``classes_of``),
-``log_policy`` (``learn``) and ``next_steps`` (where more steps are best spent).
+``log_policy`` (``learn``), ``next_steps`` (where more steps are best spent) and ``structure_check``
+(``check_structure``: what it refutes).
 """

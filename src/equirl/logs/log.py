@@ -10,18 +10,20 @@ import numpy as np
 
 from equirl.core.arrays import owners
 from equirl.core.checking import flag, real_array
+from equirl.core.notebook_cards import card
 from equirl.core.seeding import Seed
 from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner
-from equirl.learners.given import Given
-from equirl.learners.learner_registry import build_learner, find_learner, partition_of
+from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
+from equirl.learners.stated import Order
 from equirl.logs.log_columns import read_log
 from equirl.logs.log_counts import count, pair_numbers, pairs_of, range_of, successors
 from equirl.logs.unsaid import unsaid
 from equirl.model.mdp import TabularMDP
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import original_rewards
 from equirl.model.transition_rows import rows_from_triplets
 from equirl.structure.profiles import Profiles
 
@@ -64,8 +66,7 @@ class Log:
     @property
     def mean_reward(self) -> float:
         """What a step of the log paid on average, in its units."""
-        scale, shift = self.reward_map
-        return scale * float(self.seen.r_sum.sum()) / max(1, self.n_steps) + shift
+        return float(original_rewards(self.seen.r_sum.sum() / max(1, self.n_steps), self.reward_map))
 
     def table(self) -> Table:
         """A row per pair: visits, mean reward in the log's units, different successors, and the most frequent one.
@@ -74,7 +75,7 @@ class Log:
         -------
         Table
         """
-        seen, (scale, shift) = self.seen, self.reward_map
+        seen = self.seen
         size = np.diff(seen.ptr)
         there = seen.visits > 0
         means = np.divide(seen.r_sum, seen.visits, out=np.full(len(there), np.nan), where=there)
@@ -85,7 +86,7 @@ class Log:
             "state": state_labels(self.pairs, self.pairs.state.tolist()),
             "action": action_labels(self.pairs, self.pairs.action.tolist()),
             "visits": seen.visits,
-            "mean_reward": scale * means + shift,
+            "mean_reward": original_rewards(means, self.reward_map),
             "successors": size,
             "most_often_to": [name if n else None for name, n in zip(names, there.tolist(), strict=True)],
         })  # fmt: skip
@@ -97,6 +98,7 @@ class Log:
         *,
         classes: Any = None,
         profiles: Profiles | None = None,
+        order: Order = None,
         mean_rewards: Any = None,
         **settings: Any,
     ) -> Learner:
@@ -115,6 +117,8 @@ class Log:
             One label per pair, for a learner that is given the classes; or ``classes(state, action)``.
         profiles : Profiles, optional
             For a learner that is given them.
+        order : function or list, optional
+            The successors of each pair, in corresponding order, in place of profiles: see :func:`equirl.make_agent`.
         mean_rewards : sequence of float, optional
             One per pair in the log's units, for a learner that knows them.
         **settings
@@ -129,7 +133,7 @@ class Log:
             raise ValueError(f"{name!r} needs the true MDP, which a log does not have")
         scale, shift = self.reward_map
         means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-        given = Given(partition_of(classes, self.pairs), profiles, means)
+        given = stated_by_user(classes, profiles, order, self.pairs)._replace(mean_rewards=means)
         learner = build_learner(name, self.pairs, settings, given, seed, self.reward_map)
         learner.start_from(self.seen)
         return learner
@@ -165,6 +169,15 @@ class Log:
         list of str
         """
         return unsaid(self)
+
+    def _repr_html_(self) -> str:
+        low, high = self.reward_map[1], sum(self.reward_map)
+        facts = {
+            "steps": f"{self.n_steps:,}", "states": f"{self.pairs.n_states:,}", "pairs": f"{self.pairs.n_pairs:,}",
+            "pairs seen": f"{int((self.seen.visits > 0).sum()):,}", "rewards in": f"[{low:g}, {high:g}]",
+            "mean reward": self.mean_reward,
+        }  # fmt: skip
+        return card("Log", facts, {"Pairs": self.table()})
 
     def __repr__(self) -> str:
         low, high = self.reward_map[1], sum(self.reward_map)

@@ -10,10 +10,12 @@ import numpy as np
 from equirl.clustering.approx_equivalence import approx_equivalence
 from equirl.core.arrays import owners
 from equirl.core.checking import choice, flag, whole_number
+from equirl.core.notebook_cards import card
 from equirl.core.seeding import Seed
 from equirl.core.tables import Table
 from equirl.logs.log import Log, from_log
 from equirl.model.names import action_labels, state_labels
+from equirl.model.reward_laws import original_rewards
 from equirl.posterior.inspection import ClassPosterior, class_posterior
 from equirl.structure.partition import Partition
 
@@ -85,7 +87,7 @@ class LogClasses:
         -------
         Table
         """
-        log, (scale, shift) = self.log, self.log.reward_map
+        log = self.log
         there = np.flatnonzero(log.seen.visits > 0)
         label = Partition.from_labels(self.partition.label[there])
         return Table({
@@ -95,7 +97,7 @@ class LogClasses:
             "size": label.sizes[label.label],
             "sure": self.sure[there],
             "visits": log.seen.visits[there],
-            "mean_reward": scale * log.seen.r_sum[there] / log.seen.visits[there] + shift,
+            "mean_reward": original_rewards(log.seen.r_sum[there] / log.seen.visits[there], log.reward_map),
         })  # fmt: skip
 
     def class_table(self) -> Table:
@@ -105,12 +107,13 @@ class LogClasses:
         -------
         Table
         """
-        log, (scale, shift), seen = self.log, self.log.reward_map, self.log.seen
+        log, seen = self.log, self.log.seen
         there = np.flatnonzero(seen.visits > 0)
         part = Partition.from_labels(self.partition.label[there])
         visits = np.bincount(part.label, weights=seen.visits[there]).astype(np.int64)
         profile = _profiles(log, part, there, visits)
-        mean, sure = scale * seen.r_sum[there] / seen.visits[there] + shift, self.sure[there]
+        mean = original_rewards(seen.r_sum[there] / seen.visits[there], log.reward_map)
+        sure = self.sure[there]
         example = [f"{state}, {action}" for state, action in zip(self._states(), self._actions(), strict=True)]
         rows: dict[str, list[Any]] = {name: [] for name in CLASS_COLUMNS}
         for c in np.argsort(-visits, kind="stable").tolist():
@@ -129,6 +132,10 @@ class LogClasses:
 
     def _actions(self) -> list[Any]:
         return action_labels(self.log.pairs, self.log.pairs.action.tolist())
+
+    def _repr_html_(self) -> str:
+        facts = {"pairs played": int((self.log.seen.visits > 0).sum()), "classes": self.n_classes, "by": self.method}
+        return card("LogClasses", facts, {"Classes, the most visited first": self.class_table()})
 
     def __repr__(self) -> str:
         n = int((self.log.seen.visits > 0).sum())

@@ -271,6 +271,11 @@ class TabularMDP(MdpMakers, Frozen):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _repr_html_(self) -> str:
+        from equirl.model.mdp_card import mdp_card
+
+        return mdp_card(self)
+
     def __repr__(self) -> str:
         title = f"{self.name!r}, " if self.name else ""
         low, high = self.r_mean.min(), self.r_mean.max()

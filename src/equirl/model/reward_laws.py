@@ -107,3 +107,35 @@ def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
         raise ValueError("rewards must be finite numbers, at least one")
     scale, shift = unit_map(values)
     return (values - shift) / scale, (scale, shift)
+
+
+def original_rewards(rewards: Any, reward_map: tuple[float, float]) -> np.ndarray:
+    """Rewards in [0, 1] as the user has them: scale * reward + shift, rid of what rounding left over.
+
+    Where the map is not the identity, 12 digits of the largest reward are kept: a reward that was 0 is 0 again, not
+    1.8e-15.
+
+    Parameters
+    ----------
+    rewards : array_like of float
+        In [0, 1].
+    reward_map : tuple of float
+        (scale, shift).
+
+    Returns
+    -------
+    ndarray of float
+
+    Examples
+    --------
+    >>> 10.0 * (0.1 + 0.2) - 3.0 == 0, float(original_rewards(0.1 + 0.2, (10.0, -3.0)))
+    (False, 0.0)
+    """
+    scale, shift = reward_map
+    values = np.asarray(rewards, float)
+    if (scale, shift) == (1.0, 0.0):
+        return values
+    largest = max(abs(shift), abs(scale + shift), np.finfo(float).tiny)
+    decimals = 11 - math.floor(math.log10(largest))
+    found: np.ndarray = scale * values + shift
+    return np.round(found, decimals) + 0.0 if abs(decimals) < 300 else found

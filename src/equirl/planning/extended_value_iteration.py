@@ -107,7 +107,30 @@ def gain_bounds(models: ModelSet, policy: np.ndarray, accuracy: float, max_sweep
     Evaluates the policy in its best and its worst model; each iterate brackets the gain from every state, so the
     bounds hold even where ``max_sweeps`` ends the search.
     """
-    own, ptr = models.restrict(policy), np.arange(len(policy) + 1)
-    best = extended_value_iteration(ptr, own, accuracy, max_sweeps=max_sweeps)
-    worst = extended_value_iteration(ptr, own.with_rewards(-own.r_lower), accuracy, max_sweeps=max_sweeps)
+    best, worst = _best_and_worst(models, policy, accuracy, max_sweeps, 1.0)
     return max(0.0, -(worst.gain + worst.span / 2)), min(1.0, best.gain + best.span / 2)
+
+
+def value_bounds(
+    models: ModelSet, policy: np.ndarray, accuracy: float, discount: float, max_sweeps: int = 10**4
+) -> tuple[np.ndarray, np.ndarray]:
+    """Certified bounds on the discounted values of ``policy``, (S,) each, over all plausible models.
+
+    Values in the best and in the worst model, by the bracket of the last sweep; rewards lie in [0, 1].
+    """
+    rest = 1.0 - discount
+    best, worst = _best_and_worst(models, policy, accuracy, max_sweeps, discount)
+    low, high = (plan.bias + (plan.gain + plan.span / 2) / rest for plan in (worst, best))
+    return np.maximum(0.0, -low), np.minimum(1.0 / rest, high)
+
+
+def _best_and_worst(
+    models: ModelSet, policy: np.ndarray, accuracy: float, max_sweeps: int, discount: float
+) -> tuple[Plan, Plan]:
+    """A policy in its best model, and in its worst with all rewards negated."""
+    own, ptr = models.restrict(policy), np.arange(len(policy) + 1)
+    best, worst = (
+        extended_value_iteration(ptr, chain, accuracy, max_sweeps=max_sweeps, discount=discount)
+        for chain in (own, own.with_rewards(-own.r_lower))
+    )
+    return best, worst

@@ -12,6 +12,7 @@ import numpy as np
 
 from equirl.core.arrays import take_rows
 from equirl.core.compiling import inlined, lean_kernel
+from equirl.estimation.kl_radius import kl_interval
 from equirl.planning.growing_support import support_value
 from equirl.planning.intervals import interval_value
 from equirl.planning.kl_ball import kl_value
@@ -37,6 +38,11 @@ class IntervalModels(NamedTuple):
         """(M,) lengths of the intervals of a pair's successors and of one state more, summed; at most 2."""
         lengths = np.concatenate([[0.0], np.cumsum(self.upper - self.lower)])[self.ptr]
         return np.minimum(np.diff(lengths) + self.unseen_upper, 2.0)
+
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
+        row = slice(self.ptr[pair], self.ptr[pair + 1])
+        return self.lower[row], self.upper[row], min(1.0, float(self.unseen_upper[pair]))
 
     @property
     def n_entries(self) -> int:
@@ -78,6 +84,12 @@ class KLModels(NamedTuple):
     def widths(self) -> np.ndarray:
         """(M,) how far a plausible row may lie from the estimate in L1, at most 2 (Pinsker's inequality)."""
         return np.minimum(np.sqrt(2.0 * self.radius), 2.0)
+
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
+        row, radius = slice(self.ptr[pair], self.ptr[pair + 1]), float(self.radius[pair])
+        ends = np.array([kl_interval(p, radius) for p in self.prob[row].tolist()]).reshape(-1, 2)
+        return ends[:, 0], ends[:, 1], kl_interval(0.0, radius)[1]
 
     @property
     def n_entries(self) -> int:

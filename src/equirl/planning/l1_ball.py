@@ -46,6 +46,11 @@ class ConfidenceSet(NamedTuple):
         """(M,) the radii, at most 2: how far a plausible row may lie from the estimate in L1."""
         return np.minimum(self.p_radius, 2.0)
 
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
+        half, row = min(1.0, 0.5 * float(self.p_radius[pair])), slice(self.ptr[pair], self.ptr[pair + 1])
+        return np.maximum(self.prob[row] - half, 0.0), np.minimum(self.prob[row] + half, 1.0), half
+
     def prepare(self) -> tuple[Solver, BallRows]:
         """The kernels and the arrays they read; rows with unplaced mass have room for it at their end."""
         placed = Placed(self.ptr, self.succ, self.prob, self.spare_ptr, self.spare)

@@ -93,11 +93,11 @@ def make_work(n_states: int, n_pairs: int, u: np.ndarray) -> Work:
     return Work(u, u, np.empty(n_states), np.empty(n_pairs), np.arange(n_states), *scratch)
 
 
-def single_sweep(pair_ptr: np.ndarray, models: ModelSet, u: np.ndarray) -> Callable[[], Work]:
+def single_sweep(pair_ptr: np.ndarray, models: ModelSet, u: np.ndarray, discount: float = 1.0) -> Callable[[], Work]:
     """A function that does one sweep from u each time it is called: to look inside, and to measure."""
     (solver, rows), ptr = models.prepare(), np.array(pair_ptr)
     choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(len(u), int(ptr[-1]), u.copy())
-    stop, u_max = Stop(1.0, 0.0, 1, 0), float(u.max())
+    stop, u_max = Stop(float(discount), 0.0, 1, 0), float(u.max())
 
     def sweep() -> Work:
         solver.sweep(choices, rows, work, stop, u_max, 0.0)

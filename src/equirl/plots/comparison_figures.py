@@ -12,8 +12,8 @@ from equirl.plots.canvas import check_format, save_figure
 from equirl.plots.curve_figures import plot_curves
 from equirl.simulation.curves import CLUSTERING_CURVES
 from equirl.simulation.trace import Trace
-from equirl.studies.compare import TidyTable
 from equirl.studies.summary import Group
+from equirl.studies.tidy_table import TidyTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from equirl.model.pairs import Pairs
@@ -29,9 +31,34 @@ def mean_model(pairs: Pairs, played: np.ndarray, models: list[ExactModel]) -> Ex
 
 def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float:
     """The gain of a policy, a pair per state, in a drawn MDP from the first state."""
+    chain, reward = _chain(model, policy)
+    return float(share_of_time(chain, initial) @ reward)
+
+
+def worth_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray, discount: float) -> float:
+    """What a policy is worth from the first state in a drawn MDP: its gain, or with a discount its value."""
+    from scipy import sparse
+    from scipy.sparse.linalg import spsolve
+
+    if discount == 1.0:
+        return gain_in(model, policy, initial)
+    chain, reward = _chain(model, policy)
+    system = sparse.csc_array(sparse.identity(len(initial)) - discount * chain)
+    return float(initial @ spsolve(system, reward))
+
+
+def best_worth(model: ExactModel, plan: Plan, initial: np.ndarray, discount: float) -> float:
+    """What the best policy is worth: that of the plan, by its certificate where it has one."""
+    if not plan.converged:
+        return worth_in(model, plan.policy, initial, discount)
+    return plan.gain if discount == 1.0 else float(initial @ plan.bias) + plan.gain / (1.0 - discount)
+
+
+def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The sparse chain of a policy, and its rewards."""
     from scipy import sparse
 
-    own, S = model.restrict(policy), len(initial)
+    own, S = model.restrict(policy), len(policy)
     chain = sparse.csr_array((own.prob, own.succ, own.ptr), shape=(S, S))
     chain.sum_duplicates()
     if (anywhere := np.flatnonzero(own.rest > 0)).size:
@@ -39,11 +66,10 @@ def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float
         spread = np.repeat(own.rest[anywhere] / S, S), (row, np.tile(np.arange(S), len(anywhere)))
         chain = sparse.csr_array(chain + sparse.csr_array(spread, shape=(S, S)))
     total = np.asarray(chain.sum(axis=1)).ravel()
-    chain = sparse.csr_array(sparse.diags_array(1 / total) @ chain)
-    return float(share_of_time(chain, initial) @ own.reward)
+    return sparse.csr_array(sparse.diags_array(1 / total) @ chain), own.reward
 
 
-def losses(model: ExactModel, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+def losses(model: ExactModel, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray, discount: float = 1.0) -> np.ndarray:
     """(S,) what playing these pairs once, and then the plan, loses against the plan."""
-    value = single_sweep(pair_ptr, model, plan.bias)().q
+    value = single_sweep(pair_ptr, model, plan.bias, discount)().q
     return np.maximum(0.0, np.maximum.reduceat(value, pair_ptr[:-1]) - value[pairs])

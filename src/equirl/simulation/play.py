@@ -15,8 +15,7 @@ from equirl.core.paths import checked_path
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import Learner, pair_played
-from equirl.learners.given import Given
-from equirl.learners.learner_registry import build_learner, find_learner, partition_of, reward_map_of
+from equirl.learners.learner_registry import build_learner, find_learner, reward_map_of, stated_by_user
 from equirl.learners.rewards import unit_reward
 from equirl.simulation.curves import Curves
 from equirl.simulation.simulate import keep_trace
@@ -67,8 +66,8 @@ def play(
     save : path, optional
         Where the learner is saved at every checkpoint; ``play(env, equirl.load_agent(path), ...)`` goes on from there.
     **settings
-        Settings of a learner given by name, and ``classes``, ``profiles`` or ``mean_rewards`` where it is given them;
-        also ``until``, as in :func:`equirl.simulate`.
+        Settings of a learner given by name, and ``classes``, ``profiles``, ``order`` or ``mean_rewards`` where it is
+        given them; also ``until``, as in :func:`equirl.simulate`.
 
     Returns
     -------
@@ -176,10 +175,12 @@ def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, 
         if find_learner(agent).knows_mdp:
             raise ValueError(f"{agent!r} needs the true MDP, which a simulator does not show; simulate(mdp, {agent!r})")
         scale, shift = reward_map_of(env.reward_range)
-        classes, profiles = partition_of(settings.pop("classes", None), env.pairs), settings.pop("profiles", None)
-        means = settings.pop("mean_rewards", None)
+        classes, profiles, order, means = (
+            settings.pop(what, None) for what in ("classes", "profiles", "order", "mean_rewards")
+        )
         means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
-        return build_learner(agent, env.pairs, settings, Given(classes, profiles, means), seed, (scale, shift))
+        given = stated_by_user(classes, profiles, order, env.pairs)._replace(mean_rewards=means)
+        return build_learner(agent, env.pairs, settings, given, seed, (scale, shift))
     if not isinstance(agent, Learner):
         raise TypeError(f"agent must be a name or a learner, not {agent!r}")
     if settings:

@@ -56,10 +56,10 @@ def simulate(
         For a learner with a discount: a step counts for its sample complexity where the values of its policy, times
         (1 - discount), are further than this below the optimal ones.
     **settings
-        Settings of a learner given by name; also ``classes``, ``profiles`` and ``tolerance`` of
-        :func:`equirl.agent_for`, where it is handed classes. And ``until``, for every learner: what ends the run before
-        its horizon, as a dict or text (:class:`equirl.simulation.until.Until`), such as ``until="gap=0.01"``: no
-        policy earns more by 0.01 a step than the one recommended, with probability 0.95.
+        Settings of a learner given by name; also ``classes``, ``profiles``, ``order`` and ``tolerance`` of
+        :func:`equirl.agent_for`, where it is handed classes. And ``until``, for every learner: what ends the run
+        before its horizon, as a dict or text (:class:`equirl.simulation.until.Until`), such as ``until="gap=0.01"``:
+        no policy earns more by 0.01 a step than the one recommended, with probability 0.95.
 
     Returns
     -------

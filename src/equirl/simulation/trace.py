@@ -12,6 +12,8 @@ import numpy as np
 from equirl.core.checking import plain_array, whole_number
 from equirl.core.compiling import lean_kernel
 from equirl.core.formatting import shown
+from equirl.core.notebook_cards import card
+from equirl.core.tables import Table
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
@@ -98,6 +100,16 @@ class Trace:
         from equirl.plots.comparison_figures import draw_trace
 
         return draw_trace(self, measure)
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "steps": f"{int(self.t[-1]):,}", "episodes": f"{self.n_episodes:,}", "stopped": self.stopped or None,
+            "plans that hit their cap": self.n_unconverged or None,
+        }  # fmt: skip
+        last = Table(
+            {"curve": list(self.curves), "at the end": [float(self.curves[name][0, -1]) for name in self.curves]}
+        )
+        return card(f"Trace of {self.agent_name}", facts, {"Curves": last})
 
     def __repr__(self) -> str:
         regret = f"regret={self.regret[-1]:.4g}, " if "regret" in self.curves else ""

@@ -23,6 +23,7 @@ import numpy as np
 
 from equirl.core.checking import checked_discount, choice, inside, whole_number
 from equirl.core.compiling import kernel
+from equirl.core.notebook_cards import card
 from equirl.core.tables import Table
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.names import action_labels, state_labels
@@ -100,6 +101,10 @@ class DiscountedSolution:
             "action": action_labels(self.pairs, self.policy.tolist()),
             "value": self.original_value,
         })  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        facts = {"discount": self.discount, "accuracy": self.reward_map[0] * self.accuracy}
+        return card("DiscountedSolution", facts, {} if self.pairs is None else {"Policy": self.table()})
 
 
 class _Values(NamedTuple):

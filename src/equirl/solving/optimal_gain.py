@@ -24,6 +24,7 @@ from typing import overload
 import numpy as np
 
 from equirl.core.checking import choice, flag, inside, whole_number
+from equirl.core.notebook_cards import card
 from equirl.core.tables import Table
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.names import action_labels, state_labels
@@ -136,6 +137,10 @@ class Solution:
             "gain": scale * self.gain_by_state + shift,
             "bias": scale * self.bias,
         })  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        facts = {"gain": self.original_gain, "kind": self.kind, "accuracy": self.reward_map[0] * self.accuracy}
+        return card("Solution", facts, {} if self.pairs is None else {"Policy": self.table()})
 
 
 @overload

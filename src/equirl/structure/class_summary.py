@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.formatting import counted
+from equirl.core.formatting import counted, number
 from equirl.model.mdp import TabularMDP
+from equirl.model.reward_laws import original_rewards
 from equirl.structure.partition import Partition
 
 DECIMALS = 8  # profiles and means that agree to so many are shown as one
@@ -21,7 +22,7 @@ class ClassSummary(NamedTuple):
     first: int  # the pair with the smallest number
     profile: np.ndarray  # of the first pair
     n_profiles: int  # different ones among its pairs
-    least_mean: float
+    least_mean: float  # in the user's units
     largest_mean: float
 
     def profile_text(self, most: int = 6) -> str:
@@ -41,13 +42,13 @@ class ClassSummary(NamedTuple):
         return " ".join(f"{p:.4g}" for p in self.profile[:most]) + (" ..." if len(self.profile) > most else "")
 
     def reward_text(self) -> str:
-        """The mean reward that all pairs share, or the least and the largest.
+        """The mean reward that all pairs share, or the least and the largest; in the user's units.
 
         Returns
         -------
         str
         """
-        low, high = f"{self.least_mean:.4g}", f"{self.largest_mean:.4g}"
+        low, high = number(self.least_mean, 4), number(self.largest_mean, 4)
         return low if low == high else f"{low} to {high}"
 
     def __str__(self) -> str:
@@ -79,7 +80,7 @@ def summarise_class(mdp: TabularMDP, partition: Partition, label: int) -> ClassS
     '0: 2 pairs, profile 0.8 0.2, reward 0 to 1'
     """
     members = np.flatnonzero(partition.label == label)
-    means = np.round(mdp.r_mean[members], DECIMALS)
+    means = original_rewards(np.round(mdp.r_mean[members], DECIMALS), mdp.reward_map)
     different = {np.round(_profile(mdp, k), DECIMALS).tobytes() for k in members.tolist()}
     first = int(members[0])
     return ClassSummary(

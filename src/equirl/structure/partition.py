@@ -16,6 +16,7 @@ import numpy as np
 from equirl.core.arrays import Frozen, frozen, number_by_appearance
 from equirl.core.checking import LARGEST, plain_array, several, whole_number
 from equirl.core.formatting import shown
+from equirl.core.notebook_cards import card
 from equirl.core.tables import Table
 from equirl.model.names import action_labels, state_labels
 
@@ -273,6 +274,13 @@ class Partition(Frozen):
 
     def __hash__(self) -> int:
         return hash(self.label.tobytes())
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.sizes, kind="stable")
+        shown = Table({"class": order, "pairs": self.sizes[order]})
+        return card(
+            "Partition", {"pairs": self.n_pairs, "classes": self.n_classes}, {"Classes, the largest first": shown}
+        )
 
     def __repr__(self) -> str:
         largest = np.sort(self.sizes)[::-1]

@@ -33,7 +33,7 @@ class Profiles(NamedTuple):
     succ : ndarray of int32, shape (nnz,)
         The state at each place, sigma_{s,a}.
     prob : ndarray of float64, shape (nnz,)
-        Its probability, decreasing inside a pair.
+        Its probability, decreasing inside a pair; NaN throughout where only the correspondence is known (``order=``).
     """
 
     ptr: np.ndarray  # (M + 1,) int64

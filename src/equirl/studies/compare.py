@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import closing
-from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,168 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.core.checking import check_callable, flag, several, whole_number
-from equirl.core.csv_files import write_csv
-from equirl.core.formatting import counted, mean_with_interval, shown
-from equirl.core.naming import unknown_name
-from equirl.core.paths import checked_path
+from equirl.core.formatting import shown
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import HANDED, make_settings, outside_modules
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.curves import Curves, half_width, in_usual_order
+from equirl.simulation.curves import Curves
 from equirl.simulation.simulate import simulate
 from equirl.simulation.trace import checkpoint_times
 from equirl.solving.criterion import AVERAGE_REWARD
 from equirl.studies.engines import LocalEngine
 from equirl.studies.saved_runs import SavedRun, check_folder, name_of, plan_saved, save_run
+from equirl.studies.tidy_table import TidyTable
 
-LearnerChoice = (
-    str | Learner | tuple[str | Learner, Mapping[str, Any]]
-)  # a name, a name and settings, or one that goes on
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TidyTable:
-    """Runs of several learners as columns of equal length, a row per learner, seed and checkpoint.
-
-    ``pandas.DataFrame(table.columns)`` takes it.
-
-    Parameters
-    ----------
-    curves : mapping of str to Curves
-        By the label of the learner; one row per seed, all with the same checkpoints.
-    seeds : tuple of int
-        The seeds, in the order of the rows.
-    """
-
-    curves: Mapping[str, Curves]
-    seeds: tuple[int, ...]
-
-    @cached_property
-    def columns(self) -> dict[str, np.ndarray]:
-        """``learner``, ``seed``, ``t`` and every curve; NaN where a learner lacks one."""
-        parts = list(self.curves.values())
-        n_times = len(parts[0].t)
-        columns = {
-            "learner": np.repeat(list(self.curves), len(self.seeds) * n_times),
-            "seed": np.tile(np.repeat(self.seeds, n_times), len(parts)),
-            "t": np.tile(parts[0].t, len(self.seeds) * len(parts)),
-        }
-        nothing = np.full(len(self.seeds) * n_times, np.nan)
-        for name in self.measures:
-            columns[name] = np.concatenate([part[name].ravel() if name in part else nothing for part in parts])
-        return columns
-
-    @property
-    def measures(self) -> list[str]:
-        """The curves that some learner has: ``regret``, ``pseudo_regret``, ``reward``, ``n_classes``, then others."""
-        return in_usual_order(name for part in self.curves.values() for name in part)
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if not isinstance(name, str) or name not in self.columns:
-            raise KeyError(unknown_name("column", name, self.columns))
-        return self.columns[name]
-
-    def __len__(self) -> int:
-        return len(self.columns["t"])
-
-    def final(self, curve: str = "regret") -> dict[str, np.ndarray]:
-        """The last value of a curve, learner by learner.
-
-        Parameters
-        ----------
-        curve : str
-            The name of a column that is a curve.
-
-        Returns
-        -------
-        dict of str to (n_seeds,) array
-            By the label of the learner; those that lack the curve are left out.
-
-        Raises
-        ------
-        KeyError
-            If no learner has it.
-        """
-        if not isinstance(curve, str) or curve not in self.measures:
-            raise KeyError(unknown_name("column", curve, self.measures))
-        return {label: part.final(curve) for label, part in self.curves.items() if curve in part}
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        try:
-            import pandas  # type: ignore
-        except ImportError:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from None
-        return pandas.DataFrame(self.columns)
-
-    def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table as CSV.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is whole or absent.
-
-        Returns
-        -------
-        Path
-            Where the table is.
-        """
-        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
-        return write_csv(checked_path("path", path), self.columns, rows)
-
-    def plot(self, measure: str = "regret") -> Any:
-        """A figure of one measure, a curve per learner.
-
-        Parameters
-        ----------
-        measure : str
-            The name of a column that is a curve.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ValueError
-            If no learner has it.
-        """
-        from equirl.plots.comparison_figures import draw_comparison
-
-        return draw_comparison(self, measure)
-
-    def in_units(self, reward_map: tuple[float, float]) -> TidyTable:
-        """Regret and rewards in the units of a problem, as :meth:`Curves.in_units` has them.
-
-        Parameters
-        ----------
-        reward_map : (float, float)
-            The problem's scale and shift.
-
-        Returns
-        -------
-        TidyTable
-        """
-        return TidyTable({label: part.in_units(reward_map) for label, part in self.curves.items()}, self.seeds)
-
-    def __repr__(self) -> str:
-        lines = [f"TidyTable of {len(self)} rows: {', '.join(self.columns)}"]
-        measure = "regret" if "regret" in self.measures else self.measures[0]
-        for name, values in self.final(measure).items():
-            told = mean_with_interval(float(values.mean()), float(half_width(values)))
-            lines.append(f"  {name}: {measure} {told} ({counted(len(values), 'run')})")
-        return "\n".join(lines)
+# A name, a name and settings, or one that goes on.
+LearnerChoice = str | Learner | tuple[str | Learner, Mapping[str, Any]]
 
 
 def simulate_many(

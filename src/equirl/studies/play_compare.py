@@ -12,7 +12,8 @@ from equirl.core.formatting import shown
 from equirl.simulation.curves import Curves
 from equirl.simulation.play import play
 from equirl.simulation.trace import checkpoint_times
-from equirl.studies.compare import LearnerChoice, TidyTable, checked_seeds, named_learners
+from equirl.studies.compare import LearnerChoice, checked_seeds, named_learners
+from equirl.studies.tidy_table import TidyTable
 
 
 def play_many(

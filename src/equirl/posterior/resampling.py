@@ -1,0 +1,55 @@
+"""What was seen, drawn again: the Bayesian bootstrap of the rows that a policy plays (Rubin 1981).
+
+A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays a mean Beta(paid, visits - paid).
+No prior has a say. In a posterior every pair on the way may also lead where it never did: with few visits that shifts
+what a policy earns, at every pair the same way. So the two spreads together say more than either.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equirl.core.arrays import owners, starts, take_rows
+from equirl.estimation.counts import Snapshot
+from equirl.planning.exact_model import ExactModel
+
+
+def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator) -> ExactModel:
+    """The rows of a policy, a pair per state, drawn from what was seen of them; those never played as in ``model``.
+
+    Parameters
+    ----------
+    seen : Snapshot
+        The counts.
+    policy : ndarray of int, shape (S,)
+        A pair per state.
+    model : ExactModel
+        An MDP drawn from a posterior.
+    rng : numpy.random.Generator
+        From which they are drawn.
+
+    Returns
+    -------
+    ExactModel
+        With one pair per state.
+    """
+    n, paid = seen.visits[policy], np.clip(seen.r_sum[policy], 0.0, seen.visits[policy])
+    played, drawn = n > 0, model.restrict(policy)
+    ptr, entry = take_rows(seen.ptr, policy)
+    weight = rng.standard_gamma(seen.count[entry].astype(float))
+    total = np.bincount(owners(ptr), weights=weight, minlength=len(policy))
+    prob = weight / total[owners(ptr)]
+    mean = np.where(paid >= n, 1.0, 0.0)
+    inner = (paid > 0) & (paid < n)
+    mean[inner] = rng.beta(paid[inner], (n - paid)[inner])
+
+    own_size, size = np.diff(ptr), np.diff(drawn.ptr)
+    whole = starts(np.where(played, own_size, size))
+    succ, chance = np.zeros(whole[-1], np.int32), np.zeros(whole[-1])
+    rows = np.flatnonzero(played), ptr, seen.succ[entry], prob
+    for chosen, from_ptr, states, masses in (rows, (np.flatnonzero(~played), drawn.ptr, drawn.succ, drawn.prob)):
+        sizes, place = take_rows(from_ptr, chosen)
+        goal = np.repeat(whole[chosen] - sizes[:-1], np.diff(sizes)) + np.arange(sizes[-1])
+        succ[goal], chance[goal] = states[place], masses[place]
+    rest, reward = np.where(played, 0.0, drawn.rest), np.where(played, mean, drawn.reward)
+    return ExactModel(whole, succ, chance, rest, reward, np.arange(len(policy)), drawn.stay)

@@ -1,0 +1,163 @@
+"""The test of stated structure: its formula, its risk over whole runs, and what it notices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from equirl.estimation.counts import Counts
+from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, SUCCESSORS, Statement, StructureTest
+from equirl.structure.profiles import Profiles
+
+LABEL = np.array([0, 0, 1, 0, 1])
+ORDERS = [[0, 1, 2], [2, 0, 3], [1, 4], [4, 3, 0], [3, 2]]
+S = 5
+
+
+def profiles():
+    flat = [x for row in ORDERS for x in row]
+    sizes = [len(row) for row in ORDERS]
+    return Profiles(np.concatenate([[0], np.cumsum(sizes)]), np.array(flat, np.int32), np.full(len(flat), np.nan))
+
+
+def stated(order=True, rewards=True):
+    return Statement(LABEL, 2, profiles() if order else None, rewards, S)
+
+
+def played(laws, means, steps, rng, of_reward=None):
+    """Counts of steps with pairs chosen by what was seen so far: the more often, the likelier."""
+    counts = Counts(len(laws))
+    for _ in range(steps):
+        weight = 20.0 + counts.visits
+        k = int(rng.choice(len(laws), p=weight / weight.sum()))
+        reward = float(rng.random() < means[k]) if of_reward is None else of_reward(means[k], rng)
+        counts.record(k, reward, int(rng.choice(S, p=laws[k])))
+        yield counts
+
+
+def true_laws(masses=((0.6, 0.3, 0.1), (0.8, 0.2))):
+    laws = np.zeros((len(ORDERS), S))
+    for k, row in enumerate(ORDERS):
+        laws[k, row] = masses[LABEL[k]]
+    return laws
+
+
+def mixture(counts, size):
+    counts = np.asarray(counts, float)
+    return gammaln(1.0) - gammaln(1 + counts.sum()) + (gammaln(counts + 1 / size) - gammaln(1 / size)).sum()
+
+
+def likelihood(counts):
+    counts = np.asarray(counts, float)
+    counts = counts[counts > 0]
+    return (counts * np.log(counts / counts.sum())).sum()
+
+
+def test_the_evidence_is_the_likelihood_ratio_of_the_definition():
+    rng = np.random.default_rng(0)
+    *_, counts = played(true_laws(), [0.5] * 5, 80, rng)
+    seen = counts.snapshot()
+    matrix = np.zeros((5, S))
+    for k in range(5):
+        matrix[k, seen.succ[seen.ptr[k] : seen.ptr[k + 1]]] = seen.count[seen.ptr[k] : seen.ptr[k + 1]]
+    ordered = StructureTest(stated(), 0.1)
+    ordered.refutations(seen)
+    apart = StructureTest(stated(order=False), 0.1)
+    apart.refutations(seen)
+    for k in range(5):
+        mates = [j for j in range(5) if LABEL[j] == LABEL[k] and j != k]
+        own = matrix[k, ORDERS[k]]
+        rest = sum(matrix[j, ORDERS[j]] for j in mates)
+        expected = mixture(own, len(own)) + mixture(rest, len(own)) - likelihood(own + rest)
+        assert ordered.found.of_laws[k] == pytest.approx(expected)
+        j = max(mates, key=lambda j: seen.visits[j])
+        pooled = -np.sort(-matrix[k]) - np.sort(-matrix[j])
+        expected = mixture(matrix[k], S) + mixture(matrix[j], S) - likelihood(pooled)
+        assert apart.found.of_laws[k] == pytest.approx(expected)
+        paid = np.array([seen.r_sum[k], seen.visits[k] - seen.r_sum[k]])
+        others = np.sum([[seen.r_sum[j], seen.visits[j] - seen.r_sum[j]] for j in mates], axis=0)
+        expected = mixture(paid, 2) + mixture(others, 2) - likelihood(paid + others)
+        assert ordered.found.of_means[k] == pytest.approx(expected)
+
+
+def test_the_risk_is_shared_among_all_that_could_be_compared():
+    both, laws = StructureTest(stated(), 0.1), StructureTest(stated(rewards=False), 0.1)
+    assert both.law_bound == both.mean_bound == pytest.approx(math.log(5 / 0.05))
+    assert laws.law_bound == pytest.approx(math.log(5 / 0.1))
+    assert StructureTest(stated(order=False), 0.1).law_bound == pytest.approx(math.log((3 + 1) / 0.05))
+
+
+@pytest.mark.parametrize("order", [True, False])
+def test_a_true_statement_is_refuted_with_at_most_the_risk_in_a_whole_run(order):
+    risk, runs, alarms = 0.5, 120, 0
+    nothing_told = np.zeros(2, bool)
+
+    def fraction(mean, rng):
+        return float(rng.beta(2 * mean, 2 * (1 - mean)))
+
+    for seed in range(runs):
+        test, rng = StructureTest(stated(order), risk), np.random.default_rng(seed)
+        pays = None if seed % 2 else fraction
+        run = played(true_laws(), [0.3, 0.3, 0.8, 0.3, 0.8], 150, rng, pays)
+        alarms += any(test.look(counts.snapshot(), nothing_told) for counts in run)  # looks after every step
+    assert alarms <= risk * runs
+
+
+def test_without_the_bound_it_would_cry_wolf():
+    """The same runs refute a true statement far more often than the risk where single looks are taken at face value."""
+    alarms, nothing_told = 0, np.zeros(2, bool)
+    for seed in range(60):
+        test, rng = StructureTest(stated(rewards=False), 0.5), np.random.default_rng(seed)
+        test.law_bound = 0.0
+        alarms += any(test.look(counts.snapshot(), nothing_told) for counts in played(true_laws(), [0.5] * 5, 150, rng))
+    assert alarms > 30
+
+
+def test_a_pair_of_another_law_is_named_with_the_evidence():
+    laws = true_laws()
+    laws[3, ORDERS[3]] = (0.2, 0.2, 0.6)
+    *_, counts = played(laws, [0.5] * 5, 600, np.random.default_rng(1))
+    (found,) = StructureTest(stated(), 0.05).refutations(counts.snapshot())
+    assert (found.label, found.what, found.pair, found.other) == (0, SUCCESSORS, 3, REST)
+    assert found.evidence > found.bound
+    assert found.visits + found.other_visits == counts.visits[LABEL == 0].sum()
+    assert 0.5 < found.difference < 1.1
+
+
+def test_without_an_order_only_profiles_are_compared():
+    laws = true_laws()
+    laws[3, ORDERS[3]] = (0.1, 0.6, 0.3)  # the same profile elsewhere
+    *_, counts = played(laws, [0.5] * 5, 600, np.random.default_rng(1))
+    assert StructureTest(stated(order=False), 0.05).refutations(counts.snapshot()) == []
+    assert len(StructureTest(stated(), 0.05).refutations(counts.snapshot())) == 1
+    laws[3, ORDERS[3]] = (1.0, 0.0, 0.0)
+    *_, counts = played(laws, [0.5] * 5, 600, np.random.default_rng(1))
+    (found,) = StructureTest(stated(order=False), 0.05).refutations(counts.snapshot())
+    assert 3 in (found.pair, found.other)
+
+
+def test_means_are_compared_where_they_are_stated_to_be_equal():
+    *_, counts = played(true_laws(), [0.2, 0.2, 0.5, 0.9, 0.5], 600, np.random.default_rng(1))
+    (found,) = StructureTest(stated(), 0.05).refutations(counts.snapshot())
+    assert (found.label, found.what, found.pair) == (0, REWARDS, 3)
+    assert found.difference == pytest.approx(0.7, abs=0.15)
+    assert StructureTest(stated(rewards=False), 0.05).refutations(counts.snapshot()) == []
+
+
+def test_a_successor_outside_the_order_refutes_at_once():
+    counts = Counts(5)
+    counts.record(2, 0.0, 0)
+    test = StructureTest(stated(), 0.05)
+    assert test.look(counts.snapshot(), np.zeros(2, bool))
+    (found,) = test.refutations(counts.snapshot())
+    assert (found.what, found.pair, found.other, found.difference) == (OUTSIDE, 2, 0, 1.0)
+
+
+def test_classes_that_were_told_are_not_told_again():
+    *_, counts = played(true_laws(), [0.2, 0.2, 0.5, 0.9, 0.5], 600, np.random.default_rng(1))
+    test = StructureTest(stated(), 0.05)
+    assert test.look(counts.snapshot(), np.array([False, False]))
+    assert not test.look(counts.snapshot(), np.array([True, False]))

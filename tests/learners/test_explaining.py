@@ -1,0 +1,143 @@
+"""What a learner says of a pair: visits, rewards, successors, who it is alike to, why it plays what it plays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import equirl as eq
+from equirl.estimation.kl_radius import kl_interval
+from equirl.planning.interval_models import KLModels
+from equirl.planning.l1_ball import ConfidenceSet
+
+RANGE = (-100.0, 20.0)
+RIVER = eq.make("ergodic-riverswim", n_states=6)
+
+
+def fed(name, n=600):
+    """A learner that observed and never decided."""
+    agent = eq.make_agent(name, ["cold", "warm", "hot"], ["wait", "heat"], reward_range=RANGE)
+    rng = np.random.default_rng(0)
+    for k in range(n):
+        state, action = k % 3, k // 3 % 2
+        after = min(2, state + 1) if action == 1 and rng.random() < 0.8 else max(0, state - 1)
+        agent.observe(state, action, -90.0 + 10 * after, after)
+    return agent
+
+
+@pytest.mark.parametrize("name", sorted(eq.AGENTS))
+def test_every_learner_explains_itself_before_its_first_step_and_is_not_changed(name):
+    agent, twin = (eq.agent_for(RIVER, name, seed=3) for _ in range(2))
+    found = agent.explain(2, 1)
+    assert (found.visits, found.state, found.learner) == (0, 2, name)
+    assert found.why
+    assert agent.t == 1
+    assert [agent.act(s) for s in range(6)] == [twin.act(s) for s in range(6)]
+    assert str(found)
+    assert len(found.actions) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["c-psrl", "psrl", "c-ucrl", "ucrl2-b", "kl-ucrl", "ucrl3", "imed-rl", "q-learning", "random"]
+)
+def test_after_observing_alone_it_speaks_in_names_and_units(name):
+    agent = fed(name)
+    found = agent.explain("warm", "heat")
+    assert (found.state, found.action, found.visits) == ("warm", "heat", 100)
+    assert -95 < found.mean_reward < -65
+    low, high = found.reward_bounds
+    assert RANGE[0] <= low <= found.mean_reward <= high <= RANGE[1]
+    assert found.successors["state"][0] == "hot"
+    assert found.successors["seen"][0] + found.successors["seen"][1] == 100
+    for p, lower, upper in zip(
+        *(found.successors[column] for column in ("probability", "lower", "upper")), strict=True
+    ):
+        assert 0 <= lower <= p + 1e-9
+        assert p <= upper + 1e-9 <= 1 + 2e-9
+    assert found.actions["action"] == ["wait", "heat"]
+    assert found.actions["plays"].count("yes") == 1
+    assert agent.n_episodes <= 1
+
+
+@pytest.mark.parametrize("name", ["c-psrl", "c-ucrl", "q-learning", "imed-rl"])
+def test_the_action_explained_is_the_action_played(name):
+    agent = eq.simulate(RIVER, name, 2_000, seed=1).agent
+    for state in range(6):
+        found = agent.explain(state)
+        assert RIVER.pairs.action_number(found.action) == agent.act(state)
+        assert found.actions["plays"][found.actions["action"].index(found.action)] == "yes"
+
+
+@pytest.mark.parametrize("name", ["c-ucrl", "c-psrl", "mbie", "q-learning"])
+def test_the_action_played_is_not_behind_and_the_best_value_is_the_gain(name):
+    agent = eq.simulate(RIVER, name, 3_000, seed=1).agent
+    found = agent.explain(3)
+    played = found.actions["plays"].index("yes")
+    if name != "q-learning":  # which explores
+        assert found.actions["behind"][played] == pytest.approx(0, abs=1e-6)
+    if name in ("c-ucrl", "c-psrl"):
+        twin = agent.copy()
+        twin.act(3)
+        assert max(found.actions["value"]) == pytest.approx(twin.plan.gain, abs=2 * twin.plan.span + 1e-9)
+
+
+def test_who_is_alike_is_given_estimated_or_drawn_and_how_surely():
+    drawn = eq.simulate(RIVER, "c-psrl", 20_000, seed=0).agent.explain(2, 0)
+    assert drawn.alike_by == "drawn"
+    best = drawn.alike.rows()[0]
+    assert best["probability"] > 0.5
+    assert best["action"] == drawn.action
+    given = eq.agent_for(RIVER, "c-ucrl-c").explain(2, 0)
+    classes = eq.equivalence_classes(RIVER)
+    k = RIVER.pairs.index(2, 0)
+    assert given.alike_by == "given"
+    assert len(given.alike) == classes.sizes[classes.label[k]] - 1
+    assert eq.simulate(RIVER, "c-ucrl", 500).agent.explain(2, 0).alike_by == "estimated"
+    alone = eq.make_agent("ucrl2-l", 3, 2).explain(0, 0)
+    assert (alone.alike_by, len(alone.alike)) == ("", 0)
+
+
+def test_pooled_samples_are_more_than_visits():
+    agent = eq.simulate(RIVER, "c-ucrl-c-sigma", 5_000, seed=0).agent
+    found = agent.explain(2, 1)
+    assert found.samples > found.visits
+
+
+def test_bounds_of_a_row_are_the_extremes_of_its_set():
+    ball = ConfidenceSet(
+        np.array([0, 2]), np.array([0, 1], np.int32), np.array([0.9, 0.1]), np.array([0.3]), np.zeros(1), np.ones(1),
+        np.zeros(1, np.int64), np.zeros(0),
+    )  # fmt: skip
+    lower, upper, unseen = ball.row_bounds(0)
+    np.testing.assert_allclose([lower, upper], [[0.75, 0.0], [1.0, 0.25]], atol=1e-12)
+    assert unseen == pytest.approx(0.15)
+    kl = KLModels(ball.ptr, ball.succ, ball.prob, np.array([0.05]), np.zeros(1), np.ones(1))
+    lower, upper, unseen = kl.row_bounds(0)
+    assert unseen == pytest.approx(1 - math.exp(-0.05))
+    for p, q in [(0.9, lower[0]), (0.9, upper[0]), (0.1, lower[1]), (0.1, upper[1])]:
+        assert p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q)) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_an_interval_of_a_coin_without_a_radius_is_a_point_and_with_an_infinite_one_everything():
+    assert kl_interval(0.3, 0.0) == pytest.approx((0.3, 0.3))
+    assert kl_interval(0.3, math.inf) == pytest.approx((0.0, 1.0))
+    assert kl_interval(1.0, 0.1)[1] == 1.0
+
+
+def test_mistakes_are_named():
+    agent = fed("c-psrl", 30)
+    with pytest.raises(ValueError, match="unknown state 'tepid'"):
+        agent.explain("tepid", "heat")
+    with pytest.raises(ValueError, match="unknown action 'cool'"):
+        agent.explain("cold", "cool")
+
+
+def test_what_is_refuted_is_not_warned_of_by_asking():
+    agent = eq.make_agent("c-ucrl-c", 2, 1, classes=[0, 0])
+    for k in range(400):
+        agent.observe(k % 2, 0, float(k % 2), 0)
+    agent.explain(0)  # a warning is an error
+    with pytest.warns(eq.RefutedStructure):
+        agent.act(0)
