@@ -19,7 +19,7 @@ export class Chart {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  // series: {label, t, mean, half or null, colour, dashes}; options: log, yTitle, xEnd.
+  // series: {label, t, mean, half or null, colour, dashes, published at the end or null}; options: log, yTitle, xEnd.
   show(series, options) {
     this.series = series.filter(({ t }) => t.length);
     this.options = options;
@@ -39,6 +39,7 @@ export class Chart {
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.setAttribute("height", height);
     const points = this.series.flatMap(({ t, mean, half }) => Array.from(t.keys(), (k) => [t[k], mean[k], half ? half[k] : 0]));
+    points.push(...this.series.flatMap(({ t, published }) => (published ? [[t[t.length - 1], published, 0]] : [])));
     const shown = log ? points.filter(([t, y]) => t > 0 && y > 0) : points;
     const top = Math.max(...shown.map(([, y, h]) => y + h), log ? 10 : 1e-9);
     const bottom = log ? Math.max(Math.min(...shown.map(([, y]) => y), top / 10), top / 1e5) : Math.min(0, ...shown.map(([, y, h]) => y - h));
@@ -67,7 +68,7 @@ export class Chart {
       svg("text", { transform: `translate(12,${(height - MARGIN.bottom + MARGIN.top) / 2}) rotate(-90)`, "text-anchor": "middle", text: yTitle }));
   }
 
-  #line({ t, mean, half, colour, dashes }, log) {
+  #line({ t, mean, half, colour, dashes, published }, log) {
     const ok = Array.from(t.keys()).filter((k) => !log || (t[k] > 0 && mean[k] > 0));
     if (!ok.length) return [];
     const at = (k, value) => `${this.x(t[k]).toFixed(1)},${this.y(value).toFixed(1)}`;
@@ -79,6 +80,10 @@ export class Chart {
       parts.push(svg("polygon", { points: band.join(" "), fill: stroke, "fill-opacity": 0.16 }));
     }
     parts.push(svg("polyline", { points: ok.map((k) => at(k, mean[k])).join(" "), fill: "none", stroke, "stroke-width": 2, "stroke-dasharray": dashes, "stroke-linejoin": "round" }));
+    if (published) {
+      const [x, y] = [this.x(t[t.length - 1]), this.y(published)];
+      parts.push(svg("rect", { class: "published", x: x - 4.5, y: y - 4.5, width: 9, height: 9, fill: "none", stroke, "stroke-width": 2 }, svg("title", { text: `published: ${number(published, 3)}` })));
+    }
     return parts;
   }
 
@@ -120,7 +125,8 @@ function powers(low, high) {
 }
 
 export function chartLegend(series, runs) {
+  const published = series.some((line) => line.published) ? " Open squares: published values at T." : "";
   return el("ul", { class: "chart-legend" }, ...series.map(({ label, colour, dashes }) => el("li", {},
     svg("svg", { width: 34, height: 10, "aria-hidden": true }, svg("line", { x1: 0, x2: 34, y1: 5, y2: 5, stroke: lineColour(colour), "stroke-width": 2.5, "stroke-dasharray": dashes })),
-    label)), el("li", { class: "note", text: runs > 1 ? `mean of ${runs} runs, band: 95 % confidence interval` : runs === 1 ? "one run" : "" }));
+    label)), el("li", { class: "note", text: (runs > 1 ? `mean of ${runs} runs, band: 95 % confidence interval.` : runs === 1 ? "one run." : "") + published }));
 }
