@@ -1,7 +1,7 @@
 // Curves with their intervals: a chart in SVG, linear or logarithmic, that follows the width it is given.
 
 import { clear, el, svg } from "./dom.js";
-import { niceTicks, number, short } from "./numbers.js";
+import { niceTicks, number, shortened } from "./numbers.js";
 import { lineColour } from "./palette.js";
 
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 40 };
@@ -55,10 +55,11 @@ export class Chart {
 
   #grid(across, up) {
     const { x, y, width, height } = this;
+    const [words, below] = this.options.log ? [up, across].map((ticks) => ticks.map((v) => shortened([v])[0])) : [up, across].map(shortened);
     return svg("g", { class: "grid" },
       ...up.map((v) => svg("line", { x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) })),
-      ...up.map((v) => svg("text", { x: MARGIN.left - 8, y: y(v), class: "up", text: short(v) })),
-      ...across.map((v) => svg("text", { x: x(v), y: height - MARGIN.bottom + 18, class: "across", text: short(v) })));
+      ...up.map((v, k) => svg("text", { x: MARGIN.left - 8, y: y(v), class: "up", text: words[k] })),
+      ...across.map((v, k) => svg("text", { x: x(v), y: height - MARGIN.bottom + 18, class: "across", text: below[k] })));
   }
 
   #titles(yTitle, log) {

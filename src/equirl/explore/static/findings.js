@@ -24,7 +24,7 @@ export class Findings {
   }
 
   #section({ name, title, about, table: held, items }) {
-    const body = held ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, held.given ? matrix(held, this.onPart) : table(held.head, held.rows, held.numeric)) : null;
+    const body = held ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, held.given ? matrix(held, this.onPart) : table(held.head, held.rows, held.numeric, true)) : null;
     const box = el("details", { class: "card", id: `found-${name}`, open: !this.shut.has(name) }, el("summary", {}, el("h2", { text: title })),
       about ? el("p", { class: "note", text: about }) : null, body, items.length ? el("ul", {}, ...items.map((text) => el("li", { text }))) : null);
     box.addEventListener("toggle", () => (box.open ? this.shut.delete(name) : this.shut.add(name)));

@@ -2,21 +2,22 @@
 
 import { el } from "./dom.js";
 
-export function table(heads, rows, numeric = []) {
+// A table of words is stacked on a narrow page, cell below cell.
+export function table(heads, rows, numeric = [], stacked = false) {
   const look = (k) => (numeric.includes(k) ? "num" : null);
-  return el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...heads.map((text, k) => el("th", { text, class: look(k), scope: "col" })))),
-    el("tbody", {}, ...rows.map((row) => tableRow(row, heads.length, look))));
+  return el("table", { class: stacked ? "plain stacked" : "plain" }, el("thead", {}, el("tr", {}, ...heads.map((text, k) => el("th", { text, class: look(k), scope: "col" })))),
+    el("tbody", {}, ...rows.map((row) => tableRow(row, heads, look))));
 }
 
-function tableRow(row, width, look) {
-  if (row.heading !== undefined) return el("tr", { class: "heading" }, el("th", { text: row.heading, colspan: width, scope: "rowgroup" }));
-  return el("tr", {}, ...row.map((held, k) => cell(held, look(k))));
+function tableRow(row, heads, look) {
+  if (row.heading !== undefined) return el("tr", { class: "heading" }, el("th", { text: row.heading, colspan: heads.length, scope: "rowgroup" }));
+  return el("tr", {}, ...row.map((held, k) => cell(held, look(k), heads[k])));
 }
 
-function cell(held, look) {
-  if (typeof held === "string") return el("td", { text: held, class: look });
+function cell(held, look, head) {
+  if (typeof held === "string") return el("td", { text: held, class: look, "data-head": head });
   const inside = held.verdict ? el("span", { class: `verdict ${held.verdict}`, text: held.text }) : document.createTextNode(held.text);
-  return el("td", { class: look }, inside, held.note ? el("span", { class: "note", text: held.note }) : null);
+  return el("td", { class: look, "data-head": head }, inside, held.note ? el("span", { class: "note", text: held.note }) : null);
 }
 
 // Worlds by learners, in the colours of their regret; onPart(part) where the name of a world is chosen.
