@@ -63,6 +63,12 @@ class ResultsWatch:
         self._failed = failed
         return self._read(there) or news
 
+    def refresh_wholly(self) -> None:
+        """Read all that is there."""
+        self.refresh()
+        while self.behind:
+            self.refresh()
+
     def _read(self, there: dict[str, float]) -> bool:
         """Read runs that are new or gone, for a while; whether there are any."""
         changed, end, store = set(), time.monotonic() + READ, Store(self.folder)

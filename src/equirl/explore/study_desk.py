@@ -142,6 +142,8 @@ class StudyDesk:
         }  # fmt: skip
 
     def _taken(self, watch: ResultsWatch, message: dict[str, Any]) -> Reply:
+        if not self.watching:
+            watch.refresh_wholly()
         part, world = str(message.get("part")), str(message.get("world"))
         groups = self._groups(watch, part, world)
         planned = [run for run in watch.planned if (run.part, run.world) == (part, world)]

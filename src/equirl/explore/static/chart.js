@@ -4,16 +4,19 @@ import { clear, el, svg } from "./dom.js";
 import { niceTicks, number, shortened } from "./numbers.js";
 import { lineColour } from "./palette.js";
 
-const MARGIN = { left: 58, right: 14, top: 12, bottom: 40 };
+const MARGIN = { left: 58, right: 22, top: 12, bottom: 40 };
 const HEIGHT = 320;
+let frames = 0; // charts on the page
 
 export class Chart {
   constructor(label) {
     this.svg = svg("svg", { class: "chart", role: "img", "aria-label": label });
     this.readout = el("div", { class: "readout", hidden: true });
-    this.element = el("div", { class: "chart-box" }, this.svg, this.readout);
+    this.nothing = el("p", { class: "note nothing", text: "Curves grow here once something is played." });
+    this.element = el("div", { class: "chart-box" }, this.nothing, this.svg, this.readout);
     this.series = [];
     this.options = {};
+    this.frame = `frame-${++frames}`;
     this.svg.addEventListener("pointermove", (event) => this.#point(event));
     this.svg.addEventListener("pointerleave", () => this.#leave());
     new ResizeObserver(() => this.draw()).observe(this.element);
@@ -28,9 +31,11 @@ export class Chart {
 
   draw() {
     const width = this.element.clientWidth;
+    this.nothing.hidden = this.series.length > 0;
     if (!width) return;
     if (!this.series.length) {
       clear(this.svg);
+      this.svg.setAttribute("height", 0);
       return;
     }
     const height = Math.min(HEIGHT, Math.max(220, width * 0.62));
@@ -48,7 +53,9 @@ export class Chart {
     this.y = scale(bottom, top, height - MARGIN.bottom, MARGIN.top, log);
     const across = log ? powers(start, xEnd) : niceTicks(0, xEnd, width < 500 ? 4 : 6);
     const up = log ? powers(bottom, top) : niceTicks(bottom, top, 5);
-    clear(this.svg, this.#grid(across, up), this.#titles(yTitle, log), ...this.series.flatMap((line) => this.#line(line, log)));
+    const frame = svg("clipPath", { id: this.frame }, svg("rect", { x: MARGIN.left, y: 0, width: width - MARGIN.left, height: height - MARGIN.bottom }));
+    const lines = svg("g", { "clip-path": `url(#${this.frame})` }, ...this.series.flatMap((line) => this.#line(line, log)));
+    clear(this.svg, frame, this.#grid(across, up), this.#titles(yTitle, log), lines);
     this.mark = svg("line", { class: "mark", y1: MARGIN.top, y2: height - MARGIN.bottom, visibility: "hidden" });
     this.svg.append(this.mark);
   }

@@ -23,7 +23,10 @@ export class StudyView {
     this.words = el("p", { id: "study-words", text: "reading …" });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.choice = el("select", { onchange: () => this.#choose() });
-    this.measure = el("select", { "aria-label": "What is drawn", onchange: () => this.#choose() });
+    this.measure = el("select", { "aria-label": "What is drawn", onchange: () => {
+      this.state.measure = this.measure.value;
+      this.#choose();
+    } });
     this.log = el("input", { type: "checkbox", checked: Boolean(this.state.log), onchange: () => {
       this.state.log = this.log.checked;
       this.onState();
@@ -97,7 +100,7 @@ export class StudyView {
     this.onState();
     this.#table();
     try {
-      await this.link.ask("look", { part: place.part, world: place.world, measure: this.measure.value || "regret" });
+      await this.link.ask("look", { part: place.part, world: place.world, measure: this.measure.value || this.state.measure || "regret" });
     } catch (problem) {
       this.error.textContent = problem.message;
       this.error.hidden = false;

@@ -5,7 +5,7 @@ import { linkHere } from "./url_state.js";
 
 const FIGURE = [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]];
 const WORLD = [["npz", "World, NPZ"]];
-const REPORT = [["html", "Report, HTML"]];
+const REPORT = [["html", "Report, HTML"]]; // as the study's own command writes it
 const [PYTHON, STUDY] = [["py", "Python"], ["toml", "Study, TOML"]];
 const OFFERS = {
   world: { ask: "take", groups: [{ title: "Classes and world", files: [...FIGURE, ...WORLD] }], texts: [PYTHON] },
@@ -33,7 +33,14 @@ export class TakeDialog {
     const groups = [...offer.groups, ...(view === "study" && this.details(view).shipped ? [{ title: "The whole study", files: REPORT }] : [])];
     this.error.hidden = true;
     clear(this.body, ...groups.map((group) => this.#files(offer.ask, group, view)), ...offer.texts.map(([what, text]) => this.#text(offer.ask, what, text, view)), this.#link());
+    this.#tellWriting();
     this.dialog.showModal();
+  }
+
+  // The dialog may be closed and opened again while the report is written.
+  #tellWriting() {
+    const button = this.body.querySelector("[data-take=html]");
+    if (button) button.textContent = this.writing ? "Writing … cancel" : REPORT[0][1];
   }
 
   #files(ask, { title, of, files }, view) {
@@ -48,18 +55,39 @@ export class TakeDialog {
   }
 
   async #save(ask, what, view, button, of) {
+    if (what === "html") {
+      this.#report(view);
+      return;
+    }
     const words = button.textContent;
     button.disabled = true;
     button.textContent = `${words} …`;
+    await this.#try(() => this.#get(ask, what, view, of));
+    button.textContent = words;
+    button.disabled = false;
+  }
+
+  // A minute's work, by a process of its own; asked for again, it is given up.
+  async #report(view) {
+    if (this.writing) {
+      this.link.ask("cancel", { desk: "report" }).catch(() => {});
+      return;
+    }
+    this.writing = true;
+    this.#tellWriting();
+    await this.#try(() => this.#get("take-report", "html", view));
+    this.writing = false;
+    this.#tellWriting();
+  }
+
+  async #try(get) {
     try {
-      download(await this.#get(ask, what, view, of));
+      download(await get());
       this.error.hidden = true;
     } catch (problem) {
       this.error.textContent = problem.message;
       this.error.hidden = false;
     }
-    button.textContent = words;
-    button.disabled = false;
   }
 
   #text(ask, what, title, view) {
