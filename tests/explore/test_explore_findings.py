@@ -6,7 +6,6 @@ import base64
 import json
 import tomllib
 
-import numpy as np
 import pytest
 
 from equirl.explore.desk_process import encoded
@@ -21,13 +20,13 @@ from equirl.leaderboard.leaderboard_study import leaderboard_study
 from equirl.leaderboard.standings import boards
 from equirl.paper.claims import check_claims
 from equirl.paper.paper_study import map_rows, paper_runs
-from equirl.simulation.curves import Curves
 from equirl.studies.expansion import expand
 from equirl.studies.plan_file import write_plan
-from equirl.studies.runs import RunFailure, RunResult, build_world, execute
+from equirl.studies.runs import RunFailure, build_world, execute
 from equirl.studies.store import Store
 from equirl.studies.study_file import parse_study
 from equirl.studies.summary import final_rows, summarise
+from explore_kit import filled, stand_in
 
 LEARNERS = ["ucrl2-l", "psrl", "c-psrl", "c-psrl-c-sigma"]
 SMALL = """
@@ -38,27 +37,6 @@ horizon = 60
 worlds = [{{ world = "riverswim", params = {{ n_states = 5 }}, label = "a $river" }}, "four-room"]
 learners = ["random", {{ learner = "c-psrl", settings = {{ alpha = 0.7 }}, label = "ours" }}]
 """
-
-
-def stand_in(run):
-    """A run whose regret grows to a few thousand, by learner."""
-    t = np.linspace(0, run.spec.horizon, 41)[1:].astype(np.int64)
-    last = 1000.0 * (1 + len(run.learner) + 0.1 * run.spec.replicate)
-    curves = {"regret": last * np.sqrt(t / t[-1])}
-    if run.spec.measures:
-        names = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
-        curves |= {name: np.linspace(0.4, 0.1, 40) for name in names}
-    facts = {"gain": 0.875, "n_episodes": 10, "n_unconverged": 0}
-    return RunResult(run.spec, Curves.of_run(t, curves), facts, {"seconds": 1.0})
-
-
-def filled(folder, planned, results=stand_in):
-    store = Store(folder)
-    store.prepare()
-    write_plan(planned, store)
-    for run in planned:
-        store.write(results(run))
-    return StudyDesk({"results": folder})
 
 
 def told(desk, do="study", **fields):
@@ -79,14 +57,18 @@ def words(cell):
 @pytest.fixture(scope="module")
 def paper(tmp_path_factory):
     folder, planned = tmp_path_factory.mktemp("paper"), paper_runs(2)
-    return filled(folder, planned), summarise((run, stand_in(run)) for run in planned)
+    return StudyDesk({"results": filled(folder, planned)}), summarise((run, stand_in(run)) for run in planned)
 
 
 @pytest.fixture(scope="module")
 def leaderboard(tmp_path_factory):
     planned = expand(leaderboard_study(2, LEARNERS, ["cycle-20", "random-20", "river-25"]))
     folder = tmp_path_factory.mktemp("board")
-    return filled(folder, planned), boards(summarise((run, stand_in(run)) for run in planned), planned), folder
+    return (
+        StudyDesk({"results": filled(folder, planned)}),
+        boards(summarise((run, stand_in(run)) for run in planned), planned),
+        folder,
+    )
 
 
 def test_the_papers_claims_are_shown_with_their_verdicts(paper):
@@ -114,14 +96,14 @@ def test_published_values_stand_beside_those_of_the_papers_study_alone(paper, tm
     curves = told(desk, "look", part="ergodic-25", world="ergodic-riverswim")["curves"]
     assert {line["label"]: line["published"] for line in curves["learners"]} == rows
     text = '[[parts]]\nname = "ergodic-25"\nhorizon = 50\nlearners = ["ucrl2-l"]\nworlds = ["ergodic-riverswim"]'
-    other = told(filled(tmp_path, expand(parse_study(text))))
+    other = told(StudyDesk({"results": filled(tmp_path, expand(parse_study(text)))}))
     assert other["study"]["places"][0]["rows"][0]["published"] is None
     assert "findings" not in other
 
 
 def test_claims_without_runs_say_so_and_follow_when_runs_land(paper, tmp_path):
     planned = paper_runs(1)
-    desk = filled(tmp_path, planned[:1])
+    desk = StudyDesk({"results": filled(tmp_path, planned[:1])})
     write_plan(planned, Store(tmp_path))
     before = told(desk)["findings"]
     assert {row[3]["text"] for row in before["sections"][0]["table"]["rows"] if isinstance(row, list)} == {"no data"}
@@ -153,7 +135,7 @@ def test_the_leaderboards_page_is_shown(leaderboard):
 
 def test_runs_that_raised_are_among_the_failures(leaderboard, tmp_path):
     planned = expand(leaderboard_study(1, ["psrl", "c-psrl"], ["cycle-20"]))
-    desk = filled(tmp_path, planned[:1])
+    desk = StudyDesk({"results": filled(tmp_path, planned[:1])})
     store = Store(tmp_path)
     write_plan(planned, store)
     store.write_failure(RunFailure(planned[1].spec, "ValueError: no luck", "Traceback"))
@@ -207,7 +189,7 @@ def test_the_report_can_be_taken_away(kind, paper, leaderboard, monkeypatch, tmp
 
 
 def test_other_studies_have_no_report(tmp_path):
-    desk = filled(tmp_path, expand(parse_study(SMALL.format(seed=0))))
+    desk = StudyDesk({"results": filled(tmp_path, expand(parse_study(SMALL.format(seed=0))))})
     told(desk)
     with pytest.raises(ValueError, match="unknown file to take away 'html'"):
         taken(desk, "html", part="small", world="four-room")
@@ -217,7 +199,7 @@ def test_other_studies_have_no_report(tmp_path):
 @pytest.mark.parametrize("world", ["a $river", "four-room"])
 def test_the_study_taken_away_has_the_very_runs_on_screen(tmp_path, seed, world):
     planned = expand(parse_study(SMALL.format(seed=seed)))
-    desk = filled(tmp_path, planned, lambda run: execute(run.spec))
+    desk = StudyDesk({"results": filled(tmp_path, planned, lambda run: execute(run.spec))})
     told(desk)
     own = [run for run in planned if run.world == world]
     again = expand(parse_study(taken(desk, "toml", part="small", world=world).decode()))

@@ -37,7 +37,7 @@ export class WorldView {
     this.laws = el("input", { type: "checkbox", checked: Boolean(this.state.laws), onchange: () => this.#again() });
     const laws = field("transition probabilities alone", this.laws, "Compare transition probabilities, not mean rewards.");
     laws.classList.add("inline");
-    this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", onclick: () => this.#adopt() });
+    this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", hidden: true, onclick: () => this.#adopt() });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.working = el("p", { class: "working", role: "status", hidden: true }, "Computing …", el("button", { type: "button", text: "Cancel", onclick: () => this.link.ask("cancel", { desk: "world" }).catch(() => {}) }));
     this.facts = new FactStrip(() => this.#facts(true), () => this.#cancelFacts());
@@ -133,7 +133,7 @@ export class WorldView {
     const atField = this.form.about ? this.form.complain(name, message) : false;
     this.error.textContent = message ?? "";
     this.error.hidden = !message || (atField && name !== "map");
-    this.pictures.classList.toggle("stale", Boolean(message));
+    for (const shown of [this.pictures, this.facts.element]) shown.classList.toggle("stale", Boolean(message));
   }
 
   #show(world) {
