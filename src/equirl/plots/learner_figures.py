@@ -11,7 +11,7 @@ from equirl.core.formatting import counted, number
 from equirl.model.mdp import TabularMDP
 from equirl.plots.arrows import action_signs, policy_steps
 from equirl.plots.canvas import figure_text, new_figure
-from equirl.plots.learning_frames import ALONE, Moment, draw_pairs, draw_visits
+from equirl.plots.learning_frames import ALONE, Moment, cells_have_triangles, draw_pairs, draw_visits
 from equirl.plots.maps import READABLE, looks_by_size, mark_cells, show_board
 from equirl.plots.sheets import Sheet, line_sheet, map_sheet, sheet_colours
 from equirl.structure.partition import Partition
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_NAMED = 8  # actions
 MOST_UNSURE = np.array([0.84, 0.37, 0.0])  # the colour of an L1 distance of 2
 
 
@@ -66,6 +67,7 @@ def draw_learners(mdp: TabularMDP, beliefs: Sequence[Belief], title: str = "") -
     board = max(0.3, cell * height) + 0.35
     figure = new_figure(8.4 if wide else 0.2 + 2.6 * across, board * down + 0.25 * len(beliefs) + 0.5)
     figure.suptitle(figure_text(title), fontsize=11)
+    figure.supxlabel(figure_text(_cut_of_cells(mdp)), fontsize=7.5, color="#555555")
     rows = figure.subfigures(len(beliefs), 1, squeeze=False, height_ratios=[len(p) if wide else 1 for p in panels])
     for row, belief, own in zip(rows[:, 0], beliefs, panels, strict=True):
         row.suptitle(f"{figure_text(belief.label)}, step {belief.t:,}", fontsize=9.5, x=0.01, ha="left")
@@ -78,6 +80,15 @@ def draw_learners(mdp: TabularMDP, beliefs: Sequence[Belief], title: str = "") -
             if map_sheet(mdp) is not None:
                 mark_cells(axes, mdp, "", cell)
     return figure
+
+
+def _cut_of_cells(mdp: TabularMDP) -> str:
+    """Which part of a cell is which action."""
+    if cells_have_triangles(mdp):
+        return "Classes: a cell is cut into triangles, each the action that points there. Grey: no true class."
+    names = [str(mdp.pairs.action_names[a]) if mdp.pairs.action_names else str(a) for a in np.unique(mdp.pairs.action)]
+    listed = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    return f"Classes: a cell is cut into bands, from the top {listed}. Grey: no true class."
 
 
 def _panels(belief: Belief) -> list[str]:

@@ -219,11 +219,21 @@ def draw_pairs(axes: Axes, mdp: TabularMDP, sheet: Sheet, fill: np.ndarray, titl
     axes.add_collection(PolyCollection(corners, facecolor=fill[shown], edgecolor="white", linewidth=0.4), autolim=False)
 
 
+def cells_have_triangles(mdp: TabularMDP) -> bool:
+    """Whether a cell is cut into a triangle per action: on a map, where actions have different directions."""
+    steps = _steps_of_actions(mdp)
+    return mdp.picture is not None and len(set(steps)) == len(steps) and None not in steps and (0, 0) not in steps
+
+
+def _steps_of_actions(mdp: TabularMDP) -> list[tuple[int, int] | None]:
+    names = mdp.pairs.action_names
+    return [STEPS.get(str(names[a]).lower()) if names else None for a in np.unique(mdp.pairs.action).tolist()]
+
+
 def _parts_of_cell(mdp: TabularMDP) -> Mapping[int, np.ndarray]:
     """The corners, (x, y) from the middle of a cell, of each action's part: triangles for directions, else bands."""
-    actions, names = np.unique(mdp.pairs.action).tolist(), mdp.pairs.action_names
-    steps = [STEPS.get(str(names[a]).lower()) if names else None for a in actions]
-    if mdp.picture is not None and len(set(steps)) == len(steps) and None not in steps and (0, 0) not in steps:
+    actions, steps = np.unique(mdp.pairs.action).tolist(), _steps_of_actions(mdp)
+    if cells_have_triangles(mdp):
         ends = {(-1, 0): (-1, -1, 1, -1), (1, 0): (-1, 1, 1, 1), (0, -1): (-1, -1, -1, 1), (0, 1): (1, -1, 1, 1)}
         return {
             a: 0.5 * np.array([(0, 0), ends[step][:2], ends[step][2:]])
