@@ -154,8 +154,9 @@ def test_taking_away_changes_nothing_of_a_run(desk):
 
 def test_a_frame_shows_what_the_learner_thinks(desk):
     mdp = eq.load_world(WORLD["text"])
-    agent = eq.simulate(mdp, "c-psrl", 600, seed=3).agent
-    told = desk.last["learners"][0]
+    trace = eq.simulate(mdp, "c-psrl", 600, seed=3)
+    agent, told = trace.agent, desk.last["learners"][0]
+    assert told["regret"] == trace.regret[-1]
     np.testing.assert_array_equal(unpacked(told["visits"]), agent.counts.snapshot().visits)
     np.testing.assert_array_equal(unpacked(told["policy"]), agent.plan.policy_pair)
     np.testing.assert_allclose(unpacked(told["width"]), agent.uncertainty(), rtol=1e-6)

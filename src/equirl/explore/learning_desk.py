@@ -206,7 +206,9 @@ class LearningDesk:
         self.stale, self.framed = False, time.monotonic()
         learners = [views[0].describe(final=not self.playing) for views in comparison.views.values()]
         curves, measures = comparison.curves(), {}
-        for label, found in curves.items():
+        for told, (label, found) in zip(learners, curves.items(), strict=True):
+            if len(found.t):
+                told["regret"] = float(found["regret"][0, -1])  # of the run that is shown
             measures[label] = {
                 name: {"mean": found.mean(name).tolist(), "half": _plain(found.half_width(name))}
                 for name in ("regret", "pseudo_regret", "reward", "n_classes")

@@ -41,8 +41,8 @@ export class LearnerCard {
     return pairBoards(this.world, label, WIDEST).map((board) => new BoardCanvas(board, { most: 18, least: 1, label: `${label}, ${board.title}` }));
   }
 
-  // news: what a frame says of this learner; regret: its latest mean.
-  update(news, regret, runs) {
+  // news: what a frame says of this learner, of the run that is shown.
+  update(news) {
     const { seen } = this;
     seen.t = news.t;
     seen.visits = unpack(news.visits);
@@ -50,7 +50,7 @@ export class LearnerCard {
     if ("classes" in news) this.#classes(news.classes);
     if ("width" in news) this.#width(news.width);
     const words = [`t = ${news.t.toLocaleString("en-GB")}`, news.episodes ? counted(news.episodes, "plan") : null,
-      regret === undefined ? null : `${runs > 1 ? "mean regret" : "regret"} ${number(regret, 4)}`];
+      news.regret === undefined ? null : `regret ${number(news.regret, 4)}`];
     this.line.textContent = words.filter(Boolean).join(" · ");
     this.#visits();
   }

@@ -196,10 +196,7 @@ export class LearningView {
     if (!this.started && !this.cards.length) return;
     this.frame = frame;
     this.playing = frame.playing;
-    frame.learners.forEach((news, k) => {
-      const means = frame.curves[this.ready.labels[k]]?.regret?.mean;
-      this.cards[k]?.update(news, means?.[means.length - 1], this.ready.runs);
-    });
+    frame.learners.forEach((news, k) => this.cards[k]?.update(news));
     this.bar.value = frame.t / this.ready.horizon;
     this.where.textContent = `${frame.t.toLocaleString("en-GB")} of ${this.ready.horizon.toLocaleString("en-GB")} steps${frame.done ? ", done" : ""}`;
     if (!frame.playing && frame.t !== (this.state.t ?? 0)) this.#set("t", frame.t || null);
