@@ -7,10 +7,15 @@ import threading
 import time
 from contextlib import contextmanager
 
+import numpy as np
 from websockets.sync.client import connect
 
 from equirl.explore.explore_server import ExploreServer
 from equirl.explore.opening import Opening
+from equirl.simulation.curves import Curves
+from equirl.studies.plan_file import write_plan
+from equirl.studies.runs import RunResult
+from equirl.studies.store import Store
 
 ENDINGS = ("done", "problem")
 
@@ -97,3 +102,25 @@ class Page:
         if reply["kind"] == "frame":
             self.news.append(reply)
             self.send("ack")
+
+
+def stand_in(run):
+    """A run whose regret grows to a few thousand, by learner."""
+    t = np.linspace(0, run.spec.horizon, 41)[1:].astype(np.int64)
+    last = 1000.0 * (1 + len(run.learner) + 0.1 * run.spec.replicate)
+    curves = {"regret": last * np.sqrt(t / t[-1])}
+    if run.spec.measures:
+        names = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
+        curves |= {name: np.linspace(0.4, 0.1, 40) for name in names}
+    facts = {"gain": 0.875, "n_episodes": 10, "n_unconverged": 0}
+    return RunResult(run.spec, Curves.of_run(t, curves), facts, {"seconds": 1.0})
+
+
+def filled(folder, planned, results=stand_in):
+    """A results folder with these runs, not played but made up."""
+    store = Store(folder)
+    store.prepare()
+    write_plan(planned, store)
+    for run in planned:
+        store.write(results(run))
+    return folder

@@ -2,138 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
 import time
 
 import numpy as np
 import pytest
 
 import equirl as eq
+from browser_kit import GRID, Visit
 from equirl.explore.opening import Opening, opening_of
 from equirl.studies.engines import LocalEngine
 from equirl.studies.execution import run_study
 from equirl.studies.expansion import expand
 from equirl.studies.store import Store
 from equirl.studies.study_file import parse_study
-from explore_kit import running, wait_for
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-MISSING = (
-    "no Chromium was found, so the page was not tried in a browser: install one (apt-get install chromium), or name it "
-    "in the environment variable EQUIRL_BROWSER"
-)
-GRID = "grid:map=" + "/".join(["#######", "#S....#", "#.....#", "#....G#", "#######"])
-SECONDS = 90_000  # milliseconds that anything may take
-
-
-def browser_program():
-    """Where Chromium is; the tests are skipped without one, but where EQUIRL_NEEDS_BROWSER is set they fail."""
-    found = os.environ.get("EQUIRL_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None and os.environ.get("EQUIRL_NEEDS_BROWSER"):
-        pytest.fail(MISSING)
-    if found is None:
-        pytest.skip(MISSING)
-    return found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = browser_program()
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def server(browser):
-    with running() as found:
-        yield found
-
-
-class Visit:
-    """A page in the browser, and what went over its socket."""
-
-    def __init__(self, browser, server, state="", **options):
-        self.server, self.errors, self.hosts = server, [], set()
-        self.sent, self.received = [], []
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(SECONDS)
-        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: self.hosts.add(request.url.split("/")[2]))
-        self.page.on("websocket", self._listen)
-        self.open(f"http://127.0.0.1:{server.port}/?token={server.token}{state}")
-
-    def open(self, address):
-        self.page.goto(address)
-        self.page.wait_for_selector("body[data-ready]")
-
-    def _listen(self, socket):
-        socket.on("framesent", lambda text: self.sent.append((time.perf_counter(), json.loads(text))))
-        socket.on("framereceived", lambda text: self.received.append((time.perf_counter(), json.loads(text))))
-
-    def told(self, kind):
-        """What the server said of a kind, the last first."""
-        return [reply for _, reply in reversed(self.received) if reply["kind"] == kind]
-
-    def reads(self, selector, pattern):
-        """Wait until something on the page reads like that; its text."""
-        from playwright.sync_api import expect
-
-        expect(self.page.locator(selector).first).to_have_text(re.compile(pattern), timeout=SECONDS)
-        return self.page.locator(selector).first.text_content()
-
-    def until(self, condition):
-        """Wait until a condition holds; what comes over the socket is heard meanwhile."""
-        wait_for(lambda: self.page.wait_for_timeout(10) or condition())
-
-    def fact(self, name, pattern=r"^[\d,.]+$"):
-        return self.reads(f"#fact-{name}", pattern)
-
-    def board(self, title):
-        """The canvas of a panel, where a cell lies on it, and a function that gives the middle of a cell."""
-        canvas = (
-            self.page.locator("figure", has=self.page.locator("figcaption", has_text=re.compile(title)))
-            .locator("canvas")
-            .first
-        )
-        canvas.wait_for()
-
-        def middle(row, column, rows, columns):
-            box = canvas.bounding_box()
-            return box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows
-
-        return canvas, middle
-
-    def close(self):
-        self.context.close()
-
-
-@pytest.fixture
-def visit(browser, server):
-    """Opens pages; afterwards none of them may have had an error or asked another host."""
-    visits = []
-
-    def opened(state="", **options):
-        visits.append(Visit(browser, server, state, **options))
-        return visits[-1]
-
-    yield opened
-    for one in visits:
-        assert one.errors == []
-        assert one.hosts <= {f"127.0.0.1:{server.port}"}
-        one.close()
+from explore_kit import running
 
 
 def test_a_grid_is_drawn_by_hand_and_undone(visit):
@@ -305,7 +187,7 @@ def test_what_is_taken_away_is_what_is_shown(visit, tmp_path):
     page.reads("pre[data-text=toml]", 'worlds = \\["ergodic-riverswim:n_states=5"\\]')
     for what, head in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("csv", b"learner,seed,t,regret")):
         with page.page.expect_download() as started:
-            page.page.locator(f"[data-take={what}]").click()
+            page.page.locator(f"[data-take={what}]:not([data-of])").click()
         started.value.save_as(tmp_path / what)
         assert (tmp_path / what).read_bytes().startswith(head)
     page.page.get_by_role("button", name="Close").click()
@@ -459,10 +341,10 @@ def test_a_server_that_stops_is_told_and_what_is_shown_stays(browser):
         page.close()
 
 
-def test_a_wrong_token_is_told(browser, server):
+def test_a_wrong_token_is_told(browser, served):
     context = browser.new_context()
     page = context.new_page()
-    answer = page.goto(f"http://127.0.0.1:{server.port}/?token=wrong")
+    answer = page.goto(f"http://127.0.0.1:{served.port}/?token=wrong")
     assert answer.status == 403
     assert "open the address that equirl explore printed" in page.inner_text("body")
     context.close()

@@ -47,8 +47,8 @@ def drained(desk):
     return frames
 
 
-def taken(desk, what):
-    file = next(desk.handle({"do": "take", "what": what}))
+def taken(desk, what, **fields):
+    file = next(desk.handle({"do": "take", "what": what, **fields}))
     return base64.b64decode(file["base64"])
 
 
@@ -123,10 +123,40 @@ def test_nothing_is_taken_away_before_the_first_checkpoint():
         taken(started(), "csv")
 
 
+def test_learners_taken_away_are_those_on_screen(desk):
+    rows = list(csv.DictReader(io.StringIO(taken(desk, "csv", of="learners").decode())))
+    mdp = eq.load_world(WORLD["text"])
+    for told, label in zip(desk.last["learners"], desk.last["curves"], strict=True):
+        own = [row for row in rows if row["learner"] == label]
+        assert [int(row["visits"]) for row in own] == unpacked(told["visits"]).tolist()
+        assert [k for k, row in enumerate(own) if row["in_policy"] == "1"] == sorted(unpacked(told["policy"]).tolist())
+        shown = [""] * mdp.n_pairs
+        if told["classes"] is not None:
+            shown = [str(max(label, -1)) for label in unpacked(told["classes"]["shown"]).tolist()]
+        assert [row["stands_for"] for row in own] == shown
+    for what, head in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        assert taken(desk, what, of="learners").startswith(head)
+    assert taken(desk, "npz")[:2] == b"PK"
+    assert taken(desk, "svg", measure="reward") != taken(desk, "svg")
+    with pytest.raises(ValueError, match="nothing is played yet"):
+        taken(started(), "svg", of="learners")
+    with pytest.raises(ValueError, match="unknown file to take away 'toml'"):
+        taken(desk, "toml", of="learners")
+
+
+def test_taking_away_changes_nothing_of_a_run(desk):
+    other = started()
+    played(other, until=200)
+    for what, of in (("csv", "learners"), ("csv", None)):
+        taken(other, what, of=of)
+    assert played(other)[-1]["curves"] == desk.last["curves"]
+
+
 def test_a_frame_shows_what_the_learner_thinks(desk):
     mdp = eq.load_world(WORLD["text"])
-    agent = eq.simulate(mdp, "c-psrl", 600, seed=3).agent
-    told = desk.last["learners"][0]
+    trace = eq.simulate(mdp, "c-psrl", 600, seed=3)
+    agent, told = trace.agent, desk.last["learners"][0]
+    assert told["regret"] == trace.regret[-1]
     np.testing.assert_array_equal(unpacked(told["visits"]), agent.counts.snapshot().visits)
     np.testing.assert_array_equal(unpacked(told["policy"]), agent.plan.policy_pair)
     np.testing.assert_allclose(unpacked(told["width"]), agent.uncertainty(), rtol=1e-6)

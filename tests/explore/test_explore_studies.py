@@ -24,13 +24,6 @@ horizon = 300
 worlds = ["riverswim:n_states=5", "four-room"]
 learners = ["psrl", "random"]
 """
-PAPER = """
-horizon = 50
-learners = ["ucrl2-l"]
-worlds = ["ergodic-riverswim:n_states=25"]
-[[parts]]
-name = "ergodic-25"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +115,3 @@ def test_a_part_that_is_none_is_named(computed):
         list(desk.handle({"do": "take", "what": "csv", "part": "../..", "world": "x"}))
     with pytest.raises(ValueError, match="no results folder was given"):
         list(StudyDesk({}).handle({"do": "study"}))
-
-
-def test_published_values_stand_beside_those_of_the_papers_study(tmp_path):
-    run_study(expand(parse_study(PAPER)), Store(tmp_path), LocalEngine(1), quiet=True)
-    (place,) = opened(tmp_path)[1]["places"]
-    assert place["rows"][0]["published"] == 6.2e4

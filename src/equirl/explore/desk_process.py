@@ -20,6 +20,7 @@ DESKS = {  # by name: where they stand
     "facts": "facts_desk.FactsDesk",
     "learning": "learning_desk.LearningDesk",
     "study": "study_desk.StudyDesk",
+    "report": "study_desk.StudyDesk",  # writes long reports, while the other looks on
 }
 
 

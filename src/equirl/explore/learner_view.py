@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equirl.explore.packing import packed
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
+from equirl.plots.learner_figures import Belief
 from equirl.simulation.live_run import LiveRun
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.matching import match_classes
@@ -37,6 +38,16 @@ class Truth:
         if rewards not in self._found:
             self._found[rewards] = equivalence_classes(self.mdp, rewards=rewards)
         return self._found[rewards]
+
+
+class Believed(NamedTuple):
+    """The classes that a learner believes in, beside the true ones."""
+
+    found: Partition
+    truth: Partition
+    stands_for: np.ndarray  # (M,) the true class that the pair's own stands for, or -1
+    wrong: float  # the share of pairs outside the largest true part of their class
+    rewards: bool  # whether rewards count in both
 
 
 class LearnerView:
@@ -90,16 +101,44 @@ class LearnerView:
             self._episodes_shown = learner.n_episodes
         return told
 
+    def belief(self, label: str) -> Belief:
+        """All of it at once, as a figure shows it.
+
+        Parameters
+        ----------
+        label : str
+            Of the learner.
+
+        Returns
+        -------
+        Belief
+        """
+        run, learner = self.run, self.run.learner
+        believed = self._believed(learner) if run.steps else None
+        truth = self.truth.classes(True) if believed is None else believed.truth
+        return Belief(
+            label, run.steps, self.visits, run.policy, learner.uncertainty() if run.steps else None, learner.unsure_by,
+            None if believed is None else believed.stands_for, 0 if believed is None else believed.found.n_classes,
+            truth,
+        )  # fmt: skip
+
     def _classes(self, learner: Learner) -> dict[str, Any] | None:
         """The classes in force: by pair the true class that its own stands for, or -1 - its own number."""
+        believed = self._believed(learner)
+        if believed is None:
+            return None
+        found, truth = believed.found, believed.truth
+        shown = np.where(believed.stands_for >= 0, believed.stands_for, -1 - found.label)
+        return {
+            "shown": packed(shown), "n": found.n_classes, "true": packed(truth.label), "n_true": truth.n_classes,
+            "wrong": believed.wrong, "rewards": believed.rewards,
+        }  # fmt: skip
+
+    def _believed(self, learner: Learner) -> Believed | None:
         formed = learner.classes()
         if formed is None:
             return None
         found, truth = formed.partition, self.truth.classes(formed.compares_rewards)
-        match = match_classes(found, truth)
-        shown = np.where(match >= 0, match, -1 - np.arange(len(match)))[found.label]
-        ratio = misclustering_ratio(found, truth, formed.seen.visits)
-        return {
-            "shown": packed(shown), "n": found.n_classes, "true": packed(truth.label), "n_true": truth.n_classes,
-            "wrong": ratio, "rewards": formed.compares_rewards,
-        }  # fmt: skip
+        stands_for = match_classes(found, truth)[found.label]
+        wrong = misclustering_ratio(found, truth, formed.seen.visits)
+        return Believed(found, truth, stands_for, wrong, formed.compares_rewards)

@@ -17,7 +17,7 @@ from equirl.explore.asked_runs import AskedRuns, asked_runs
 from equirl.explore.asked_world import asked_world
 from equirl.explore.learner_view import LearnerView, Truth
 from equirl.explore.page_limits import MOST_LEARNING_PAIRS, MOST_STEPS
-from equirl.explore.takeaway import curve_file
+from equirl.explore.takeaway import belief_file, curve_file
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.curves import Curves
 from equirl.simulation.live_run import LiveRun
@@ -153,9 +153,7 @@ class LearningDesk:
         if self.comparison is None:
             raise ValueError("choose learners and start them first")
         if do == "take":
-            now, what = self.comparison, str(message.get("what"))
-            log = message.get("log") is True
-            yield curve_file(now.curves(), now.mdp, self.asked_world, now.asked, what, log=log)
+            yield self._taken(message, self.comparison)
             return
         if do == "play":
             self._play(message, self.comparison)
@@ -194,13 +192,23 @@ class LearningDesk:
         self.until = whole_number("until", message.get("until", MOST_STEPS), most=MOST_STEPS)
         self.playing, self.clock, self.target = True, time.monotonic(), float(comparison.reached)
 
+    def _taken(self, message: dict[str, Any], now: Comparison) -> Reply:
+        what, measure = str(message.get("what")), str(message.get("measure", "regret"))
+        if message.get("of") == "learners":
+            beliefs = [views[0].belief(label) for label, views in now.views.items()]
+            return belief_file(beliefs, now.mdp, self.asked_world, what)
+        log = message.get("log") is True
+        return curve_file(now.curves(), now.mdp, self.asked_world, now.asked, what, measure=measure, log=log)
+
     def _frame(self, comparison: Comparison) -> Reply:
         """What all learners look like now, and their curves."""
         self.credit -= 1
         self.stale, self.framed = False, time.monotonic()
         learners = [views[0].describe(final=not self.playing) for views in comparison.views.values()]
         curves, measures = comparison.curves(), {}
-        for label, found in curves.items():
+        for told, (label, found) in zip(learners, curves.items(), strict=True):
+            if len(found.t):
+                told["regret"] = float(found["regret"][0, -1])  # of the run that is shown
             measures[label] = {
                 name: {"mean": found.mean(name).tolist(), "half": _plain(found.half_width(name))}
                 for name in ("regret", "pseudo_regret", "reward", "n_classes")

@@ -27,9 +27,10 @@ DESK_OF = {
     "facts": "facts",
     "learn": "learning", "play": "learning", "pause": "learning", "step": "learning", "ack": "learning",
     "take-learning": "learning",
-    "study": "study", "look": "study", "take-study": "study",
+    "study": "study", "look": "study", "maps": "study", "take-study": "study",
+    "take-report": "report",
 }  # fmt: skip
-RESTARTS = {"facts", "learn"}  # whose desk starts anew, giving up what it was doing
+RESTARTS = {"facts", "learn", "take-report"}  # whose desk starts anew, giving up what it was doing
 UNREAD_SECONDS = 30.0  # that replies may wait for a page to read them
 WATCH = 0.5  # seconds between two looks at what takes too long
 

@@ -19,7 +19,7 @@ from equirl.explore.desk_process import serve_desk
 from equirl.explore.page_limits import MOST_WAITING
 from equirl.studies.engines import one_thread, without_main
 
-NICENESS = {"world": 0, "facts": 5, "learning": 5, "study": 5}
+NICENESS = {"world": 0, "facts": 5, "learning": 5, "study": 5, "report": 10}
 _starting = threading.Lock()  # a start hides __main__ for a moment
 
 

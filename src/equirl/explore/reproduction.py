@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from equirl.explore.asked_runs import AskedRuns
@@ -87,7 +88,7 @@ def study_text(world: Any, asked: AskedRuns) -> str:
     <BLANKLINE>
     """
     learners = [
-        json.dumps(name) if not settings else f"{{ learner = {json.dumps(name)}, settings = {_inline(settings)} }}"
+        json.dumps(name) if not settings else f"{{ learner = {json.dumps(name)}, settings = {inline_table(settings)} }}"
         for name, settings in asked.learners.values()
     ]
     entry = f"{{ file = {json.dumps(world['file'])} }}" if "file" in world else json.dumps(world["text"])
@@ -103,9 +104,30 @@ def study_text(world: Any, asked: AskedRuns) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _inline(settings: dict[str, Any]) -> str:
-    values = {key: str(value) if isinstance(value, float) else json.dumps(value) for key, value in settings.items()}
-    return "{ " + ", ".join(f"{key} = {value}" for key, value in values.items()) + " }"
+def inline_table(entry: Mapping[str, Any]) -> str:
+    """A table of TOML on one line.
+
+    Parameters
+    ----------
+    entry : mapping
+        Plain values, or further tables.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> inline_table({"world": "grid", "params": {"goal_reward": 0.5}})
+    '{ world = "grid", params = { goal_reward = 0.5 } }'
+    """
+    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in entry.items()) + " }"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return inline_table(value)
+    return str(value) if isinstance(value, float) else json.dumps(value)
 
 
 def _world_line(world: Any) -> str:

@@ -1,43 +1,29 @@
-"""The desk for a results folder: what is done of a study, its tables and curves, again whenever runs land."""
+"""The desk for a results folder: what is done of a study, its tables, curves and findings, again whenever runs land."""
 
 from __future__ import annotations
 
 import math
-import os
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from equirl.core.files import DamagedFile
 from equirl.core.naming import unknown_name
-from equirl.explore.page_limits import MOST_STUDY_RUNS
-from equirl.explore.takeaway import study_file
-from equirl.leaderboard.standings import Standing, standings_of
-from equirl.paper.published import REGRET
+from equirl.explore.results_watch import ResultsWatch
+from equirl.explore.study_files import StudyPlace, study_file
+from equirl.explore.study_findings import class_tables, leaderboard_findings, paper_findings, shipped_kind
+from equirl.leaderboard.standings import Standing, WorldFacts, standings_of
+from equirl.paper.published import published_regret
 from equirl.simulation.curves import in_usual_order
-from equirl.studies.expansion import PlannedRun
-from equirl.studies.plan_file import PLAN, read_plan
-from equirl.studies.runs import RunResult
-from equirl.studies.store import Store
-from equirl.studies.summary import Group, final_rows, summarise
+from equirl.studies.summary import Group, final_rows
 
 LOOK = 1.0  # seconds between two looks at the folder
-READ = 0.3  # seconds of reading between two messages
-PUBLISHED = {
-    (figure.part, learner): value
-    for figure in REGRET
-    for learner, value in zip(
-        ("ucrl2-l", "c-ucrl-published", "c-ucrl-c-sigma"), (figure.ucrl2l, figure.c_ucrl, figure.known_all), strict=True
-    )
-}
 
 Reply = dict[str, Any]
 
 
 class StudyDesk:
-    """Answers ``study``, ``look`` and ``take``, and sends news of the folder unasked.
+    """Answers ``study``, ``look``, ``maps`` and ``take``, and sends news of the folder unasked.
 
     Parameters
     ----------
@@ -46,107 +32,100 @@ class StudyDesk:
     """
 
     def __init__(self, files: Mapping[str, Path]) -> None:
-        self.folder = files.get("results")
-        self.planned: list[PlannedRun] = []
-        self.results: dict[str, RunResult] = {}
-        self.seen: dict[str, float] = {}  # files of runs by name, with their times
-        self.failed: set[str] = set()
-        self.plan_time, self.looked = -1.0, 0.0
-        self.watching, self.behind = False, False
+        self.watch = ResultsWatch(files["results"]) if "results" in files else None
+        self.watching = False
         self.look: tuple[str, str, str] | None = None
+        self.known: dict[str, WorldFacts] = {}
 
     def pause(self) -> float | None:
         """How long to wait for a message before looking at the folder again."""
-        return None if not self.watching else 0.0 if self.behind else LOOK
+        if self.watch is None or not self.watching:
+            return None
+        return 0.0 if self.watch.behind else LOOK
 
     def tick(self) -> Iterator[Reply]:
         """Send what has changed."""
-        if self._refresh():
-            yield self._overview()
-            if self.look is not None and not self.behind:
-                yield self._curves(*self.look)
+        assert self.watch is not None
+        if self.watch.refresh():
+            yield from self._news(self.watch)
 
     def handle(self, message: dict[str, Any]) -> Iterator[Reply]:
         """Answer one message."""
-        if self.folder is None:
+        watch, do = self.watch, message["do"]
+        if watch is None:
             raise ValueError("no results folder was given: equirl explore FOLDER")
-        do = message["do"]
         if do == "study":
             self.watching = True
-            self._refresh()
-            yield self._overview()
+            watch.refresh()
+            yield from self._news(watch)
         elif do == "look":
             self.look = str(message.get("part")), str(message.get("world")), str(message.get("measure", "regret"))
-            yield self._curves(*self.look)
+            yield self._curves(watch, *self.look)
+        elif do == "maps":
+            yield {"kind": "maps", **class_tables()}
         else:
-            part, world = str(message.get("part")), str(message.get("world"))
-            measure, log = str(message.get("measure", "regret")), message.get("log") is True
-            name = world if part == world else f"{part}, {world}"
-            yield study_file(self._groups(part, world), name, str(message.get("what")), measure, log)
+            yield self._taken(watch, message)
 
     def complain(self, message: dict[str, Any], error: Exception) -> Reply:
         """Nothing more to say of an error."""
         return {}
 
-    def _refresh(self) -> bool:
-        """Read the plan if it changed and runs that landed, for a while; whether there is news."""
-        assert self.folder is not None
-        news, self.behind = False, False
-        plan_time = _time_of(self.folder / PLAN)
-        there = _files(self.folder / "runs", ".npz")
-        if plan_time != self.plan_time or (plan_time < 0 and there.keys() != self.seen.keys()):
-            self.planned, self.plan_time, news = read_plan(self.folder)[:MOST_STUDY_RUNS], plan_time, True
-        failed = set(_files(self.folder / "failed", ".json"))
-        news = news or failed != self.failed
-        self.failed = failed
-        end, store = time.monotonic() + READ, Store(self.folder)
-        for run in self.planned:
-            key = run.spec.key
-            if key not in there or self.seen.get(key) == there[key]:
-                continue
-            try:
-                self.results[key] = store.read(run.spec)
-            except (FileNotFoundError, DamagedFile):
-                self.results.pop(key, None)
-            self.seen[key], news = there[key], True
-            if time.monotonic() > end:
-                self.behind = True
-                break
-        for key in self.results.keys() - there.keys():
-            del self.results[key], self.seen[key]
-            news = True
-        return news
+    def _news(self, watch: ResultsWatch) -> Iterator[Reply]:
+        yield self._overview(watch)
+        if watch.behind:
+            return
+        findings = self._findings(watch)
+        if findings is not None:
+            yield {"kind": "findings", **findings}
+        if self.look is not None:
+            yield self._curves(watch, *self.look)
 
-    def _overview(self) -> Reply:
-        assert self.folder is not None
-        done = [run for run in self.planned if run.spec.key in self.results]
-        places = dict.fromkeys((run.part, run.world) for run in self.planned)
-        total = Counter((run.part, run.world, run.learner) for run in self.planned)
-        ready = Counter((run.part, run.world, run.learner) for run in done)
-        recent = sum(time.time() - there < 60 for there in self.seen.values())
-        groups = summarise((run, self.results[run.spec.key]) for run in done)
+    def _overview(self, watch: ResultsWatch) -> Reply:
+        places = dict.fromkeys((run.part, run.world) for run in watch.planned)
+        total = Counter((run.part, run.world, run.learner) for run in watch.planned)
+        ready = Counter((run.part, run.world, run.learner) for run, _ in watch.done())
+        groups: dict[tuple[str, str], list[Group]] = {}
+        for group in watch.groups():
+            groups.setdefault((group.part, group.world), []).append(group)
         return {
-            "kind": "study", "folder": self.folder.name, "total": len(self.planned), "done": len(done),
-            "failed": sum(run.spec.key in self.failed for run in self.planned), "recent": recent,
-            "reading": self.behind,
+            "kind": "study", "folder": watch.folder.name, "study": shipped_kind(watch.planned),
+            "total": len(watch.planned), "done": ready.total(), "failed": watch.n_failed(),
+            "recent": watch.n_recent(), "reading": watch.behind,
             "progress": [[*place, ready[place], n] for place, n in total.items()],
-            "places": [_place(*place, [g for g in groups if (g.part, g.world) == place]) for place in places],
+            "places": [self._place(watch, *place, groups.get(place, [])) for place in places],
         }  # fmt: skip
 
-    def _groups(self, part: str, world: str) -> list[Group]:
-        runs = [run for run in self.planned if run.part == part and run.world == world]
-        if not runs:
-            raise ValueError(unknown_name("part of the study", part, {run.part for run in self.planned}))
-        done = [(run, self.results[run.spec.key]) for run in runs if run.spec.key in self.results]
-        if not done:
-            raise ValueError("no run of this world is done yet")
-        return summarise(done)
+    def _findings(self, watch: ResultsWatch) -> Reply | None:
+        """What the report of a shipped study says beyond curves; None of other studies, and before the first run."""
+        kind, groups = shipped_kind(watch.planned), watch.groups()
+        if kind is None or not groups:
+            return None
+        if kind == "paper":
+            return paper_findings(groups)
+        return leaderboard_findings(groups, watch.planned, watch.failures(), self.known)
 
-    def _curves(self, part: str, world: str, measure: str) -> Reply:
+    def _place(self, watch: ResultsWatch, part: str, world: str, groups: list[Group]) -> Reply:
+        """One world of a study: who stands where."""
+        published = self._published(watch, part)
+        rows = [_row(standing, published) for standing in standings_of(groups)] if groups else []
+        horizon, gain = (groups[0].horizon, groups[0].gain) if groups else (None, None)
+        return {"part": part, "world": world, "horizon": horizon, "gain": gain, "rows": rows}
+
+    def _published(self, watch: ResultsWatch, part: str) -> dict[str, float]:
+        """The published regret at T by learner, of the paper's study."""
+        return published_regret(part) if shipped_kind(watch.planned) == "paper" else {}
+
+    def _groups(self, watch: ResultsWatch, part: str, world: str) -> list[Group]:
+        if not any(run.part == part and run.world == world for run in watch.planned):
+            raise ValueError(unknown_name("part of the study", part, {run.part for run in watch.planned}))
+        return [group for group in watch.groups() if (group.part, group.world) == (part, world)]
+
+    def _curves(self, watch: ResultsWatch, part: str, world: str, measure: str) -> Reply:
         try:
-            groups = self._groups(part, world)
+            groups = self._groups(watch, part, world)
         except ValueError:
             groups = []
+        published = self._published(watch, part) if measure == "regret" else {}
         measured = [group for group in groups if measure in group.curves]
         return {
             "kind": "curves", "part": part, "world": world, "measure": measure,
@@ -156,42 +135,30 @@ class StudyDesk:
                     "label": group.learner, "name": group.learner_name, "runs": group.n_runs,
                     "t": group.curves.t.tolist(), "mean": group.curves.mean(measure).tolist(),
                     "half": half.tolist() if math.isfinite((half := group.curves.half_width(measure)).sum()) else None,
+                    "published": published.get(group.learner_name),
                 }
                 for group in measured
             ],
         }  # fmt: skip
 
+    def _taken(self, watch: ResultsWatch, message: dict[str, Any]) -> Reply:
+        if not self.watching:
+            watch.refresh_wholly()
+        part, world = str(message.get("part")), str(message.get("world"))
+        groups = self._groups(watch, part, world)
+        planned = [run for run in watch.planned if (run.part, run.world) == (part, world)]
+        points = {g.learner: p for g in groups if (p := self._published(watch, part).get(g.learner_name)) is not None}
+        place = StudyPlace(part, world, planned, groups, points)
+        measure, log = str(message.get("measure", "regret")), message.get("log") is True
+        return study_file(place, watch, shipped_kind(watch.planned), str(message.get("what")), measure, log)
 
-def _place(part: str, world: str, groups: list[Group]) -> dict[str, Any]:
-    """One world of a study: who stands where."""
-    rows = [_row(standing) for standing in standings_of(groups)] if groups else []
-    horizon = groups[0].horizon if groups else None
-    return {"part": part, "world": world, "horizon": horizon, "gain": groups[0].gain if groups else None, "rows": rows}
 
-
-def _row(standing: Standing) -> dict[str, Any]:
+def _row(standing: Standing, published: Mapping[str, float]) -> Reply:
     group = standing.group
     values = final_rows([group])[0]
     mean, low, high, *quantiles = values[5:]
     return {
         "learner": group.learner, "name": group.learner_name, "given": standing.given, "rank": standing.rank,
         "runs": group.n_runs, "mean": mean, "low": low, "high": high, "quartiles": quantiles[1:4],
-        "relative": standing.relative, "locked": standing.n_locked_in,
-        "published": PUBLISHED.get((group.part, group.learner_name)),
+        "relative": standing.relative, "locked": standing.n_locked_in, "published": published.get(group.learner_name),
     }  # fmt: skip
-
-
-def _files(folder: Path, ending: str) -> dict[str, float]:
-    """The files of a folder by name without ending, with their times."""
-    try:
-        with os.scandir(folder) as entries:
-            return {e.name[: -len(ending)]: e.stat().st_mtime for e in entries if e.name.endswith(ending)}
-    except OSError:
-        return {}
-
-
-def _time_of(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return -1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,19 @@ from equirl.explore.asked_runs import AskedRuns
 from equirl.explore.reproduction import python_snippet, study_text
 from equirl.explore.world_view import PAIR_COLUMNS, WorldView
 from equirl.model.mdp import TabularMDP
+from equirl.plots.learner_figures import Belief
+from equirl.plots.sheets import state_labels
 from equirl.simulation.curves import Curves
-from equirl.studies.summary import SUMMARY_COLUMNS, Group, final_rows
+from equirl.studies.summary import Group
 from equirl.studies.tidy_table import TidyTable
 
 KINDS = {
     "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "npz": "application/octet-stream",
-    "py": "text/x-python", "toml": "application/toml",
+    "py": "text/x-python", "toml": "application/toml", "html": "text/html",
 }  # fmt: skip
+BELIEF_COLUMNS = (
+    "learner", "t", "pair", "state", "action", "visits", "in_policy", "unsure", "stands_for", "true_class",
+)  # fmt: skip
 Writer = Callable[[Path], object]
 
 
@@ -56,11 +61,18 @@ def class_file(view: WorldView, asked: Any, what: str) -> dict[str, Any]:
         "npz": lambda path: view.mdp.save(path),
         "py": lambda path: path.write_text(python_snippet(asked, rewards=view.rewards), encoding="utf-8"),
     }
-    return _reply(_stem(view.mdp, asked), what, writers)
+    return file_reply(_stem(asked), what, writers)
 
 
 def curve_file(
-    curves: Mapping[str, Curves], mdp: TabularMDP, world: Any, asked: AskedRuns, what: str, log: bool = False
+    curves: Mapping[str, Curves],
+    mdp: TabularMDP,
+    world: Any,
+    asked: AskedRuns,
+    what: str,
+    *,
+    measure: str = "regret",
+    log: bool = False,
 ) -> dict[str, Any]:
     """A file about a comparison of learners.
 
@@ -74,8 +86,10 @@ def curve_file(
         How the page asked for it.
     asked : AskedRuns
         The learners.
-    what : {"svg", "png", "csv", "py", "toml"}
-        The figure of the regret, the table of all curves, or what computes them.
+    what : {"svg", "png", "csv", "npz", "py", "toml"}
+        The figure of one measure, the table of all curves, the world, or what computes them.
+    measure : str
+        The curve of the figure.
     log : bool
         Whether the axes of the figure are logarithmic.
 
@@ -84,7 +98,7 @@ def curve_file(
     dict
         A reply with the file's name and its content in base64.
     """
-    if what not in ("py", "toml") and not len(next(iter(curves.values())).t):
+    if what in ("svg", "png", "csv") and not len(next(iter(curves.values())).t):
         raise ValueError("no checkpoint is passed yet; let the learners play a little")
     seeds = tuple(asked.seeds)
 
@@ -92,56 +106,121 @@ def curve_file(
         groups = [
             Group("", "", label, asked.learners[label][0], found, seeds, facts={}) for label, found in curves.items()
         ]
-        _draw_curves(groups, mdp.name, path, log)
+        draw_curves(groups, mdp.name, path, log, measure)
 
     writers: dict[str, Writer] = {
         "svg": draw,
         "png": draw,
         "csv": lambda path: TidyTable(curves, seeds).to_csv(path),
+        "npz": lambda path: mdp.save(path),
         "py": lambda path: path.write_text(python_snippet(world, asked), encoding="utf-8"),
         "toml": lambda path: path.write_text(study_text(world, asked), encoding="utf-8"),
     }
-    return _reply(f"{_stem(mdp, world)}-learning", what, writers)
+    return file_reply(_stem(world) if what == "npz" else f"{_stem(world)}-learning", what, writers)
 
 
-def study_file(groups: list[Group], name: str, what: str, measure: str, log: bool) -> dict[str, Any]:
-    """A file about one world of a study.
+def belief_file(beliefs: Sequence[Belief], mdp: TabularMDP, world: Any, what: str) -> dict[str, Any]:
+    """A file about what learners have seen and believe, at the time on screen.
 
     Parameters
     ----------
-    groups : list of Group
-        Its learners.
-    name : str
-        Of the part and world.
+    beliefs : sequence of Belief
+        The learners.
+    mdp : TabularMDP
+        The world.
+    world : mapping
+        How the page asked for it.
     what : {"svg", "png", "csv"}
-        The figure or the table.
-    measure : str
-        The curve.
-    log : bool
-        Whether the axes of the figure are logarithmic.
+        The figure, or a row per learner and pair.
 
     Returns
     -------
     dict
         A reply with the file's name and its content in base64.
     """
+    if not any(belief.t for belief in beliefs):
+        raise ValueError("nothing is played yet; let the learners play a little")
+
+    def draw(path: Path) -> None:
+        from equirl.plots import save_figure
+        from equirl.plots.learner_figures import draw_learners
+
+        save_figure(draw_learners(mdp, beliefs, _short(mdp.name)), path)
+
     writers: dict[str, Writer] = {
-        "svg": lambda path: _draw_curves(groups, name, path, log, measure),
-        "png": lambda path: _draw_curves(groups, name, path, log, measure),
-        "csv": lambda path: write_csv(path, SUMMARY_COLUMNS, final_rows(groups, measure)),
+        "svg": draw,
+        "png": draw,
+        "csv": lambda path: write_csv(path, BELIEF_COLUMNS, belief_rows(beliefs, mdp)),
     }
-    return _reply(_plain(name), what, writers)
+    return file_reply(f"{_stem(world)}-learners", what, writers)
 
 
-def _draw_curves(groups: list[Group], title: str, path: Path, log: bool, measure: str = "regret") -> None:
+def belief_rows(beliefs: Sequence[Belief], mdp: TabularMDP) -> Iterator[tuple[Any, ...]]:
+    """A row per learner and pair, in the columns of ``BELIEF_COLUMNS``; empty where a learner has no such thing."""
+    states, actions = state_labels(mdp), mdp.pairs.action_names
+    for belief in beliefs:
+        played = set(belief.policy.tolist())
+        for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
+            unsure = "" if belief.unsure is None else float(belief.unsure[k])
+            stands_for = "" if belief.stands_for is None else int(belief.stands_for[k])
+            name = str(actions[a]) if actions else a
+            seen = (int(belief.visits[k]), int(k in played), unsure, stands_for, int(belief.truth.label[k]))
+            yield (belief.label, belief.t, k, states[s], name, *seen)
+
+
+def draw_curves(
+    groups: list[Group],
+    title: str,
+    path: Path,
+    log: bool,
+    measure: str = "regret",
+    points: Mapping[str, float] | None = None,
+) -> None:
+    """Draw and save a figure of curves.
+
+    Parameters
+    ----------
+    groups : list of Group
+        The learners.
+    title : str
+        Of the figure; where it is long, its beginning.
+    path : Path
+        The file; its ending says the format.
+    log : bool
+        Whether both axes are logarithmic.
+    measure : str
+        The curve.
+    points : mapping of str to float, optional
+        Published values at the horizon by learner.
+    """
     from equirl.plots.curve_figures import plot_curves
     from equirl.plots.style import save_all
 
-    short = title if len(title) <= 60 else title.partition(":")[0]
-    save_all(plot_curves(groups, measure, title=short, log=log), path.with_suffix(""), [path.suffix[1:]])
+    figure = plot_curves(groups, measure, title=_short(title), log=log, points=points)
+    save_all(figure, path.with_suffix(""), [path.suffix[1:]])
 
 
-def _reply(stem: str, what: str, writers: Mapping[str, Writer]) -> dict[str, Any]:
+def _short(title: str) -> str:
+    return title if len(title) <= 60 else title.partition(":")[0]
+
+
+def file_reply(stem: str, what: str, writers: Mapping[str, Writer]) -> dict[str, Any]:
+    """A reply with a file.
+
+    Parameters
+    ----------
+    stem : str
+        Its name without ending.
+    what : str
+        Its ending.
+    writers : mapping of str to callable
+        What writes it, by ending.
+
+    Returns
+    -------
+    dict
+        Its name and its content in base64.
+    """
     if what not in writers:
         raise ValueError(unknown_name("file to take away", what, writers))
     name = f"{stem}.{what}"
@@ -152,9 +231,16 @@ def _reply(stem: str, what: str, writers: Mapping[str, Writer]) -> dict[str, Any
     return {"kind": "file", "name": name, "type": KINDS[what], "base64": base64.b64encode(content).decode()}
 
 
-def _stem(mdp: TabularMDP, asked: Any) -> str:
-    return _plain(Path(asked["file"]).stem if "file" in asked else asked["text"].partition(":")[0])
+def _stem(asked: Any) -> str:
+    return plain_name(Path(asked["file"]).stem if "file" in asked else asked["text"].partition(":")[0])
 
 
-def _plain(text: str) -> str:
+def plain_name(text: str) -> str:
+    """A text as part of a file's name: letters, digits, dots and dashes.
+
+    Examples
+    --------
+    >>> plain_name("rivers, riverswim:n_states=5")
+    'rivers-riverswim-n_states-5'
+    """
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:60] or "explored"

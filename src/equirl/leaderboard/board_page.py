@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
 from pathlib import Path
@@ -11,12 +11,29 @@ from pathlib import Path
 from equirl.core.csv_files import write_csv
 from equirl.core.files import write_aside
 from equirl.core.formatting import counted, mean_with_interval, number
+from equirl.leaderboard.board_tables import (
+    ABOUT_ADVICE,
+    ABOUT_EXPECTATIONS,
+    ABOUT_MATRIX,
+    ADVICE_COLUMNS,
+    EXPECTATION_COLUMNS,
+    NO_FAILURES,
+    advice_cells,
+    all_standings,
+    expectation_cells,
+    facts_line,
+    failures,
+    is_best,
+    learners_by_merit,
+    provisional,
+    relative_text,
+    shade,
+)
 from equirl.leaderboard.entrants import GIVEN
-from equirl.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
+from equirl.leaderboard.expectations import Advice, Expectation, advise, check_expectations
 from equirl.leaderboard.standings import Board, Standing
-from equirl.paper.html_parts import image, page, repeat_section, table, versions, work_done
+from equirl.paper.html_parts import image, page, repeat_section, table
 
-ENOUGH_RUNS = 20
 TITLE = "Leaderboard: which learner, in which world"
 LEAD = (
     "Every learner in every world, each run with states and actions renumbered at random. Regret is T g* less the "
@@ -61,63 +78,16 @@ def write_page(
         ("again", "How to reproduce this", _again_section(command)),
     ]
     _write_tables(boards, expectations, advice, out)
-    facts = _facts(boards, expectations)
-    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, _banner(boards), sections))
-
-
-def _rows(boards: Sequence[Board]) -> Iterator[tuple[Board, Standing]]:
-    return ((board, row) for board in boards for row in board.standings)
-
-
-def _facts(boards: Sequence[Board], expectations: Sequence[Expectation]) -> str:
-    groups = [row.group for _, row in _rows(boards)]
-    kinds = ("holds", "undecided", "fails")
-    good, open_, bad = (sum(item.verdict == kind for item in expectations) for kind in kinds)
-    learners = len({group.learner for group in groups})
-    return (
-        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {work_done(groups)}. "
-        f"Expectations that hold: {good} of {len(expectations)}; undecided: {open_}; failed: {bad}. "
-        f"Computed with {versions()}."
-    )
-
-
-def _banner(boards: Sequence[Board]) -> str:
-    fewest = min((row.group.n_runs for _, row in _rows(boards)), default=0)
-    if fewest >= ENOUGH_RUNS:
-        return ""
-    return (
-        f"Provisional: some results rest on {counted(fewest, 'run')}. With fewer than {ENOUGH_RUNS}, ranks and "
-        "verdicts may change by chance alone."
-    )
+    facts = facts_line(boards, expectations)
+    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, provisional(boards), sections))
 
 
 def _advice_section(advice: Sequence[Advice]) -> str:
-    text = (
-        "<p>For each situation the learner with the least regret relative to the best learner given nothing "
-        "(geometric mean over the worlds in question), its worst world, and the runner-up. A value of 1 is as good as "
-        "the best learner given nothing in every world. The figures come from the runs below, so they describe these "
-        "worlds; where intervals overlap, so do the choices.</p>"
-    )
-    header = ["when", "take", "geometric mean", "worst world", "runner-up", "worlds", "locked in"]
-    return text + table(header, map(_advice_cells, advice))
-
-
-def _advice_cells(item: Advice) -> list[str]:
-    scores = [number(item.relative, 2), number(item.worst, 2)]
-    return [item.when, item.take, *scores, item.runner_up, str(item.n_worlds), item.beware or "never"]
-
-
-def _learners(boards: Sequence[Board]) -> list[tuple[str, str]]:
-    """(given, learner) by what is given, the best overall first; those that missed a world last."""
-    found = []
-    for given in GIVEN:
-        own = dict.fromkeys(row.learner for _, row in _rows(boards) if row.given == given)
-        found += [(given, name) for name in dict.fromkeys([*overall(boards, given), *own])]
-    return found
+    return f"<p>{escape(ABOUT_ADVICE)}</p>" + table(ADVICE_COLUMNS, map(advice_cells, advice))
 
 
 def _matrix_section(boards: Sequence[Board]) -> str:
-    learners = _learners(boards)
+    learners = learners_by_merit(boards)
     firsts = {next(k for k, (given, _) in enumerate(learners) if given == kind) for kind, _ in learners}
     groups = "".join(
         f'<th class="given edge" colspan="{sum(kind == given for kind, _ in learners)}">{escape(given)}</th>'
@@ -132,48 +102,20 @@ def _matrix_section(boards: Sequence[Board]) -> str:
         cells = "".join(_matrix_cell(board.find(name), k in firsts) for k, (_, name) in enumerate(learners))
         body += f'<tr><td><a href="#{board.name}">{escape(board.name)}</a></td>{cells}</tr>'
     head = f"<tr><th></th>{groups}</tr><tr><th></th>{names}</tr>"
-    text = (
-        "<p>Mean regret at T divided by that of the best learner given nothing, which is 1 and bold. Green is less "
-        "regret, red more; a dagger marks runs that locked in (regret in the last quarter above half of g* T / 4). "
-        "Received rewards are noisy, so a mean counts as at least 1 and at least half the interval of the best one. "
-        "Learners stand by their geometric mean over all worlds; a dash is a world in which a learner does not play."
-        "</p>"
-    )
+    text = f"<p>{escape(ABOUT_MATRIX)}</p>"
     return f'{text}<div class="scroll"><table class="matrix"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
 def _matrix_cell(row: Standing | None, edge: bool) -> str:
-    look = "num edge" if edge else "num"
-    if row is None or not math.isfinite(row.relative):
-        return f'<td class="{look}">–</td>'
-    best = row.relative == 1.0 and row.rank == 1
-    mark = "†" if row.n_locked_in else ""
-    style = f"background:{_shade(row.relative)}"
-    return f'<td class="{look}{" best" if best else ""}" style="{style}">{number(row.relative, 2)}{mark}</td>'
-
-
-def _shade(relative: float) -> str:
-    """Green below 1, red above, deepest at a factor of 30.
-
-    >>> _shade(1.0), _shade(30.0)
-    ('rgba(27,110,60,0.00)', 'rgba(163,50,26,0.45)')
-    """
-    depth = math.log(max(relative, 1e-3)) / math.log(30)
-    red, green, blue = (163, 50, 26) if depth > 0 else (27, 110, 60)
-    return f"rgba({red},{green},{blue},{0.45 * min(abs(depth), 1.0):.2f})"
+    look = f"num{' edge' if edge else ''}{' best' if is_best(row) else ''}"
+    colour = shade(row)
+    style = f' style="background:{colour}"' if colour else ""
+    return f'<td class="{look}"{style}>{relative_text(row)}</td>'
 
 
 def _expectations_section(expectations: Sequence[Expectation]) -> str:
-    text = (
-        "<p>In a structured world (classes of transition probabilities fewer than a third of the pairs) the best "
-        "learner given nothing should look for classes and have less than half the regret of the best one that treats "
-        "every pair on its own. In a world without structure, looking for classes should cost nothing: at most 1.05 "
-        "times the regret of the same learner without it; that fails when the whole 95 % interval of the ratio lies "
-        "above. In brackets: Fieller&rsquo;s 95 % interval of the ratio of means. Worlds with a little structure are "
-        "under neither rule.</p>"
-    )
-    rows = [[item.world, item.statement, item.measured, item.verdict] for item in expectations]
-    return text + _wide_table(["world", "expected", "measured", "verdict"], rows)
+    rows = map(expectation_cells, expectations)
+    return f"<p>{escape(ABOUT_EXPECTATIONS)}</p>" + _wide_table(EXPECTATION_COLUMNS, rows)
 
 
 def _wide_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -183,18 +125,9 @@ def _wide_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _failures_section(boards: Sequence[Board], expectations: Sequence[Expectation], failed: Mapping[str, int]) -> str:
-    items = [
-        f"{item.world}: {item.statement}: fails. {item.measured}." for item in expectations if item.verdict == "fails"
-    ]
-    items += lock_ins(boards)
-    items += [f"{counted(n, 'run')} raised an error: {what}." for what, n in failed.items()]
-    items += [
-        f"{row.learner} in {board.name}: {counted(n, 'plan')} stopped at the cap on sweeps."
-        for board, row in _rows(boards)
-        if (n := int(row.group.facts["n_unconverged"].sum()))
-    ]
+    items = failures(boards, expectations, failed)
     listed = "".join(f"<li>{escape(item)}</li>" for item in items)
-    return f"<ul>{listed}</ul>" if items else "<p>None: every expectation stands or is open, and no run locked in.</p>"
+    return f"<ul>{listed}</ul>" if items else f"<p>{NO_FAILURES}</p>"
 
 
 def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
@@ -240,7 +173,7 @@ def _write_tables(
     boards: Sequence[Board], expectations: Sequence[Expectation], advice: Sequence[Advice], out: Path
 ) -> None:
     folder = out / "tables"
-    write_csv(folder / "standings.csv", COLUMNS, (_standing_row(board, row) for board, row in _rows(boards)))
+    write_csv(folder / "standings.csv", COLUMNS, (_standing_row(board, row) for board, row in all_standings(boards)))
     for name, kind, items in (("expectations", Expectation, expectations), ("advice", Advice, advice)):
         write_csv(folder / f"{name}.csv", [field.name for field in fields(kind)], map(astuple, items))  # type: ignore[arg-type]
     write_aside(out / "leaderboard.md", markdown(boards).encode())
@@ -265,7 +198,7 @@ def markdown(boards: Sequence[Board]) -> str:
     -------
     str
     """
-    learners = _learners(boards)
+    learners = learners_by_merit(boards)
     lines = [
         "Mean regret at T, ± half its 95 % interval. Bold: the best learner given nothing; †: some runs locked in.",
         "",

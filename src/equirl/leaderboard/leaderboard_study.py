@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 
 from equirl.core.naming import unknown_name
 from equirl.leaderboard.entrants import ERGODIC_ONLY
 from equirl.learners.learner_registry import AGENTS
 from equirl.solving.chains import chain_kind
-from equirl.studies.expansion import PlannedRun
+from equirl.studies.expansion import PlannedRun, expand
 from equirl.studies.store import Store
 from equirl.studies.study_file import LearnerEntry, Study, StudyPart, parse_study
 from equirl.worlds.world_registry import load_world
@@ -45,8 +46,7 @@ def leaderboard_study(
     >>> len(study.parts), study.runs, [entry.learner for entry in study.parts[0].learners]
     (1, 2, ['psrl', 'c-psrl'])
     """
-    text = files("equirl.leaderboard").joinpath("leaderboard.toml").read_text(encoding="utf-8")
-    study = parse_study(text, "leaderboard.toml")
+    study = parse_study(_shipped_text(), "leaderboard.toml")
     known = {part.name: part for part in study.parts}
     for name in worlds or ():
         if name not in known:
@@ -63,6 +63,29 @@ def leaderboard_study(
     if not playing:
         raise ValueError("none of these learners plays in any of these worlds: they are for ergodic worlds alone")
     return study.model_copy(update={"runs": runs or study.runs, "learners": entries, "parts": playing})
+
+
+@cache
+def leaderboard_parts() -> frozenset[tuple[str, str, int]]:
+    """The shipped parts: name, world as tables label it, and horizon.
+
+    Returns
+    -------
+    frozenset of (str, str, int)
+
+    Examples
+    --------
+    >>> ("cycle-20", "cycle", 100_000) in leaderboard_parts()
+    True
+    """
+    study = parse_study(_shipped_text(), "leaderboard.toml")
+    first = [LearnerEntry.model_validate({"learner": "random"})]
+    runs = expand(study.model_copy(update={"runs": 1, "learners": first}))
+    return frozenset((run.part, run.world, run.spec.horizon) for run in runs)
+
+
+def _shipped_text() -> str:
+    return files("equirl.leaderboard").joinpath("leaderboard.toml").read_text(encoding="utf-8")
 
 
 def _admitted(entries: Sequence[LearnerEntry], part: StudyPart) -> list[LearnerEntry]:

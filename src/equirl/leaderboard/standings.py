@@ -227,7 +227,18 @@ class Board:
         return next((row for row in self.standings if row.learner == learner), None)
 
 
-def boards(groups: Sequence[Group], planned: Sequence[PlannedRun]) -> list[Board]:
+class WorldFacts(NamedTuple):
+    """What a board says of its world."""
+
+    mdp: TabularMDP  # under some numbering
+    kind: str
+    n_laws: int
+    n_classes: int
+
+
+def boards(
+    groups: Sequence[Group], planned: Sequence[PlannedRun], known: dict[str, WorldFacts] | None = None
+) -> list[Board]:
     """The standings of every world, in the order of the study.
 
     Parameters
@@ -236,20 +247,27 @@ def boards(groups: Sequence[Group], planned: Sequence[PlannedRun]) -> list[Board
         The finished runs.
     planned : sequence of PlannedRun
         The runs of the study, from which the worlds are made.
+    known : dict of str to WorldFacts, optional
+        What is known of the worlds by part; what is found out is added, so that it is found out once.
 
     Returns
     -------
     list of Board
         Worlds without a finished run are left out.
     """
-    specs = {run.part: run.spec for run in planned}
+    specs, known = {run.part: run.spec for run in planned}, {} if known is None else known
     found = []
     for name in dict.fromkeys(group.part for group in groups):
         own = [group for group in groups if group.part == name]
-        mdp = build_world(specs[name])[0]
-        laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
-        found.append(Board(name, own[0].world, mdp, chain_kind(mdp), laws, classes, standings_of(own)))
+        if name not in known:
+            known[name] = _world_facts(build_world(specs[name])[0])
+        found.append(Board(name, own[0].world, *known[name], standings=standings_of(own)))
     return found
+
+
+def _world_facts(mdp: TabularMDP) -> WorldFacts:
+    laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
+    return WorldFacts(mdp, chain_kind(mdp), laws, classes)
 
 
 def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:

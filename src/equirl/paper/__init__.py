@@ -1,4 +1,4 @@
-"""The reproduction of the paper's experiments. Of its files only ``html_parts`` is used elsewhere, by the leaderboard.
+"""The reproduction of the paper's experiments. The leaderboard uses ``html_parts``, and ``explore`` shows the claims.
 
 ``paper_study`` (its runs, from ``paper.toml``, and the class tables of appendix F), ``published`` (the values of the
 paper), ``claims`` (each claim against what was measured), ``figures``, and ``report`` with ``html_parts`` (one HTML

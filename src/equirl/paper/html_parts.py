@@ -176,5 +176,24 @@ def tag(verdict: str) -> str:
     -------
     str
     """
-    look = "good" if verdict in GOOD else "bad" if verdict in BAD else "plain"
-    return f'<span class="tag {look}">{escape(verdict)}</span>'
+    return f'<span class="tag {kind_of_verdict(verdict)}">{escape(verdict)}</span>'
+
+
+def kind_of_verdict(verdict: str) -> str:
+    """Whether a verdict is a good one, a bad one or neither.
+
+    Parameters
+    ----------
+    verdict : str
+        Any.
+
+    Returns
+    -------
+    {"good", "bad", "plain"}
+
+    Examples
+    --------
+    >>> kind_of_verdict("reproduced"), kind_of_verdict("fails"), kind_of_verdict("undecided")
+    ('good', 'bad', 'plain')
+    """
+    return "good" if verdict in GOOD else "bad" if verdict in BAD else "plain"

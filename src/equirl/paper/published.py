@@ -26,6 +26,32 @@ REGRET = (
     PublishedFigure("riverswim-25", "RiverSwim, 25 states", 500_000, 9.2e4, 1.17e5, 2.9e4, 0.875),
     PublishedFigure("grid", "Four-room grid-world, 7x7", 500_000, 3.1e4, 3.45e4, 1.4e4, 0.0756),
 )
+
+
+def published_regret(part: str) -> dict[str, float]:
+    """The published regret at T in one figure.
+
+    Parameters
+    ----------
+    part : str
+        Of the study.
+
+    Returns
+    -------
+    dict of str to float
+        By the learner's name in the registry; empty where the part is no figure of regret.
+
+    Examples
+    --------
+    >>> published_regret("ergodic-25")["ucrl2-l"]
+    62000.0
+    """
+    for row in REGRET:
+        if row.part == part:
+            return {"ucrl2-l": row.ucrl2l, "c-ucrl-published": row.c_ucrl, "c-ucrl-c-sigma": row.known_all}
+    return {}
+
+
 QUARTER_PART = "ergodic-25"
 AT_QUARTER = {UCRL2L: 3.9e4, PUBLISHED: 1.95e4, PROGRAMMED: 1.95e4, KNOWN_ALL: 0.8e4}  # regret at T/4 in ergodic-25
 IMPROVEMENT = {"ergodic-25": 2.9, "ergodic-50": 8.0}  # regret of UCRL2-L / regret of C-UCRL(C, sigma) at T

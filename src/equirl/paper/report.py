@@ -13,7 +13,7 @@ from equirl.core.formatting import counted, number
 from equirl.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
 from equirl.paper.html_parts import BAD, GOOD, OPEN, image, page, repeat_section, table, tag, versions, work_done
 from equirl.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows
-from equirl.paper.published import MAPS, REGRET
+from equirl.paper.published import MAPS, REGRET, published_regret
 from equirl.simulation.curves import CLUSTERING_CURVES
 from equirl.studies.summary import SUMMARY_COLUMNS, Group, final_rows
 
@@ -22,6 +22,16 @@ LEAD = (
     "Every figure and table of the paper, computed anew, next to the published values. "
     "Published values are read off the published curves: two digits at best."
 )
+ABOUT_MAPS = (
+    "Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of transition probabilities and rewards, from the definitions."
+)
+ABOUT_DRAWS = (
+    "The two larger maps of the paper are not given; maps with random walls stand in for them, chosen for their number "
+    "of pairs. How many random maps have how many classes:"
+)
+DRAW_COLUMNS = ("maps with random walls", "classes")
+MAP_COLUMNS = ("map", "SA printed", "SA", "C printed", "C", "verdict")
+ROOM_COLUMNS = ("rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states")
 MARKS = {UNSTATED: "*", PROGRAM: "**"}  # of claims whose note stands once, below the table
 
 
@@ -54,11 +64,12 @@ def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path
         ("again", "How to reproduce this", repeat_section(command)),
     ]
     _write_tables(groups, claims, maps, rooms, out / "tables")
-    html = page(TITLE, LEAD, _facts(groups, claims), _banner(groups), sections)
+    html = page(TITLE, LEAD, facts_of_claims(groups, claims), provisional_claims(groups), sections)
     return write_aside(out / "report.html", html)
 
 
-def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
+def facts_of_claims(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
+    """What the report rests on, and how many claims hold."""
     good, open_, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, OPEN, BAD))
     return (
         f"{work_done(groups)}. Claims that hold: {good} of {good + open_ + bad} with a verdict; undecided: {open_}; "
@@ -66,7 +77,8 @@ def _facts(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     )
 
 
-def _banner(groups: Sequence[Group]) -> str:
+def provisional_claims(groups: Sequence[Group]) -> str:
+    """What a reader must know first where runs are few; else nothing."""
     fewest = min((group.n_runs for group in groups), default=0)
     if fewest >= ENOUGH_RUNS:
         return ""
@@ -118,9 +130,7 @@ def _regret_section(groups: Sequence[Group], figures: Mapping[str, Path]) -> str
 
 
 def _regret_table(groups: Sequence[Group], part: str) -> str:
-    row = next(figure for figure in REGRET if figure.part == part)
-    published = {"ucrl2-l": row.ucrl2l, "c-ucrl-published": row.c_ucrl, "c-ucrl-c-sigma": row.known_all}
-    rows = []
+    published, rows = published_regret(part), []
     for group, values in zip(groups, final_rows(groups), strict=True):
         _, _, learner, runs, _, mean, low, high, *quantiles = values
         known = published.get(group.learner_name)
@@ -155,26 +165,11 @@ def _classes_section(
     draws: Sequence[tuple[str, Mapping[int, int]]],
     figures: Mapping[str, Path],
 ) -> str:
-    header = ["map", "SA printed", "SA", "C printed", "C", "verdict"]
-    html = (
-        "<p>Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of transition probabilities and rewards, from the "
-        "definitions.</p>"
-    )
-    html += table(header, [_map_cells(row) for row in maps], verdicts=True)
-    html += (
-        "<p>The two larger maps of the paper are not given; maps with random walls stand in for them, chosen for "
-        "their number of pairs. How many random maps have how many classes:</p>"
-    )
+    html = f"<p>{escape(ABOUT_MAPS)}</p>" + table(MAP_COLUMNS, [map_cells(row) for row in maps], verdicts=True)
     found = [[size, ", ".join(f"{n} of them {c}" for c, n in counts.items())] for size, counts in draws]
-    html += table(["maps with random walls", "classes"], found)
-    fewest, most = min(row.n_classes for row in rooms), max(row.n_classes_walls for row in rooms)
-    html += (
-        "<h3>Rooms of growing size</h3><p>The appendix&rsquo;s second table counts walls as states in SA and prints "
-        "C = 3 for four rooms and C = 4 for two. These counts do not follow from the definitions; those below do. "
-        f"What the table is meant to show stands: C stays between {fewest} and {most} however large the map.</p>"
-    )
-    header = ["rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states"]
-    html += table(header, [_room_cells(row) for row in rooms])
+    html += f"<p>{escape(ABOUT_DRAWS)}</p>" + table(DRAW_COLUMNS, found)
+    html += f"<h3>Rooms of growing size</h3><p>{escape(about_rooms(rooms))}</p>"
+    html += table(ROOM_COLUMNS, [room_cells(row) for row in rooms])
     html += "".join(
         image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
         for k, row in enumerate(MAPS, start=1)
@@ -182,12 +177,24 @@ def _classes_section(
     return html
 
 
-def _map_cells(row: MapRow) -> list[str]:
+def about_rooms(rooms: Sequence[RoomRow]) -> str:
+    """What the second table of appendix F is meant to show, and whether it does."""
+    fewest, most = min(row.n_classes for row in rooms), max(row.n_classes_walls for row in rooms)
+    return (
+        "The appendix’s second table counts walls as states in SA and prints C = 3 for four rooms and C = 4 for two. "
+        "These counts do not follow from the definitions; those below do. What the table is meant to show stands: C "
+        f"stays between {fewest} and {most} however large the map."
+    )
+
+
+def map_cells(row: MapRow) -> list[str]:
+    """A row in the columns of ``MAP_COLUMNS``."""
     title = row.title if row.given else f"{row.title} (stands in)"
     return [title, row.printed_pairs, f"{row.n_pairs:,}", str(row.printed_classes), str(row.n_classes), row.verdict]
 
 
-def _room_cells(row: RoomRow) -> list[str]:
+def room_cells(row: RoomRow) -> list[str]:
+    """A row in the columns of ``ROOM_COLUMNS``."""
     counts = (
         row.printed_pairs,
         row.printed_classes,

@@ -88,7 +88,7 @@ class Film:
             if name == "classes":
                 _draw_held_alike(axes, self.mdp, sheet, self.colours[k])
             else:
-                _draw_visits(axes, self.mdp, sheet, moment)
+                draw_visits(axes, self.mdp, sheet, moment)
             if map_sheet(self.mdp) is not None:
                 mark_cells(axes, self.mdp, "", cell)
         _draw_regret(figure.add_subplot(grid[-1, :]), self.trace, moment.t)
@@ -188,24 +188,52 @@ def _shared_classes(moment: Moment) -> list[np.ndarray]:
 
 def _draw_held_alike(axes: Axes, mdp: TabularMDP, sheet: Sheet, colours: np.ndarray) -> None:
     """Every pair as a part of its state's cell, in the colour of its class."""
+    n_classes = len(np.unique(colours[colours >= 0])) + int((colours == -1).sum())
+    place = {-1: ALONE, -2: (1.0, 1.0, 1.0, 1.0)} | dict(enumerate(label_colours(20)))
+    fill = np.array([place.get(colour, ALONE) for colour in colours.tolist()])
+    draw_pairs(axes, mdp, sheet, fill, f"{counted(n_classes, 'class', 'classes')} of visited pairs")
+
+
+def draw_pairs(axes: Axes, mdp: TabularMDP, sheet: Sheet, fill: np.ndarray, title: str) -> None:
+    """Every pair as a part of its state's cell.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    mdp : TabularMDP
+        The problem.
+    sheet : Sheet
+        Where its states stand.
+    fill : (M, 4) array
+        The colours of the pairs.
+    title : str
+        Above it.
+    """
     from matplotlib.collections import PolyCollection
 
-    n_classes = len(np.unique(colours[colours >= 0])) + int((colours == -1).sum())
-    title = f"{counted(n_classes, 'class', 'classes')} of visited pairs"
     show_board(axes, sheet_colours(sheet), sheet.cell[~sheet.brick], title)
     parts = _parts_of_cell(mdp)
-    place = {-1: ALONE, -2: (1.0, 1.0, 1.0, 1.0)} | dict(enumerate(label_colours(20)))
     shown = [k for k in range(mdp.n_pairs) if not sheet.brick[mdp.pairs.state[k]]]
     corners = [sheet.cell[mdp.pairs.state[k]][::-1] + parts[int(mdp.pairs.action[k])] for k in shown]
-    fill = [place.get(int(colours[k]), ALONE) for k in shown]
-    axes.add_collection(PolyCollection(corners, facecolor=fill, edgecolor="white", linewidth=0.4), autolim=False)
+    axes.add_collection(PolyCollection(corners, facecolor=fill[shown], edgecolor="white", linewidth=0.4), autolim=False)
+
+
+def cells_have_triangles(mdp: TabularMDP) -> bool:
+    """Whether a cell is cut into a triangle per action: on a map, where actions have different directions."""
+    steps = _steps_of_actions(mdp)
+    return mdp.picture is not None and len(set(steps)) == len(steps) and None not in steps and (0, 0) not in steps
+
+
+def _steps_of_actions(mdp: TabularMDP) -> list[tuple[int, int] | None]:
+    names = mdp.pairs.action_names
+    return [STEPS.get(str(names[a]).lower()) if names else None for a in np.unique(mdp.pairs.action).tolist()]
 
 
 def _parts_of_cell(mdp: TabularMDP) -> Mapping[int, np.ndarray]:
     """The corners, (x, y) from the middle of a cell, of each action's part: triangles for directions, else bands."""
-    actions, names = np.unique(mdp.pairs.action).tolist(), mdp.pairs.action_names
-    steps = [STEPS.get(str(names[a]).lower()) if names else None for a in actions]
-    if mdp.picture is not None and len(set(steps)) == len(steps) and None not in steps and (0, 0) not in steps:
+    actions, steps = np.unique(mdp.pairs.action).tolist(), _steps_of_actions(mdp)
+    if cells_have_triangles(mdp):
         ends = {(-1, 0): (-1, -1, 1, -1), (1, 0): (-1, 1, 1, 1), (0, -1): (-1, -1, -1, 1), (0, 1): (1, -1, 1, 1)}
         return {
             a: 0.5 * np.array([(0, 0), ends[step][:2], ends[step][2:]])
@@ -218,14 +246,28 @@ def _parts_of_cell(mdp: TabularMDP) -> Mapping[int, np.ndarray]:
     }
 
 
-def _draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, moment: Moment) -> None:
-    """States in blue, darker the more visits, and the best actions by what was seen, where something was."""
+def draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, moment: Moment, actions: str = "best actions") -> None:
+    """States in blue, darker the more visits, and the actions of a policy, where something was seen.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    mdp : TabularMDP
+        The problem.
+    sheet : Sheet
+        Where its states stand.
+    moment : Moment
+        Visits and policy.
+    actions : str
+        What the title calls the actions.
+    """
     visits = np.bincount(mdp.pairs.state, moment.visits, mdp.n_states)
     shade = np.log1p(visits) / max(1.0, np.log1p(visits.max()))
     fill = np.ones((mdp.n_states, 4))
     fill[:, :3] = 1 - shade[:, None] ** 3 * (1 - DARKEST)
     fill[sheet.brick] = (0, 0, 0, 1)
-    title = f"visits, most {number(float(visits.max()), 2)}; best actions"
+    title = f"visits, most {number(float(visits.max()), 2)}; {actions}"
     show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], title)
     if moment.policy is not None:
         steps = enumerate(policy_steps(mdp, moment.policy))

@@ -70,7 +70,7 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
         raise TypeError(f"partition must be a Partition, not {shown(partition)}")
     if partition.n_pairs != mdp.n_pairs:
         raise ValueError(f"the partition is of {partition.n_pairs} pairs, the MDP has {mdp.n_pairs}")
-    colours, hatches = _by_size(partition)
+    colours, hatches = looks_by_size(partition)
     sheet = map_sheet(mdp)
     if sheet is None:
         figure = _classes_in_lines(mdp, partition, colours, hatches)
@@ -155,7 +155,7 @@ def _short_names(mdp: TabularMDP) -> bool:
     return max(map(len, map(str, mdp.pairs.action_names or ["action"]))) <= LONGEST_SIGN
 
 
-def _by_size(partition: Partition) -> tuple[np.ndarray, list[str | None]]:
+def looks_by_size(partition: Partition) -> tuple[np.ndarray, list[str | None]]:
     """(C, 4) a colour per class and (C,) its hatching, the largest class first."""
     n, rank = partition.n_classes, np.empty(partition.n_classes, np.int64)
     rank[np.argsort(-partition.sizes, kind="stable")] = np.arange(n)

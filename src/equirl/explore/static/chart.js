@@ -1,25 +1,28 @@
 // Curves with their intervals: a chart in SVG, linear or logarithmic, that follows the width it is given.
 
 import { clear, el, svg } from "./dom.js";
-import { niceTicks, number, short } from "./numbers.js";
+import { niceTicks, number, shortened } from "./numbers.js";
 import { lineColour } from "./palette.js";
 
-const MARGIN = { left: 58, right: 14, top: 12, bottom: 40 };
+const MARGIN = { left: 58, right: 22, top: 12, bottom: 40 };
 const HEIGHT = 320;
+let frames = 0; // charts on the page
 
 export class Chart {
   constructor(label) {
     this.svg = svg("svg", { class: "chart", role: "img", "aria-label": label });
     this.readout = el("div", { class: "readout", hidden: true });
-    this.element = el("div", { class: "chart-box" }, this.svg, this.readout);
+    this.nothing = el("p", { class: "note nothing", text: "Curves grow here once something is played." });
+    this.element = el("div", { class: "chart-box" }, this.nothing, this.svg, this.readout);
     this.series = [];
     this.options = {};
+    this.frame = `frame-${++frames}`;
     this.svg.addEventListener("pointermove", (event) => this.#point(event));
     this.svg.addEventListener("pointerleave", () => this.#leave());
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  // series: {label, t, mean, half or null, colour, dashes}; options: log, yTitle, xEnd.
+  // series: {label, t, mean, half or null, colour, dashes, published at the end or null}; options: log, yTitle, xEnd.
   show(series, options) {
     this.series = series.filter(({ t }) => t.length);
     this.options = options;
@@ -28,9 +31,11 @@ export class Chart {
 
   draw() {
     const width = this.element.clientWidth;
+    this.nothing.hidden = this.series.length > 0;
     if (!width) return;
     if (!this.series.length) {
       clear(this.svg);
+      this.svg.setAttribute("height", 0);
       return;
     }
     const height = Math.min(HEIGHT, Math.max(220, width * 0.62));
@@ -39,6 +44,7 @@ export class Chart {
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.setAttribute("height", height);
     const points = this.series.flatMap(({ t, mean, half }) => Array.from(t.keys(), (k) => [t[k], mean[k], half ? half[k] : 0]));
+    points.push(...this.series.flatMap(({ t, published }) => (published ? [[t[t.length - 1], published, 0]] : [])));
     const shown = log ? points.filter(([t, y]) => t > 0 && y > 0) : points;
     const top = Math.max(...shown.map(([, y, h]) => y + h), log ? 10 : 1e-9);
     const bottom = log ? Math.max(Math.min(...shown.map(([, y]) => y), top / 10), top / 1e5) : Math.min(0, ...shown.map(([, y, h]) => y - h));
@@ -47,17 +53,20 @@ export class Chart {
     this.y = scale(bottom, top, height - MARGIN.bottom, MARGIN.top, log);
     const across = log ? powers(start, xEnd) : niceTicks(0, xEnd, width < 500 ? 4 : 6);
     const up = log ? powers(bottom, top) : niceTicks(bottom, top, 5);
-    clear(this.svg, this.#grid(across, up), this.#titles(yTitle, log), ...this.series.flatMap((line) => this.#line(line, log)));
+    const frame = svg("clipPath", { id: this.frame }, svg("rect", { x: MARGIN.left, y: 0, width: width - MARGIN.left, height: height - MARGIN.bottom }));
+    const lines = svg("g", { "clip-path": `url(#${this.frame})` }, ...this.series.flatMap((line) => this.#line(line, log)));
+    clear(this.svg, frame, this.#grid(across, up), this.#titles(yTitle, log), lines);
     this.mark = svg("line", { class: "mark", y1: MARGIN.top, y2: height - MARGIN.bottom, visibility: "hidden" });
     this.svg.append(this.mark);
   }
 
   #grid(across, up) {
     const { x, y, width, height } = this;
+    const [words, below] = this.options.log ? [up, across].map((ticks) => ticks.map((v) => shortened([v])[0])) : [up, across].map(shortened);
     return svg("g", { class: "grid" },
       ...up.map((v) => svg("line", { x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) })),
-      ...up.map((v) => svg("text", { x: MARGIN.left - 8, y: y(v), class: "up", text: short(v) })),
-      ...across.map((v) => svg("text", { x: x(v), y: height - MARGIN.bottom + 18, class: "across", text: short(v) })));
+      ...up.map((v, k) => svg("text", { x: MARGIN.left - 8, y: y(v), class: "up", text: words[k] })),
+      ...across.map((v, k) => svg("text", { x: x(v), y: height - MARGIN.bottom + 18, class: "across", text: below[k] })));
   }
 
   #titles(yTitle, log) {
@@ -67,7 +76,7 @@ export class Chart {
       svg("text", { transform: `translate(12,${(height - MARGIN.bottom + MARGIN.top) / 2}) rotate(-90)`, "text-anchor": "middle", text: yTitle }));
   }
 
-  #line({ t, mean, half, colour, dashes }, log) {
+  #line({ t, mean, half, colour, dashes, published }, log) {
     const ok = Array.from(t.keys()).filter((k) => !log || (t[k] > 0 && mean[k] > 0));
     if (!ok.length) return [];
     const at = (k, value) => `${this.x(t[k]).toFixed(1)},${this.y(value).toFixed(1)}`;
@@ -79,6 +88,10 @@ export class Chart {
       parts.push(svg("polygon", { points: band.join(" "), fill: stroke, "fill-opacity": 0.16 }));
     }
     parts.push(svg("polyline", { points: ok.map((k) => at(k, mean[k])).join(" "), fill: "none", stroke, "stroke-width": 2, "stroke-dasharray": dashes, "stroke-linejoin": "round" }));
+    if (published) {
+      const [x, y] = [this.x(t[t.length - 1]), this.y(published)];
+      parts.push(svg("rect", { class: "published", x: x - 4.5, y: y - 4.5, width: 9, height: 9, fill: "none", stroke, "stroke-width": 2 }, svg("title", { text: `published: ${number(published, 3)}` })));
+    }
     return parts;
   }
 
@@ -120,7 +133,8 @@ function powers(low, high) {
 }
 
 export function chartLegend(series, runs) {
+  const published = series.some((line) => line.published) ? " Open squares: published values at T." : "";
   return el("ul", { class: "chart-legend" }, ...series.map(({ label, colour, dashes }) => el("li", {},
     svg("svg", { width: 34, height: 10, "aria-hidden": true }, svg("line", { x1: 0, x2: 34, y1: 5, y2: 5, stroke: lineColour(colour), "stroke-width": 2.5, "stroke-dasharray": dashes })),
-    label)), el("li", { class: "note", text: runs > 1 ? `mean of ${runs} runs, band: 95 % confidence interval` : runs === 1 ? "one run" : "" }));
+    label)), el("li", { class: "note", text: (runs > 1 ? `mean of ${runs} runs, band: 95 % confidence interval.` : runs === 1 ? "one run." : "") + published }));
 }

@@ -9,7 +9,7 @@ export function classLegend(world, colours) {
   const items = world.classes.slice(0, LISTED).map(({ label, profile, more, mean }) => {
     const chip = el("span", { class: "chip" });
     chip.style.background = colours[label];
-    const laws = profile.map((p) => number(p, 3)).join("  ") + (more ? " …" : "");
+    const laws = profile.map((p) => number(p, 3)).join(" ") + (more ? " …" : "");
     return el("tr", {}, el("td", {}, chip, el("span", { text: String(label) })),
       el("td", { class: "num", text: world.sizes[label].toLocaleString("en-GB") }),
       el("td", { class: "profile", text: laws }), el("td", { class: "num", text: world.rewards ? number(mean, 3) : "any" }));

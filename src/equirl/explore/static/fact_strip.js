@@ -24,6 +24,10 @@ export class FactStrip {
   }
 
   busy() {
+    clearTimeout(this.slow);
+    this.slow = setTimeout(() => {
+      if (this.values.gain.classList.contains("old")) clear(this.values.diameter, document.createTextNode("… "), this.#cancel());
+    }, 700);
     for (const name of ["gain", "diameter"]) {
       if (!this.values[name].textContent) this.values[name].textContent = "…";
     }
@@ -34,7 +38,11 @@ export class FactStrip {
     this.values.gain.textContent = number(own ? reply.own_gain : reply.gain, 5);
     this.values.gain.title = `within ${number(reply.accuracy, 2)}${own ? `; ${number(reply.gain, 5)} with rewards in [0, 1]` : ""}`;
     this.values.gain.classList.remove("old");
-    clear(this.values.diameter, document.createTextNode("… "), el("button", { class: "link", type: "button", text: "cancel", onclick: this.onCancel }));
+    clear(this.values.diameter, document.createTextNode("… "), this.#cancel());
+  }
+
+  #cancel() {
+    return el("button", { class: "link", type: "button", text: "cancel", onclick: this.onCancel });
   }
 
   diameter(reply) {
@@ -45,6 +53,7 @@ export class FactStrip {
   }
 
   failed(message) {
+    clearTimeout(this.slow);
     for (const name of ["gain", "diameter"]) {
       this.values[name].textContent = "none";
       this.values[name].title = message;
@@ -53,6 +62,7 @@ export class FactStrip {
   }
 
   stopped() {
+    clearTimeout(this.slow);
     for (const name of ["gain", "diameter"]) {
       if (this.values[name].classList.contains("old") || this.values[name].textContent.startsWith("…")) {
         clear(this.values[name], el("button", { class: "link", type: "button", text: "compute", onclick: this.onDiameter }));

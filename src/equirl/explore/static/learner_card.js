@@ -23,12 +23,14 @@ export class LearnerCard {
     this.true = this.#pairs("true classes");
     this.believes = el("figcaption", { text: "classes it believes in" });
     this.trueTitle = el("figcaption", { text: "true classes" });
-    const group = (title, canvases) => el("figure", { class: "panel minis" }, title, el("div", { class: world.map ? "minis-row" : "" }, ...canvases.map((canvas) => canvas.element)));
+    this.keys = [new HeatKey("visits"), new HeatKey("", 2)];
+    const mini = (canvas) => (world.map ? el("figure", {}, canvas.element, el("figcaption", { text: canvas.board.title })) : canvas.element);
+    const group = (title, canvases) => el("figure", { class: "panel minis" }, title, el("div", { class: world.map ? "minis-row" : "" }, ...canvases.map(mini)));
     this.element = el("article", { class: "card learner" },
       el("h3", {}, chip, label), this.line,
       el("div", { class: world.map ? "pair-of" : "" },
-        el("figure", { class: "panel" }, el("figcaption", { text: "visits and policy" }), this.visits.element),
-        el("figure", { class: "panel" }, this.widthTitle, this.width.element)),
+        el("figure", { class: "panel" }, el("figcaption", { text: "visits and policy" }), this.visits.element, this.keys[0].element),
+        el("figure", { class: "panel" }, this.widthTitle, this.width.element, this.keys[1].element)),
       group(this.believes, this.found), group(this.trueTitle, this.true));
     this.seen = {};
     const colours = classColours(world.sizes);
@@ -39,8 +41,8 @@ export class LearnerCard {
     return pairBoards(this.world, label, WIDEST).map((board) => new BoardCanvas(board, { most: 18, least: 1, label: `${label}, ${board.title}` }));
   }
 
-  // news: what a frame says of this learner; regret: its latest mean.
-  update(news, regret) {
+  // news: what a frame says of this learner, of the run that is shown.
+  update(news) {
     const { seen } = this;
     seen.t = news.t;
     seen.visits = unpack(news.visits);
@@ -48,7 +50,7 @@ export class LearnerCard {
     if ("classes" in news) this.#classes(news.classes);
     if ("width" in news) this.#width(news.width);
     const words = [`t = ${news.t.toLocaleString("en-GB")}`, news.episodes ? counted(news.episodes, "plan") : null,
-      regret === undefined ? null : `regret ${number(regret, 4)}`];
+      news.regret === undefined ? null : `regret ${number(news.regret, 4)}`];
     this.line.textContent = words.filter(Boolean).join(" · ");
     this.#visits();
   }
@@ -58,6 +60,7 @@ export class LearnerCard {
     const byState = new Float64Array(world.S);
     for (let k = 0; k < world.M; k++) byState[world.state[k]] += seen.visits[k];
     const most = Math.max(1, byState.reduce((a, b) => Math.max(a, b), 0));
+    this.keys[0].show(most);
     const colour = (s) => (byState[s] ? heat(0.05 + 0.95 * Math.sqrt(byState[s] / most)) : themeColour("floor"));
     const inkAt = (s) => (byState[s] ? ink(colour(s)) : isDark() ? "#fff" : "#111");
     visits.show((context) => {
@@ -74,7 +77,8 @@ export class LearnerCard {
     const values = unpack(held);
     if (!values) {
       this.widthTitle.textContent = "says nothing of how unsure it is";
-      width.show((context) => width.fillAll(context, () => themeColour("floor")));
+      this.keys[1].element.hidden = true;
+      width.element.hidden = true;
       return;
     }
     const mean = new Float64Array(world.S);
@@ -85,7 +89,7 @@ export class LearnerCard {
   #classes(held) {
     if (!held) {
       this.believes.textContent = "forms no classes";
-      for (const canvas of this.found) canvas.element.hidden = true;
+      for (const canvas of this.found) (this.world.map ? canvas.element.parentElement : canvas.element).hidden = true;
       return;
     }
     const shown = unpack(held.shown);
@@ -102,6 +106,28 @@ export class LearnerCard {
 
   redraw() {
     for (const canvas of [this.visits, this.width, ...this.found, ...this.true]) canvas.draw();
+    this.keys.forEach((key) => key.draw());
+  }
+}
+
+// What the colours of a heat stand for, from 0 to the most.
+class HeatKey {
+  constructor(noun, most = null) {
+    this.noun = noun;
+    this.bar = el("i", { "aria-hidden": true });
+    this.end = el("span");
+    this.element = el("div", { class: "heat-key", hidden: most === null }, el("span", { text: "0" }), this.bar, this.end);
+    if (most !== null) this.show(most);
+  }
+
+  show(most) {
+    this.element.hidden = false;
+    this.end.textContent = `${number(most, 3)} ${this.noun}`.trim();
+    this.draw();
+  }
+
+  draw() {
+    this.bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(heat).join(", ")})`;
   }
 }
 

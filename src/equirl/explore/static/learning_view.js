@@ -33,7 +33,7 @@ export class LearningView {
     this.common = el("input", { type: "checkbox", checked: Boolean(state.common), onchange: (event) => this.#set("common", event.target.checked) });
     const common = field("same randomness of the world", this.common, "All learners meet the same randomness of the world at the same seed.");
     common.classList.add("inline");
-    this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", onclick: () => this.#afresh() });
+    this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", onclick: () => (this.preparing ? this.#stop() : this.#afresh()) });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.play = el("button", { type: "button", class: "primary", id: "play", text: "Play", onclick: () => this.#toggle() });
     this.step = el("button", { type: "button", id: "step", text: "Step", title: "To the next plan of each learner", onclick: () => this.#step() });
@@ -92,6 +92,7 @@ export class LearningView {
 
   #stop() {
     this.started = this.playing = false;
+    this.givenUp = true;
     this.frame = null;
     this.link.ask("cancel", { desk: "learning" }).catch(() => {});
     this.#buttons();
@@ -113,14 +114,16 @@ export class LearningView {
     this.frame = null;
     this.started = this.playing = false;
     this.preparing = true;
+    this.givenUp = false;
     this.#buttons();
     const request = this.#request;
     this.startedWith = JSON.stringify(request.world);
     this.state.t = null;
-    this.start.textContent = "Preparing …";
+    this.start.textContent = "Preparing … cancel";
     const slow = setTimeout(() => this.#say("Preparing: inner loops are compiled at the very first use, which can take a minute."), 4000);
     try {
       const shown = readWorld(await this.link.ask("world", { world: request.world, rewards: true }));
+      if (this.givenUp) return false;
       const reply = await this.link.ask("learn", request);
       this.#say(null);
       this.ready = reply;
@@ -193,10 +196,7 @@ export class LearningView {
     if (!this.started && !this.cards.length) return;
     this.frame = frame;
     this.playing = frame.playing;
-    frame.learners.forEach((news, k) => {
-      const means = frame.curves[this.ready.labels[k]]?.regret?.mean;
-      this.cards[k]?.update(news, means?.[means.length - 1]);
-    });
+    frame.learners.forEach((news, k) => this.cards[k]?.update(news));
     this.bar.value = frame.t / this.ready.horizon;
     this.where.textContent = `${frame.t.toLocaleString("en-GB")} of ${this.ready.horizon.toLocaleString("en-GB")} steps${frame.done ? ", done" : ""}`;
     if (!frame.playing && frame.t !== (this.state.t ?? 0)) this.#set("t", frame.t || null);
@@ -219,7 +219,6 @@ export class LearningView {
     const done = this.frame?.done ?? false;
     this.play.disabled = this.preparing || done;
     this.step.disabled = this.preparing || done || this.playing;
-    this.start.disabled = this.preparing;
     this.play.textContent = this.playing ? "Pause" : "Play";
   }
 

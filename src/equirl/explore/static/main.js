@@ -73,8 +73,8 @@ function steer(event) {
 
 startTheme(document.getElementById("theme"), () => Object.values(views).forEach((view) => view.redraw()));
 const dialog = new TakeDialog(link, (view) => (view === "study"
-  ? { part: state.part, world: state.place, measure: views.study.measure.value || "regret", log: views.study.log.checked }
-  : { log: views.learning.log.checked }));
+  ? { part: state.part, world: state.place, measure: views.study.measure.value || "regret", log: views.study.log.checked, shipped: views.study.overview?.study }
+  : { log: views.learning.log.checked, measure: views.learning.measure.value }));
 document.getElementById("take").addEventListener("click", () => {
   writeState(state);
   dialog.open(state.view);

@@ -78,11 +78,20 @@ function upright(x, y) {
   return places.map(([a, b]) => [WIDTH / 2 + (a - (x0 + x1) / 2) * scale, HEIGHT / 2 + (b - (y0 + y1) / 2) * scale]);
 }
 
+// The distance between the two nodes that are closest to each other.
+function nearest(places) {
+  let found = Infinity;
+  places.forEach(([x, y], i) => {
+    for (let j = 0; j < i; j++) found = Math.min(found, Math.hypot(x - places[j][0], y - places[j][1]));
+  });
+  return found;
+}
+
 export class NodeLink {
   constructor(world, colours, { onPoint, onPick }) {
     Object.assign(this, { world, colours, onPoint, onPick });
     this.places = settle(world);
-    this.radius = Math.max(5, Math.min(24, 300 / Math.sqrt(world.S * 6)));
+    this.radius = Math.max(3, Math.min(24, 300 / Math.sqrt(world.S * 6), 0.46 * nearest(this.places)));
     this.flows = svg("g", { class: "flows" });
     this.slices = [];
     const links = svg("g", { class: "links" }, ...linksOf(world).map(([a, b]) => {
@@ -143,16 +152,17 @@ export class NodeLink {
       slice.classList.toggle("dim", pair >= 0 && this.world.label[k] !== label);
       slice.classList.toggle("chosen", k === pair);
     });
+    this.svg.classList.toggle("pointed", pair >= 0);
     clear(this.flows);
     if (pair < 0) return;
     const { ptr, succ, prob } = this.world.edges;
-    for (let i = ptr[pair]; i < ptr[pair + 1]; i++) this.flows.append(this.#flow(this.world.state[pair], succ[i], prob[i], this.colours[label]));
+    for (let i = ptr[pair]; i < ptr[pair + 1]; i++) this.flows.append(this.#flow(this.world.state[pair], succ[i], prob[i]));
   }
 
-  #flow(from, to, mass, colour) {
+  #flow(from, to, mass) {
     const [[x1, y1], [x2, y2]] = [this.places[from], this.places[to]];
     const width = 1.5 + 5 * mass;
-    const look = { fill: "none", stroke: colour, "stroke-width": width, "marker-end": "url(#tip)" };
+    const look = { fill: "none", "stroke-width": width, "marker-end": "url(#tip)" };
     const r = this.radius + 3;
     if (from === to) {
       const d = `M${x1 - r * 0.7},${y1 - r * 0.7} C${x1 - 2.4 * r},${y1 - 3 * r} ${x1 + 2.4 * r},${y1 - 3 * r} ${x1 + r * 0.7},${y1 - r * 0.7}`;

@@ -24,11 +24,11 @@ export function niceTicks(low, high, about = 5) {
   return ticks;
 }
 
-export function short(value) {
-  const size = Math.abs(value);
-  if (size >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
-  if (size >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`;
-  return number(value, 3);
+// The ticks of an axis in few characters, all in the unit that suits the largest.
+export function shortened(values) {
+  const size = Math.max(...values.map(Math.abs));
+  const [unit, letter] = size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
+  return values.map((value) => (value === 0 || unit === 1 ? number(value, 3) : `${number(value / unit, 3)}${letter}`));
 }
 
 const KINDS = { i4: Int32Array, f4: Float32Array };

@@ -2,8 +2,10 @@
 
 import { Chart, chartLegend } from "./chart.js";
 import { clear, el, field } from "./dom.js";
+import { Findings } from "./findings.js";
 import { counted, number } from "./numbers.js";
 import { learnerLooks } from "./palette.js";
+import { table } from "./tables.js";
 
 export class StudyView {
   constructor(root, link, catalogue, state, onState) {
@@ -12,6 +14,7 @@ export class StudyView {
     this.#build();
     link.on("study", (reply) => this.#overview(reply));
     link.on("curves", (reply) => this.#curves(reply));
+    link.on("findings", (reply) => this.findings.show(reply));
   }
 
   #build() {
@@ -20,7 +23,10 @@ export class StudyView {
     this.words = el("p", { id: "study-words", text: "reading …" });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.choice = el("select", { onchange: () => this.#choose() });
-    this.measure = el("select", { "aria-label": "What is drawn", onchange: () => this.#choose() });
+    this.measure = el("select", { "aria-label": "What is drawn", onchange: () => {
+      this.state.measure = this.measure.value;
+      this.#choose();
+    } });
     this.log = el("input", { type: "checkbox", checked: Boolean(this.state.log), onchange: () => {
       this.state.log = this.log.checked;
       this.onState();
@@ -33,10 +39,12 @@ export class StudyView {
     this.about = el("p", { class: "note" });
     this.table = el("div", { class: "scroll" });
     this.progress = el("div", { class: "scroll" });
+    this.findings = new Findings((part) => this.#goTo(part), () => this.link.ask("maps"));
+    this.curvesCard = el("div", { class: "card" }, el("div", { class: "chart-head" }, field("part", this.choice), this.measure, log), this.about,
+      this.legend, this.chart.element, this.table);
     clear(this.root, el("div", { class: "content whole" }, this.error,
-      el("div", { class: "card" }, this.title, this.bar, this.words),
-      el("div", { class: "card" }, el("div", { class: "chart-head" }, field("part", this.choice), this.measure, log), this.about,
-        this.legend, this.chart.element, this.table),
+      el("div", { class: "card" }, this.title, this.bar, this.words, this.findings.facts),
+      this.curvesCard, this.findings.element,
       el("details", { class: "card" }, el("summary", { text: "Runs, learner by learner" }), this.progress)));
   }
 
@@ -71,6 +79,16 @@ export class StudyView {
     if (first && reply.places.length) this.#choose();
   }
 
+  // Another world of the study, chosen elsewhere on the page.
+  #goTo(part) {
+    const found = this.overview.places.findIndex((place) => place.part === part);
+    if (found < 0) return;
+    this.choice.value = String(found);
+    this.#choose();
+    this.curvesCard.scrollIntoView({ block: "start" });
+    this.choice.focus({ preventScroll: true });
+  }
+
   get #place() {
     return this.overview.places[Number(this.choice.value)] ?? null;
   }
@@ -82,7 +100,7 @@ export class StudyView {
     this.onState();
     this.#table();
     try {
-      await this.link.ask("look", { part: place.part, world: place.world, measure: this.measure.value || "regret" });
+      await this.link.ask("look", { part: place.part, world: place.world, measure: this.measure.value || this.state.measure || "regret" });
     } catch (problem) {
       this.error.textContent = problem.message;
       this.error.hidden = false;
@@ -127,10 +145,4 @@ export class StudyView {
     clear(this.legend, chartLegend(series, learners.length ? runs : 0));
     this.chart.show(series, { log: this.log.checked, yTitle: measure.replaceAll("_", " "), xEnd: Math.max(1, ...series.map(({ t }) => t[t.length - 1])) });
   }
-}
-
-function table(heads, rows, numeric) {
-  const look = (k) => (numeric.includes(k) ? "num" : null);
-  return el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...heads.map((text, k) => el("th", { text, class: look(k) })))),
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((text, k) => el("td", { text, class: look(k) }))))));
 }

@@ -3,10 +3,17 @@
 import { clear, el } from "./dom.js";
 import { linkHere } from "./url_state.js";
 
+const FIGURE = [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]];
+const WORLD = [["npz", "World, NPZ"]];
+const REPORT = [["html", "Report, HTML"]]; // as the study's own command writes it
+const [PYTHON, STUDY] = [["py", "Python"], ["toml", "Study, TOML"]];
 const OFFERS = {
-  world: { ask: "take", files: [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"], ["npz", "World, NPZ"]], texts: [["py", "Python"]] },
-  learning: { ask: "take-learning", files: [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]], texts: [["py", "Python"], ["toml", "Study, TOML"]] },
-  study: { ask: "take-study", files: [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]], texts: [] },
+  world: { ask: "take", groups: [{ title: "Classes and world", files: [...FIGURE, ...WORLD] }], texts: [PYTHON] },
+  learning: {
+    ask: "take-learning", texts: [PYTHON, STUDY],
+    groups: [{ title: "Curves", files: FIGURE }, { title: "Learners: visits, policy, classes", of: "learners", files: FIGURE }, { title: "World", files: WORLD }],
+  },
+  study: { ask: "take-study", groups: [{ title: "The world on screen", files: [...FIGURE, ...WORLD] }], texts: [PYTHON, STUDY] },
 };
 
 export class TakeDialog {
@@ -23,29 +30,64 @@ export class TakeDialog {
 
   open(view) {
     const offer = OFFERS[view];
+    const groups = [...offer.groups, ...(view === "study" && this.details(view).shipped ? [{ title: "The whole study", files: REPORT }] : [])];
     this.error.hidden = true;
-    clear(this.body, el("div", { class: "tool-row" }, ...offer.files.map(([what, text]) =>
-      el("button", { type: "button", "data-take": what, text, onclick: (event) => this.#save(offer.ask, what, view, event.target) }))),
-    ...offer.texts.map(([what, text]) => this.#text(offer.ask, what, text, view)), this.#link());
+    clear(this.body, ...groups.map((group) => this.#files(offer.ask, group, view)), ...offer.texts.map(([what, text]) => this.#text(offer.ask, what, text, view)), this.#link());
+    this.#tellWriting();
     this.dialog.showModal();
   }
 
-  async #get(ask, what, view) {
-    const reply = await this.link.ask(ask, { what, ...this.details(view) });
+  // The dialog may be closed and opened again while the report is written.
+  #tellWriting() {
+    const button = this.body.querySelector("[data-take=html]");
+    if (button) button.textContent = this.writing ? "Writing … cancel" : REPORT[0][1];
+  }
+
+  #files(ask, { title, of, files }, view) {
+    return el("section", {}, el("h3", { text: title }), el("div", { class: "tool-row" }, ...files.map(([what, text]) =>
+      el("button", { type: "button", "data-take": what, "data-of": of, text, onclick: (event) => this.#save(ask, what, view, event.target, of) }))));
+  }
+
+  async #get(ask, what, view, of) {
+    const reply = await this.link.ask(ask, { what, of, ...this.details(view) });
     const bytes = Uint8Array.from(atob(reply.base64), (c) => c.charCodeAt(0));
     return { name: reply.name, type: reply.type, bytes };
   }
 
-  async #save(ask, what, view, button) {
+  async #save(ask, what, view, button, of) {
+    if (what === "html") {
+      this.#report(view);
+      return;
+    }
+    const words = button.textContent;
     button.disabled = true;
+    button.textContent = `${words} …`;
+    await this.#try(() => this.#get(ask, what, view, of));
+    button.textContent = words;
+    button.disabled = false;
+  }
+
+  // A minute's work, by a process of its own; asked for again, it is given up.
+  async #report(view) {
+    if (this.writing) {
+      this.link.ask("cancel", { desk: "report" }).catch(() => {});
+      return;
+    }
+    this.writing = true;
+    this.#tellWriting();
+    await this.#try(() => this.#get("take-report", "html", view));
+    this.writing = false;
+    this.#tellWriting();
+  }
+
+  async #try(get) {
     try {
-      download(await this.#get(ask, what, view));
+      download(await get());
       this.error.hidden = true;
     } catch (problem) {
       this.error.textContent = problem.message;
       this.error.hidden = false;
     }
-    button.disabled = false;
   }
 
   #text(ask, what, title, view) {

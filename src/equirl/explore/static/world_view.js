@@ -37,8 +37,9 @@ export class WorldView {
     this.laws = el("input", { type: "checkbox", checked: Boolean(this.state.laws), onchange: () => this.#again() });
     const laws = field("transition probabilities alone", this.laws, "Compare transition probabilities, not mean rewards.");
     laws.classList.add("inline");
-    this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", onclick: () => this.#adopt() });
+    this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", hidden: true, onclick: () => this.#adopt() });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
+    this.working = el("p", { class: "working", role: "status", hidden: true }, "Computing …", el("button", { type: "button", text: "Cancel", onclick: () => this.link.ask("cancel", { desk: "world" }).catch(() => {}) }));
     this.facts = new FactStrip(() => this.#facts(true), () => this.#cancelFacts());
     this.pictures = el("div", { class: "pictures" });
     this.card = new PairCard();
@@ -48,7 +49,7 @@ export class WorldView {
       el("aside", { class: "side" },
         el("div", { class: "card" }, el("h2", { text: "World" }), field("world", this.choice), this.form.element, this.drawIt, laws),
         this.tools),
-      el("div", { class: "content" }, this.error, this.facts.element,
+      el("div", { class: "content" }, this.error, this.working, this.facts.element,
         el("div", { class: "card" }, el("h2", { text: "Which pairs behave alike" }), this.pictures),
         el("div", { class: "pair-row" }, this.card.element, this.legend)));
   }
@@ -109,6 +110,7 @@ export class WorldView {
   }
 
   async #request(asked, newer) {
+    const slow = setTimeout(() => { this.working.hidden = false; }, 700);
     try {
       const reply = await this.link.ask("world", { world: asked, rewards: !this.laws.checked });
       if (newer()) return;
@@ -121,6 +123,9 @@ export class WorldView {
       if (newer()) return;
       this.#complain(problem.field, problem.message);
       if (!this.tools.hidden && !this.world?.map) this.#showBlank();
+    } finally {
+      clearTimeout(slow);
+      this.working.hidden = true;
     }
   }
 
@@ -128,7 +133,7 @@ export class WorldView {
     const atField = this.form.about ? this.form.complain(name, message) : false;
     this.error.textContent = message ?? "";
     this.error.hidden = !message || (atField && name !== "map");
-    this.pictures.classList.toggle("stale", Boolean(message));
+    for (const shown of [this.pictures, this.facts.element]) shown.classList.toggle("stale", Boolean(message));
   }
 
   #show(world) {
