@@ -187,7 +187,7 @@ CALLS = {
     ),
     "from_log": (eq.from_log, {"table": STEPS, "costs": False, "reward_range": (0, 1), "actions": "seen"}),
     "classes_of": (eq.classes_of, {"log": STEPS, "method": "tests", "rewards": True, "draws": 1}),
-    "learn": (eq.learn, {"log": STEPS, "draws": 1, "seed": 0}),
+    "learn": (eq.learn, {"log": STEPS, "draws": 1, "discount": 0.5, "seed": 0}),
     "check_structure": (
         eq.check_structure,
         {"problem": STEPS, "classes": [0, 0], "rewards": True, "delta": 0.1, "tolerance": 0.1, "order": [["b"], ["a"]]},

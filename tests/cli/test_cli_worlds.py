@@ -43,6 +43,14 @@ def test_classes_gives_the_same_as_json(run):
     assert held["mean_gap"] is None
 
 
+def test_classes_shows_rewards_in_the_units_of_the_world(run):
+    shown = run("classes", "taxicab").stdout
+    assert "2.75" in shown
+    held = json.loads(run("classes", "taxicab", "--json").stdout)
+    assert held["mean_gap"] == pytest.approx(1.0)  # A and C, cruising: 8 and 7
+    assert 0 < held["unit_mean_gap"] < 1
+
+
 def test_laws_alone_make_fewer_classes(run):
     held = json.loads(run("classes", "riverswim", "--laws-only", "--json").stdout)
     assert held["n_classes"] == 4

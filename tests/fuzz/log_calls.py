@@ -100,7 +100,7 @@ checked.__name__ = "check_structure"
 
 def policy(**given: Any) -> None:
     found = eq.learn(**given)
-    repr(found), repr(found.table()), found.regret
+    repr(found), repr(found.table()), found.regret, found._repr_html_()
 
 
 policy.__name__ = "learn"
@@ -269,7 +269,14 @@ LOG_CALLS: dict[str, Call] = {
     ),
     "learn": Call(
         policy,
-        {"log": LOG, "draws": st.integers(1, 3), "delta": RISK, "seed": SEED, "local": sampled_from([0.5, 1.0])},
+        {
+            "log": LOG,
+            "draws": st.integers(1, 3),
+            "discount": optional(0.5, 0.95),
+            "delta": RISK,
+            "seed": SEED,
+            "local": sampled_from([0.5, 1.0]),
+        },
         (*LOG_WORDS, *LEARNER_WORDS),
     ),
     "check_structure": Call(
