@@ -9,10 +9,11 @@ const HEIGHT = 320;
 let frames = 0; // charts on the page
 
 export class Chart {
-  constructor(label) {
+  // nothing: what is said where there are no curves yet.
+  constructor(label, nothing) {
     this.svg = svg("svg", { class: "chart", role: "img", "aria-label": label });
     this.readout = el("div", { class: "readout", hidden: true });
-    this.nothing = el("p", { class: "note nothing", text: "Curves grow here once something is played." });
+    this.nothing = el("p", { class: "note nothing", text: nothing });
     this.element = el("div", { class: "chart-box" }, this.nothing, this.svg, this.readout);
     this.series = [];
     this.options = {};

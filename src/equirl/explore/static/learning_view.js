@@ -49,7 +49,7 @@ export class LearningView {
     this.measure = el("select", { "aria-label": "What is drawn", onchange: (event) => this.#set("measure", event.target.value, true) },
       ...Object.entries(MEASURES).map(([value, text]) => el("option", { value, text })));
     this.measure.value = state.measure in MEASURES ? state.measure : "regret";
-    this.chart = new Chart("Curves of the learners");
+    this.chart = new Chart("Curves of the learners", "Curves grow here once something is played.");
     this.legend = el("div");
     clear(this.root,
       el("aside", { class: "side" }, el("div", { class: "card" }, el("h2", { text: "Learners" }), this.world, this.list.element,

@@ -87,10 +87,22 @@ function nearest(places) {
   return found;
 }
 
+// A world in which states lead to their neighbours alone, such as a river: in rows, to and fro.
+function inRows(world) {
+  if (linksOf(world).some(([a, b]) => b - a !== 1)) return null;
+  const wide = Math.max(9, Math.ceil(Math.sqrt(2 * world.S)));
+  const across = Math.ceil(world.S / Math.ceil(world.S / wide));
+  const step = (WIDTH - 120) / Math.max(1, across - 1);
+  return Array.from({ length: world.S }, (_, s) => {
+    const [row, k] = [Math.floor(s / across), s % across];
+    return [60 + step * (row % 2 ? across - 1 - k : k), 60 + Math.min(step, 120) * row];
+  });
+}
+
 export class NodeLink {
   constructor(world, colours, { onPoint, onPick }) {
     Object.assign(this, { world, colours, onPoint, onPick });
-    this.places = settle(world);
+    this.places = inRows(world) ?? settle(world);
     this.radius = Math.max(3, Math.min(24, 300 / Math.sqrt(world.S * 6), 0.46 * nearest(this.places)));
     this.flows = svg("g", { class: "flows" });
     this.slices = [];

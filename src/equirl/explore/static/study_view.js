@@ -23,7 +23,7 @@ export class StudyView {
     this.words = el("p", { id: "study-words", text: "reading …" });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.choice = el("select", { onchange: () => this.#choose() });
-    this.measure = el("select", { "aria-label": "What is drawn", onchange: () => {
+    this.measure = el("select", { "aria-label": "What is drawn", hidden: true, onchange: () => {
       this.state.measure = this.measure.value;
       this.#choose();
     } });
@@ -34,7 +34,7 @@ export class StudyView {
     } });
     const log = field("logarithmic", this.log);
     log.classList.add("inline");
-    this.chart = new Chart("Curves of the study");
+    this.chart = new Chart("Curves of the study", "Curves are drawn here once runs are done.");
     this.legend = el("div");
     this.about = el("p", { class: "note" });
     this.table = el("div", { class: "scroll" });
@@ -131,6 +131,7 @@ export class StudyView {
       this.measures = reply.measures.join();
       clear(this.measure, ...reply.measures.map((name) => el("option", { value: name, text: name.replaceAll("_", " ") })));
       this.measure.value = reply.measure;
+      this.measure.hidden = !reply.measures.length;
     }
     this.drawn = reply;
     this.redraw();
