@@ -129,4 +129,4 @@ def test_the_command_writes_a_film(tmp_path):
     )
     assert result.exit_code == 0
     assert path.read_bytes().startswith(b"GIF8")
-    assert f"film written to {path}" in result.stdout.replace("\n", "")
+    assert f"film written to {path}" in result.output.replace("\n", "")
