@@ -71,6 +71,11 @@ def test_run_until_says_when_runs_stopped_and_how_good_their_policies_are(run):
     assert "unknown key of until 'gab'" in run(*words[:-1], "gab=1").stderr
 
 
+def test_the_true_gap_of_an_optimal_policy_is_no_dust_below_zero(run):
+    words = "run", "riverswim:n_states=6", "c-psrl", "--runs", "2", "--horizon", "500", "--until", "gap=0.05"
+    assert all(entry["true_gap"] >= 0.0 for entry in json.loads(run(*words, "--json").stdout)["runs"])
+
+
 def test_regret_is_in_the_units_of_the_rewards(run, tmp_path):
     P, R = eq.make("riverswim", n_states=4).to_arrays()
     eq.TabularMDP.from_arrays(P, 500 * R, rescale=True).save(tmp_path / "euros.npz")

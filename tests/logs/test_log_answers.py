@@ -222,6 +222,19 @@ def test_classes_of_a_log_are_printed_and_told_in_json(csv_file):
     assert sum(row["pairs"] for row in told["classes"]) == len(told["pairs"]) == 10
 
 
+def test_classes_of_a_log_are_drawn(csv_file, tmp_path):
+    done = invoke("classes", csv_file, "--column", "state=s", "--plot", tmp_path / "classes.svg")
+    assert done.exit_code == 0, done.output
+    assert "s0" in (tmp_path / "classes.svg").read_text()
+
+
+def test_one_combination_was_and_two_were_never_tried():
+    rows = [("a", "x", 0.0, "b"), ("b", "x", 1.0, "a"), ("a", "y", 1.0, "a")]
+    assert any("1 of the 4 combinations of a state and an action was" in text for text in eq.from_log(rows).unsaid())
+    wider = [*rows, ("a", "z", 1.0, "a")]
+    assert any("2 of the 6 combinations of a state and an action were" in text for text in eq.from_log(wider).unsaid())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -229,7 +242,6 @@ def test_classes_of_a_log_are_printed_and_told_in_json(csv_file):
         (["run", "log.parquet"], "equirl learn log.parquet"),
         (["learn", "nothing.csv"], "nothing.csv: No such file"),
         (["learn", "nothing.csv", "--column", "state"], "--column takes role=name"),
-        (["classes", "nothing.csv", "--plot", "x.png"], "leave --plot out"),
     ],
 )
 def test_mistakes_with_logs_are_one_line(words, message):

@@ -187,6 +187,7 @@ BAD = {
     "not a pair": (lambda: from_pair((0, 0, 1)), "is not .state, action"),
     "empty action set": (lambda: TabularMDP.from_pairs([(0, 0, {0: 1}, 0)], 2), "state 1 has no action"),
     "no such name": (lambda: small().law("here", 0), "'here' is a name, but the problem names no states"),
+    "misspelt tuple": (lambda: small(state_names=[(0, 1), (1, 1)]).law((0, 2), 0), r"did you mean \(0, 1\)\?"),
     "misspelt name": (lambda: small(state_names=["north", "south"]).law("nroth", 0), "did you mean 'north'"),
     "state out of range": (lambda: small().law(2, 0), "state 2 is out of range: there are 2 states, 0 to 1"),
     "action not allowed": (lambda: uneven().law(2, 0), r"action 0 is not allowed in state 2 \(allowed: 3\)"),

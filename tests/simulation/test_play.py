@@ -232,6 +232,18 @@ def test_learners_are_compared_in_environments_of_their_own():
     assert table.final("reward")["draws"][1] == alone.reward[-1]
 
 
+def test_a_learner_given_to_an_environment_brings_its_range_of_rewards():
+    agent = eq.play(Clock(), "psrl", 20, reward_range=(-1.1, 2.3)).agent
+    assert eq.play(Clock(), agent, 20).agent.reward_map == agent.reward_map
+    with pytest.raises(ValueError, match="another reward_range"):
+        eq.play(Clock(), agent, 20, reward_range=(-1.1, 2.4))
+
+
+def test_a_trace_without_regret_is_drawn_by_its_rewards():
+    figure = eq.play(simulator(), "psrl", 20).plot()
+    assert figure.axes[0].get_ylabel() == "reward"
+
+
 # --- mistakes
 
 

@@ -207,7 +207,7 @@ def _run_until(
                 trace = simulate(mdp, choice, horizon, seed, until=rule, checkpoints=points, gain=best, **settings)
                 if folder is not None:
                     save_run(folder, plans[name, seed], mdp, trace)
-                true = scale * (best - policy_gain(mdp, trace.policy)) if len(trace.policy) else None
+                true = scale * max(best - policy_gain(mdp, trace.policy), 0.0) if len(trace.policy) else None
                 told.append({
                     "learner": name, "seed": seed, "steps": int(trace.t[-1]), "stopped": trace.stopped,
                     "gap": trace.gap, "true_gap": true, "regret": scale * float(trace.regret[-1]),

@@ -14,6 +14,7 @@ from equirl.core.formatting import number
 if TYPE_CHECKING:
     import numpy as np
 
+    from equirl.logs.log_classes import LogClasses
     from equirl.model.mdp import TabularMDP
     from equirl.structure.partition import Partition
 
@@ -85,9 +86,11 @@ def classes(
 
     _check_plot(plot)
     if is_log_file(world):
+        found = _show_log_classes(world, column, as_json)
         if plot is not None:
-            raise ValueError("a log has no map to draw its classes on; leave --plot out")
-        _show_log_classes(world, column, as_json)
+            from equirl.plots import draw_classes
+
+            _save(draw_classes(found.log.mdp(Path(world).stem), found.partition), plot)
         return
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
@@ -115,8 +118,8 @@ def classes(
         _save(draw_classes(mdp, part), plot)
 
 
-def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> None:
-    """Print which pairs of a log look alike."""
+def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> LogClasses:
+    """Print which pairs of a log look alike; the classes."""
     from equirl.cli.log_commands import log_facts, print_some, print_unsaid, read
     from equirl.logs.log_classes import classes_of
 
@@ -126,10 +129,11 @@ def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> Non
             "log": path, "n_steps": found.log.n_steps, "n_classes": found.n_classes,
             "classes": found.class_table().rows(), "pairs": found.table().rows(), "unsaid": found.log.unsaid(),
         })  # fmt: skip
-        return
+        return found
     print_facts(path, {**log_facts(found.log), "classes": f"{found.n_classes}, by transition probabilities"})
     print_some(found.class_table(), "Classes, the most visited first", "--json has all, and every pair")
     print_unsaid(found.log)
+    return found
 
 
 def solve(

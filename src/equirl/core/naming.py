@@ -31,5 +31,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     near = difflib.get_close_matches(shown(name).strip("'"), names, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    nearest = [repr(one) if isinstance(name, str) else one for one in near]  # a tuple is written without quotes
+    hint = f"; did you mean {nearest[0]}?" if near else "."
     return f"unknown {kind} {shown(name)}{hint} Known: {', '.join(names)}"

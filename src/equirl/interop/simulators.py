@@ -232,7 +232,9 @@ def _as_flag(value: Any) -> bool:
     return bool(plain.item())
 
 
-def simulator_of(env: Any, reward_range: tuple[float, float] | None) -> Playable:
+def simulator_of(
+    env: Any, reward_range: tuple[float, float] | None, default: tuple[float, float] = (0.0, 1.0)
+) -> Playable:
     """A simulator of whatever is to be played.
 
     Parameters
@@ -241,6 +243,8 @@ def simulator_of(env: Any, reward_range: tuple[float, float] | None) -> Playable
         What is to be played.
     reward_range : (float, float), optional
         The range of rewards, where it is not the simulator's own.
+    default : (float, float)
+        That of an environment for which none is given.
 
     Returns
     -------
@@ -250,7 +254,7 @@ def simulator_of(env: Any, reward_range: tuple[float, float] | None) -> Playable
         if reward_range is not None:
             raise TypeError("reward_range goes with an environment; a Simulator has its own")
         return env
-    return GymSimulator(env, reward_range=(0.0, 1.0) if reward_range is None else reward_range)
+    return GymSimulator(env, reward_range=default if reward_range is None else reward_range)
 
 
 def _n_positional(step: Callable[..., Any]) -> int:

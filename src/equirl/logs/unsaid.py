@@ -46,8 +46,8 @@ def unsaid(log: Log) -> list[str]:
     combinations = pairs.n_states * n_ids
     if (missing := combinations - int(played.sum())) > 0:
         said.append(
-            f"{missing:,} of the {combinations:,} combinations of a state and an action were never tried: where they "
-            "are allowed nothing is known of them"
+            f"{missing:,} of the {combinations:,} combinations of a state and an action "
+            f"{'was' if missing == 1 else 'were'} never tried: where such a one is allowed nothing is known of it"
         )
     if few := int((played & (visits < FEW)).sum()):
         said.append(f"{counted(few, 'pair')} of {int(played.sum()):,} tried fewer than {FEW} times")

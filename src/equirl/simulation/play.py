@@ -55,7 +55,7 @@ def play(
     seed : int or SeedSequence
         From which all randomness follows, the environment's too.
     reward_range : (float, float), optional
-        The least and the largest reward there can be; default (0, 1), or the simulator's own.
+        The least and the largest reward there can be; default (0, 1), or that of the simulator or the learner given.
     checkpoints : int, "log" or sequence of int
         Where curves are recorded, as in :func:`equirl.simulate`.
     callback : function, optional
@@ -87,7 +87,8 @@ def play(
     check_callable("callback", callback)
     check_callable("progress", progress)
     save = None if save is None else checked_path("save", save)
-    simulator = simulator_of(env, reward_range)
+    scale, shift = agent.reward_map if isinstance(agent, Learner) else (1.0, 0.0)
+    simulator = simulator_of(env, reward_range, default=(shift, shift + scale))
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     learner = _prepare(simulator, agent, agent_root, settings)
     recorder = PlayRecorder(learner, marks, progress, save)
@@ -188,7 +189,7 @@ def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, 
     own, theirs = agent.pairs, env.pairs
     if not (np.array_equal(own.ptr, theirs.ptr) and np.array_equal(own.action, theirs.action)):
         raise ValueError(f"{agent!r} was made for other states or actions than {env!r} has")
-    if agent.reward_map != reward_map_of(env.reward_range):
+    if not np.allclose(agent.reward_map, reward_map_of(env.reward_range), rtol=1e-12, atol=1e-12 * agent.reward_map[0]):
         raise ValueError(f"{agent!r} has another reward_range than {env!r}; give play(..., reward_range=...) the same")
     return agent.copy()
 

@@ -89,17 +89,17 @@ class Trace:
             return None
         raise AttributeError(f"the trace of {self.agent_name!r} has no {name!r}; its curves: {', '.join(self.curves)}")
 
-    def plot(self, measure: str = "regret") -> Any:
+    def plot(self, measure: str | None = None) -> Any:
         """A Matplotlib figure of one measure of the run.
 
         Parameters
         ----------
-        measure : str
-            The name of a curve.
+        measure : str, optional
+            The name of a curve; default ``regret``, or ``reward`` where nobody knows the regret, as after ``play``.
         """
         from equirl.plots.comparison_figures import draw_trace
 
-        return draw_trace(self, measure)
+        return draw_trace(self, measure or ("regret" if "regret" in self.curves else "reward"))
 
     def _repr_html_(self) -> str:
         facts = {

@@ -102,6 +102,9 @@ class DiscountedSolution:
             "value": self.original_value,
         })  # fmt: skip
 
+    def __repr__(self) -> str:
+        return f"DiscountedSolution(discount={self.discount:g}, largest value {self.original_value.max():.6g})"
+
     def _repr_html_(self) -> str:
         facts = {"discount": self.discount, "accuracy": self.reward_map[0] * self.accuracy}
         return card("DiscountedSolution", facts, {} if self.pairs is None else {"Policy": self.table()})

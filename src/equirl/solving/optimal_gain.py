@@ -138,6 +138,12 @@ class Solution:
             "bias": scale * self.bias,
         })  # fmt: skip
 
+    def __repr__(self) -> str:
+        name = "gain" if self.reward_map == (1.0, 0.0) else "original_gain"
+        return (
+            f"Solution({name}={self.original_gain:.6g}, within {self.reward_map[0] * self.accuracy:.1e}, {self.kind})"
+        )
+
     def _repr_html_(self) -> str:
         facts = {"gain": self.original_gain, "kind": self.kind, "accuracy": self.reward_map[0] * self.accuracy}
         return card("Solution", facts, {} if self.pairs is None else {"Policy": self.table()})
