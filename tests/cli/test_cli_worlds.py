@@ -205,3 +205,8 @@ def test_a_diameter_beyond_double_precision_does_not_hide_the_rest():
     assert result.exit_code == 0, result.output
     assert "gain" in result.output
     assert "not computed" in result.output
+
+
+def test_the_package_itself_is_the_command():
+    told = subprocess.run([sys.executable, "-m", "equirl", "--help"], capture_output=True, text=True, check=True)
+    assert "Usage: equirl" in told.stdout

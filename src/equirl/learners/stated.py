@@ -27,8 +27,9 @@ def partition_of(classes: Classes, pairs: Pairs) -> Partition | None:
         known: dict[Any, int] = {}
         labels = []
         for state, action in _named(pairs):
+            label = _asked("classes", classes, state, action)
             try:
-                labels.append(known.setdefault(classes(state, action), len(known)))
+                labels.append(known.setdefault(label, len(known)))
             except TypeError as error:
                 raise TypeError(f"classes({shown(state)}, {shown(action)}) gives no label: {error}") from error
         return Partition.from_labels(labels)
@@ -46,7 +47,7 @@ def profiles_of(profiles: Profiles | None, order: Order, pairs: Pairs) -> Profil
     if profiles is not None:
         raise ValueError("profiles and order both say which successors correspond; give one of them")
     if callable(order):
-        asked = [(f"order({shown(s)}, {shown(a)})", order(s, a)) for s, a in _named(pairs)]
+        asked = [(f"order({shown(s)}, {shown(a)})", _asked("order", order, s, a)) for s, a in _named(pairs)]
     else:
         lists = several("order", order)
         if len(lists) != pairs.n_pairs:
@@ -55,6 +56,14 @@ def profiles_of(profiles: Profiles | None, order: Order, pairs: Pairs) -> Profil
     numbers = [_successors(who, states, pairs) for who, states in asked]
     succ = np.array([x for row in numbers for x in row], np.int32)
     return Profiles(starts([len(row) for row in numbers]), succ, np.full(len(succ), np.nan))
+
+
+def _asked(name: str, function: Callable[[Any, Any], Any], state: Any, action: Any) -> Any:
+    """What the user's function of state and action says."""
+    try:
+        return function(state, action)
+    except TypeError as error:
+        raise TypeError(f"{name}({shown(state)}, {shown(action)}) failed: {error}; it is a function of both") from error
 
 
 def _successors(who: str, states: Any, pairs: Pairs) -> list[int]:
