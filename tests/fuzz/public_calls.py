@@ -17,6 +17,7 @@ from scipy import sparse
 
 import equirl as eq
 from equirl import plots, theory
+from equirl.core.formatting import shown
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import Rows
 
@@ -228,7 +229,7 @@ CALLS: dict[str, Call] = {
         ("profile", "profiles", *LEARNER_WORDS, *MDP_WORDS),
     ),
     "trace name": Call(
-        lambda name: getattr(trace(), str(name)),
+        lambda name: getattr(trace(), shown(name)),
         {"name": sampled_from(["regret", "n_classes", "nonsense"])},
         ("trace", "attribute"),
     ),

@@ -99,7 +99,9 @@ class Trace:
         """
         from equirl.plots.comparison_figures import draw_trace
 
-        return draw_trace(self, measure or ("regret" if "regret" in self.curves else "reward"))
+        if measure is None:
+            measure = "regret" if "regret" in self.curves else "reward"
+        return draw_trace(self, measure)
 
     def _repr_html_(self) -> str:
         facts = {
