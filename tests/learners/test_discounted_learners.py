@@ -16,25 +16,27 @@ POSTERIOR = ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma")
 FAMILY = [*((name, {}) for name in DISCOUNTED), *((name, {"discount": 0.9}) for name in POSTERIOR)]
 
 
-def same_run(one, other):
+def assert_same_run(one, other):
     runs = [eq.simulate(RIVER, agent, 3000, seed=4, checkpoints=30) for agent in (one, other)]
     np.testing.assert_array_equal(runs[0].reward, runs[1].reward)
     np.testing.assert_array_equal(runs[0].sample_complexity, runs[1].sample_complexity)
 
 
 def test_singleton_classes_make_mbie_with_both_given_the_same_as_mbie():
-    same_run(
+    assert_same_run(
         eq.make_agent("c-mbie-c-sigma", 5, 2, seed=1, stopping="pair", **SINGLE), eq.make_agent("mbie", 5, 2, seed=1)
     )
 
 
 def test_singleton_classes_make_mbie_with_classes_given_the_same_as_mbie_at_a_third_of_delta():
     given = eq.make_agent("c-mbie-c", 5, 2, seed=1, classes=SINGLE["classes"])
-    same_run(given, eq.make_agent("mbie", 5, 2, seed=1, delta=0.05 / 3))
+    assert_same_run(given, eq.make_agent("mbie", 5, 2, seed=1, delta=0.05 / 3))
 
 
 def test_singleton_classes_make_shared_steps_the_same_as_q_learning():
-    same_run(eq.make_agent("c-q-learning-c-sigma", 5, 2, seed=1, **SINGLE), eq.make_agent("q-learning", 5, 2, seed=1))
+    assert_same_run(
+        eq.make_agent("c-q-learning-c-sigma", 5, 2, seed=1, **SINGLE), eq.make_agent("q-learning", 5, 2, seed=1)
+    )
 
 
 def test_a_step_teaches_a_whole_class_what_each_pair_would_have_learned():

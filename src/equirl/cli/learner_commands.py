@@ -16,6 +16,7 @@ from equirl.core.formatting import number
 if TYPE_CHECKING:
     from equirl.learners.contract import Learner
     from equirl.model.mdp import TabularMDP
+    from equirl.studies.tidy_table import TidyTable
 
 Named = dict[str, tuple["str | Learner", dict[str, Any]]]  # learners, or names of them, and settings, by label
 Setting = Annotated[
@@ -132,9 +133,7 @@ def run(
             mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, on_run=on_run,
             save=save,
         ).in_units(mdp.reward_map)  # fmt: skip
-    headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
     final = table.final()
-    rows = [[label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final.items()]
     if as_json:
         print_json({
             "world": world, "horizon": horizon, "seeds": list(seeds), "reward_map": list(mdp.reward_map),
@@ -142,15 +141,12 @@ def run(
             "saved": None if save is None else str(save),
         })  # fmt: skip
     else:
+        headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
+        rows = [
+            [label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final.items()
+        ]
         print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
-    if csv is not None:
-        table.to_csv(csv)
-        say(f"curves written to {csv}", err=True)
-    if plot is not None:
-        from equirl.plots.comparison_figures import save_comparison
-
-        save_comparison(table, plot, title=mdp.name or world)
-        say(f"figure written to {plot}", err=True)
+    _write_curves(table, csv, plot, mdp.name or world)
     if animate is not None:
         from equirl.plots import animate_learning
 
@@ -158,6 +154,18 @@ def run(
         animate_learning(mdp, choice, animate, horizon, seed, **settings)
         say(f"film written to {animate}", err=True)
     _tell_saved(save)
+
+
+def _write_curves(table: TidyTable, csv: Path | None, plot: Path | None, title: str) -> None:
+    """The curves of all runs as a table and as a figure, where asked."""
+    if csv is not None:
+        table.to_csv(csv)
+        say(f"curves written to {csv}", err=True)
+    if plot is not None:
+        from equirl.plots.comparison_figures import save_comparison
+
+        save_comparison(table, plot, title=title)
+        say(f"figure written to {plot}", err=True)
 
 
 def _named(names: list[str], settings: list[str]) -> Named:

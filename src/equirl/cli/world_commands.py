@@ -88,9 +88,7 @@ def classes(
     if is_log_file(world):
         found = _show_log_classes(world, column, as_json)
         if plot is not None:
-            from equirl.plots import draw_classes
-
-            _save(draw_classes(found.log.mdp(Path(world).stem), found.partition), plot)
+            _save_classes(found.log.mdp(Path(world).stem), found.partition, plot)
         return
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
@@ -113,9 +111,14 @@ def classes(
         })  # fmt: skip
         _print_classes(mdp, part)
     if plot is not None:
-        from equirl.plots import draw_classes
+        _save_classes(mdp, part, plot)
 
-        _save(draw_classes(mdp, part), plot)
+
+def _save_classes(mdp: TabularMDP, part: Partition, plot: Path) -> None:
+    """A picture of the classes to a file."""
+    from equirl.plots import draw_classes
+
+    _save(draw_classes(mdp, part), plot)
 
 
 def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> LogClasses:
