@@ -197,6 +197,12 @@ def test_importing_the_command_loads_nothing_heavy():
     assert done.stdout.strip() == "", done.stderr
 
 
+def test_a_run_with_its_gain_given_loads_no_sparse_solvers():
+    code = "import sys, equirl as eq; eq.simulate(eq.make('riverswim'), 'ucrl2-l', 10, seed=0, gain=0.5)"
+    done = in_new_process(code + "; print([m for m in sys.modules if m.startswith('scipy.sparse')])")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
 def test_kernels_work_where_no_cache_folder_can_be_written(monkeypatch):
     from numba.core.caching import CompileResultCacheImpl
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
+import scipy
 
 from equirl.core.arrays import number_by_appearance, owners, starts
 from equirl.core.checking import flag
@@ -58,14 +57,16 @@ class Block(NamedTuple):
             self.prob, self.reward,
         )  # fmt: skip
 
-    def matrix(self) -> sparse.csr_array:
+    def matrix(self) -> scipy.sparse.csr_array:
         """The transition probabilities as a sparse (m, n) matrix."""
-        return sparse.csr_array((self.prob, self.succ, self.row_ptr), shape=(len(self.pair), self.n_states))
+        return scipy.sparse.csr_array((self.prob, self.succ, self.row_ptr), shape=(len(self.pair), self.n_states))
 
-    def graph(self) -> sparse.csr_array:
+    def graph(self) -> scipy.sparse.csr_array:
         """The edges s -> x over all actions, as a sparse (n, n) matrix."""
         ptr = self.row_ptr[self.pair_ptr]
-        edges = sparse.csr_array((np.ones(len(self.succ), np.int8), self.succ.copy(), ptr), shape=(self.n_states,) * 2)
+        edges = scipy.sparse.csr_array(
+            (np.ones(len(self.succ), np.int8), self.succ.copy(), ptr), shape=(self.n_states,) * 2
+        )
         edges.sum_duplicates()
         edges.data[:] = 1
         return edges
@@ -155,9 +156,9 @@ def block_kind(part: Block) -> str:
     return "ergodic" if _every_policy_recurrent(incoming(part), np.diff(part.pair_ptr)) else "communicating"
 
 
-def closed_classes(graph: sparse.csr_array) -> np.ndarray:
+def closed_classes(graph: scipy.sparse.csr_array) -> np.ndarray:
     """(n,) the closed class of each state, numbered by first appearance; -1 for states outside all of them."""
-    _, label = csgraph.connected_components(graph, directed=True, connection="strong")
+    _, label = scipy.sparse.csgraph.connected_components(graph, directed=True, connection="strong")
     source = owners(graph.indptr)
     leaves = label[source] != label[graph.indices]
     is_open = np.zeros(label.max() + 1, bool)

@@ -8,7 +8,7 @@ times are known to stay below the largest found so far: most targets cost one or
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from equirl.core.checking import whole_number
 from equirl.core.compiling import kernel
@@ -66,7 +66,7 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     return longest
 
 
-def _longest_time(part: Block, laws: sparse.csr_array, arrivals: Arrivals, target: int, enough: float) -> float:
+def _longest_time(part: Block, laws: scipy.sparse.csr_array, arrivals: Arrivals, target: int, enough: float) -> float:
     """The largest over states of the least expected time to the target; a mere upper bound once it is <= ``enough``."""
     moving = np.ones(part.n_states)
     moving[target] = 0.0

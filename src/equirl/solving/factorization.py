@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import spilu, splu
+import scipy
 
 from equirl.core.compiling import kernel
 
@@ -38,23 +37,23 @@ class TooMuchFill(ArithmeticError):  # noqa: N818 (it names the finding)
     """The factors of a chain would take more memory or time than allowed."""
 
 
-def factor(chain: sparse.csr_array, free: np.ndarray, *, ordered: bool = False) -> Any:
+def factor(chain: scipy.sparse.csr_array, free: np.ndarray, *, ordered: bool = False) -> Any:
     """The sparse LU of I - diag(free) P; None where it is singular to working precision.
 
     Raises :class:`TooMuchFill` where more than ``SMALL`` states (any number with ``ordered``) fill in too much.
     """
     scaled = chain.data * np.repeat(free, np.diff(chain.indptr))
-    moves = sparse.csr_array((scaled, chain.indices, chain.indptr), shape=chain.shape)
-    system = (sparse.csr_array(sparse.identity(len(free))) - moves).tocsc()
+    moves = scipy.sparse.csr_array((scaled, chain.indices, chain.indptr), shape=chain.shape)
+    system = (scipy.sparse.csr_array(scipy.sparse.identity(len(free))) - moves).tocsc()
     try:
         if len(free) > SMALL or ordered:
             return _ordered_factors(system)
-        return splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        return scipy.sparse.linalg.splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
     except RuntimeError:
         return None
 
 
-def _ordered_factors(system: sparse.csc_array) -> OrderedFactors:
+def _ordered_factors(system: scipy.sparse.csc_array) -> OrderedFactors:
     place = fill_reducing_order(system)
     n_fill, work = fill(system, place)
     if n_fill > MOST_FILL or work > MOST_WORK:
@@ -64,18 +63,20 @@ def _ordered_factors(system: sparse.csc_array) -> OrderedFactors:
     order = np.empty(len(place), np.int64)
     order[place] = np.arange(len(place))
     options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
-    return OrderedFactors(splu(system[order][:, order], permc_spec="NATURAL", options=options), order)
+    return OrderedFactors(
+        scipy.sparse.linalg.splu(system[order][:, order], permc_spec="NATURAL", options=options), order
+    )
 
 
-def fill_reducing_order(system: sparse.csc_array) -> np.ndarray:
+def fill_reducing_order(system: scipy.sparse.csc_array) -> np.ndarray:
     """(n,) the place of each row and column in an order that keeps the factors sparse."""
     n = system.shape[0]
-    pattern = sparse.csc_array((np.full(system.nnz, 1e-9), system.indices, system.indptr), shape=system.shape)
-    pattern = sparse.csc_array(pattern + sparse.csc_array(sparse.identity(n)))
-    return spilu(pattern, drop_tol=1.0, fill_factor=1.0, permc_spec="COLAMD").perm_c
+    pattern = scipy.sparse.csc_array((np.full(system.nnz, 1e-9), system.indices, system.indptr), shape=system.shape)
+    pattern = scipy.sparse.csc_array(pattern + scipy.sparse.csc_array(scipy.sparse.identity(n)))
+    return scipy.sparse.linalg.spilu(pattern, drop_tol=1.0, fill_factor=1.0, permc_spec="COLAMD").perm_c
 
 
-def fill(system: sparse.csc_array, place: np.ndarray) -> tuple[int, float]:
+def fill(system: scipy.sparse.csc_array, place: np.ndarray) -> tuple[int, float]:
     """Entries of L, and multiplications to find it, when rows and columns are eliminated in this order.
 
     Counting stops beyond ``MOST_FILL`` entries.
@@ -83,7 +84,7 @@ def fill(system: sparse.csc_array, place: np.ndarray) -> tuple[int, float]:
     column = np.repeat(np.arange(system.shape[1]), np.diff(system.indptr))
     one, two = place[system.indices], place[column]
     later, earlier = np.maximum(one, two), np.minimum(one, two)
-    lower = sparse.csr_array((np.ones(len(one), np.int8), (later, earlier)), shape=system.shape)
+    lower = scipy.sparse.csr_array((np.ones(len(one), np.int8), (later, earlier)), shape=system.shape)
     counts = np.zeros(system.shape[0], np.int64)
     n_fill = _count_fill(lower.indptr.astype(np.int64), lower.indices.astype(np.int64), counts, MOST_FILL)
     return n_fill, float((counts.astype(float) ** 2).sum())

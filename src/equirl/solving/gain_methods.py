@@ -10,7 +10,7 @@ try the second before they spend a thousand sweeps. The best bracket found is re
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csgraph
+import scipy
 
 from equirl.core.arrays import owners
 from equirl.solving.chains import Block
@@ -85,7 +85,7 @@ def band_work(part: Block) -> float:
     """At most how many operations a sparse LU of a policy's chain takes: n times the squared bandwidth of the graph."""
     graph = part.graph()
     place = np.empty(part.n_states, np.int64)
-    place[csgraph.reverse_cuthill_mckee(graph, symmetric_mode=False)] = np.arange(part.n_states)
+    place[scipy.sparse.csgraph.reverse_cuthill_mckee(graph, symmetric_mode=False)] = np.arange(part.n_states)
     source = owners(graph.indptr)
     bandwidth = float(np.abs(place[source] - place[graph.indices]).max())
     return part.n_states * bandwidth**2

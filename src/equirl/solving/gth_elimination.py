@@ -8,14 +8,14 @@ precision, however rarely the chain crosses from one region to another. Dense: n
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from equirl.core.compiling import kernel
 
 MOST_DENSE = 3000  # states of a chain for which the dense elimination is still quick
 
 
-def long_run_law(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
+def long_run_law(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
     """(S,) long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""
     n_classes = int(label.max()) + 1
     share = _ending(chain, label, initial, n_classes)
@@ -38,7 +38,7 @@ def irreducible_law(chain: np.ndarray) -> np.ndarray:
     return law
 
 
-def _ending(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray, n_classes: int) -> np.ndarray:
+def _ending(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.ndarray, n_classes: int) -> np.ndarray:
     """(classes,) the probability of ending in each class.
 
     Merge each class into one state from which the chain starts anew: it then visits the merged states in proportion.
@@ -46,13 +46,13 @@ def _ending(chain: sparse.csr_array, label: np.ndarray, initial: np.ndarray, n_c
     transient = np.flatnonzero(label < 0)
     node = np.where(label < 0, n_classes, label)
     node[transient] += np.arange(len(transient))
-    merge = sparse.csr_array((np.ones(len(label)), (np.arange(len(label)), node)))
+    merge = scipy.sparse.csr_array((np.ones(len(label)), (np.arange(len(label)), node)))
     start = merge.T @ initial
     restart = np.zeros((len(start), len(start)))
     restart[:n_classes] = start
     restart[n_classes:] = (chain[transient] @ merge).toarray()
-    seen = sparse.csgraph.breadth_first_order(
-        sparse.csr_array(restart > 0), int(start.argmax()), return_predecessors=False
+    seen = scipy.sparse.csgraph.breadth_first_order(
+        scipy.sparse.csr_array(restart > 0), int(start.argmax()), return_predecessors=False
     )
     visits = np.zeros(len(start))
     visits[seen] = irreducible_law(restart[np.ix_(seen, seen)])

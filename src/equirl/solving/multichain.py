@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from equirl.core.arrays import take_rows
 from equirl.model.mdp import TabularMDP
@@ -112,8 +112,10 @@ def gain_by_state(part: Block, solved: Components) -> GainByState:
     node[outside] = n_components + np.arange(len(outside))
     n_nodes = n_components + len(outside)
     leaving = np.flatnonzero(~solved.stays)
-    merge = sparse.csr_array((np.ones(part.n_states), (np.arange(part.n_states), node)), shape=(part.n_states, n_nodes))
-    steps = sparse.csr_array(part.matrix()[leaving] @ merge)
+    merge = scipy.sparse.csr_array(
+        (np.ones(part.n_states), (np.arange(part.n_states), node)), shape=(part.n_states, n_nodes)
+    )
+    steps = scipy.sparse.csr_array(part.matrix()[leaving] @ merge)
     value, choice, error = _quotient_values(steps, node[part.owner[leaving]], solved.gain)
     pair = _policy(part, solved, node, np.where(choice < 0, -1, leaving[choice]) if len(leaving) else choice)
     accuracy = float((solved.high - solved.low).max() / 2) + error
@@ -121,7 +123,7 @@ def gain_by_state(part: Block, solved: Components) -> GainByState:
 
 
 def _quotient_values(
-    steps: sparse.csr_array, origin: np.ndarray, gain: np.ndarray
+    steps: scipy.sparse.csr_array, origin: np.ndarray, gain: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Optimal values of the quotient, the row of ``steps`` that each node plays (-1: stay), and a rounding error.
 
@@ -139,7 +141,7 @@ def _quotient_values(
         moving = choice >= 0
         rows = np.flatnonzero(moving)
         chosen = steps[choice[rows]].tocoo()
-        chain = sparse.csr_array((chosen.data, (rows[chosen.row], chosen.col)), shape=(n_nodes, n_nodes))
+        chain = scipy.sparse.csr_array((chosen.data, (rows[chosen.row], chosen.col)), shape=(n_nodes, n_nodes))
         lu = factor(chain, moving.astype(float))
         if lu is None:
             break

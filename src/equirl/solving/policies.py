@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from equirl.core.checking import checked_discount, flag, plain_array
 from equirl.model.mdp import TabularMDP, check_mdp
@@ -157,14 +157,14 @@ def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> st
     return "unichain" if (label < 0).any() else "ergodic"
 
 
-def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[sparse.csr_array, np.ndarray]:
+def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[scipy.sparse.csr_array, np.ndarray]:
     """The (S, S) transition matrix of a policy and its (S,) mean rewards."""
     pairs, rows = mdp.pairs, mdp.rows
-    laws = sparse.csr_array((rows.prob, rows.succ, rows.ptr), shape=(mdp.n_pairs, mdp.n_states))
+    laws = scipy.sparse.csr_array((rows.prob, rows.succ, rows.ptr), shape=(mdp.n_pairs, mdp.n_states))
     weight = policy_weights(pairs, policy)
     played = np.flatnonzero(weight)
-    choice = sparse.csr_array((weight[played], (pairs.state[played], played)), shape=(mdp.n_states, mdp.n_pairs))
-    return sparse.csr_array(choice @ laws), choice @ mdp.r_mean
+    choice = scipy.sparse.csr_array((weight[played], (pairs.state[played], played)), shape=(mdp.n_states, mdp.n_pairs))
+    return scipy.sparse.csr_array(choice @ laws), choice @ mdp.r_mean
 
 
 def policy_pairs(pairs: Pairs, policy: Any) -> np.ndarray:

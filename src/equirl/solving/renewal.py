@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from equirl.solving.chains import closed_classes
 from equirl.solving.factorization import factor
@@ -40,7 +40,7 @@ class Renewal(NamedTuple):
     law: np.ndarray  # (S,) stationary distribution of each class, 0 at transient states
 
 
-def renew(chain: sparse.csr_array, tries: int = 3, reference: int | None = None) -> Renewal:
+def renew(chain: scipy.sparse.csr_array, tries: int = 3, reference: int | None = None) -> Renewal:
     """Factor a chain at often visited references, one per recurrent class.
 
     A ``reference`` that is given stands for its own class; such chains are ordered before they are factored.
@@ -84,7 +84,7 @@ def gain_and_bias(parts: Renewal, reward: np.ndarray) -> tuple[np.ndarray, np.nd
     return gain, bias - offset
 
 
-def share_of_time(chain: sparse.csr_array, initial: np.ndarray) -> np.ndarray:
+def share_of_time(chain: scipy.sparse.csr_array, initial: np.ndarray) -> np.ndarray:
     """(S,) long-run share of time in each state from the ``initial`` distribution; by elimination if renewal fails."""
     try:
         parts = renew(chain)
@@ -96,7 +96,7 @@ def share_of_time(chain: sparse.csr_array, initial: np.ndarray) -> np.ndarray:
     return parts.law * np.where(parts.label >= 0, share[parts.label], 0.0)
 
 
-def discounted_values(chain: sparse.csr_array, reward: np.ndarray, discount: float) -> np.ndarray:
+def discounted_values(chain: scipy.sparse.csr_array, reward: np.ndarray, discount: float) -> np.ndarray:
     """(S,) discounted reward from each state of a chain that pays ``reward``: v = r + discount P v, by a sparse LU."""
     lu = factor(chain, np.full(len(reward), discount))
     if lu is None:
@@ -118,7 +118,7 @@ def _from_classes(parts: Renewal, value: np.ndarray) -> np.ndarray:
     return np.where(parts.label >= 0, value[parts.label], parts.lu.solve(at_reference))
 
 
-def settled_mass(chain: sparse.csr_array, label: np.ndarray, n_steps: int = 500) -> np.ndarray:
+def settled_mass(chain: scipy.sparse.csr_array, label: np.ndarray, n_steps: int = 500) -> np.ndarray:
     """(S,) where unit masses on the recurrent states are after some lazy steps: large at often visited states."""
     mass = (label >= 0).astype(float)
     back = chain.T.tocsr()
