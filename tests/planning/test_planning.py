@@ -231,6 +231,35 @@ def test_u_does_not_drift_however_long_planning_takes():
     assert np.abs(work.u).max() < 100
 
 
+def a_ring(n_states):
+    """A ring of states with one reward: values that run in a circle."""
+    laws = np.roll(np.eye(n_states), 1, axis=1)[:, None]
+    mdp = TabularMDP.from_arrays(laws, np.eye(n_states)[:, :1])
+    return mdp, ExactModel(*mdp.rows, np.zeros(n_states), mdp.r_mean, mdp.pairs.state, 0.0)
+
+
+@pytest.mark.parametrize("n_states", [2, 3, 5, 11])
+@pytest.mark.parametrize("max_sweeps", [1, 7, 30, 99, 100, 101, 250])
+def test_rounds_of_a_circle_that_are_not_done_leave_what_they_would_have(n_states, max_sweeps, monkeypatch):
+    mdp, models = a_ring(n_states)
+    skipping = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, max_sweeps=max_sweeps)
+    monkeypatch.setattr("equirl.planning.extended_value_iteration.LOOKUPS_AT_ONCE", 1)  # one sweep a call: no circle
+    stepping = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, max_sweeps=max_sweeps)
+    assert skipping.n_sweeps == stepping.n_sweeps == max_sweeps
+    np.testing.assert_array_equal(skipping.bias, stepping.bias)
+    assert (skipping.gain, skipping.span) == (stepping.gain, stepping.span)
+
+
+@pytest.mark.parametrize("policy_sweeps", [0, 1])
+def test_a_circle_is_counted_and_not_done(policy_sweeps):
+    mdp, models = a_ring(5)
+    solver, rows = models.prepare()
+    ptr = np.array(mdp.pairs.ptr)
+    work = make_work(5, 5, np.zeros(5))
+    n, low, high = solver.iterate(Choices(ptr[:-1], ptr[1:]), rows, work, Stop(1.0, 1e-3, 10**15, policy_sweeps))
+    assert (n, low, high) == (10**15, 0.0, 1.0)
+
+
 def test_a_model_without_radius_is_planned_in_as_a_ball_of_radius_zero():
     mdp, _, models = random_models(np.random.default_rng(7), 6, 3)
     sure = models._replace(p_radius=np.zeros(mdp.n_pairs))

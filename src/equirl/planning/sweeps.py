@@ -43,6 +43,7 @@ class Work(NamedTuple):
     by_u: np.ndarray  # (S,) int64: the states in decreasing u, kept so by sets that need it
     best: np.ndarray  # (S,) int64: scratch, the best pair of each state
     after: np.ndarray  # (S,) int64: scratch, one past it
+    met: np.ndarray  # (S,) scratch, values of an earlier sweep, to notice circles
 
 
 class Stop(NamedTuple):
@@ -89,7 +90,7 @@ class ModelSet(Protocol):
 
 def make_work(n_states: int, n_pairs: int, u: np.ndarray) -> Work:
     """Arrays for sweeps over all states, starting from u, which is changed in place."""
-    scratch = np.empty(n_states, np.int64), np.empty(n_states, np.int64)
+    scratch = np.empty(n_states, np.int64), np.empty(n_states, np.int64), np.empty(n_states)
     return Work(u, u, np.empty(n_states), np.empty(n_pairs), np.arange(n_states), *scratch)
 
 
@@ -137,9 +138,10 @@ def iterate(
     """Sweep until the span of u' - u is at most the accuracy, or ``max_sweeps``; u and q hold the last sweep's.
 
     ``full`` and ``cheap`` are the sweep over all pairs, and the one used along the best pairs between full ones.
-    Returns the number of full sweeps and the least and largest of u' - u; ``work.out`` is u'.
+    Returns the number of full sweeps and the least and largest of u' - u; ``work.out`` is u'. Values that came up
+    before, bit by bit, come up again for ever: whole rounds of such a circle are counted and not done.
     """
-    u_min, u_max, n = 0.0, largest(work.u), 0
+    u_min, u_max, n, met_at = 0.0, largest(work.u), 0, 0
     while True:
         low, high, next_min, next_max = full(choices, models, work, stop, u_max, u_min)
         n += 1
@@ -149,6 +151,11 @@ def iterate(
         copy_into(work.out, work.u)
         if stop.policy_sweeps > 0:
             u_min, u_max = follow(cheap, choices, models, work, stop, u_min, u_max)
+        if met_at > 0 and are_equal(work.u, work.met):
+            n += (stop.max_sweeps - 1 - n) // (n - met_at) * (n - met_at)
+        if n - met_at >= max(4, n // 4):
+            met_at = n
+            copy_into(work.u, work.met)
     return n, low, high
 
 
@@ -186,6 +193,15 @@ def largest(u: np.ndarray) -> float:
     for s in range(len(u)):
         top = max(top, u[s])
     return top
+
+
+@lean_kernel
+def are_equal(u: np.ndarray, v: np.ndarray) -> bool:
+    """Whether all values are equal."""
+    for s in range(len(u)):
+        if u[s] != v[s]:
+            return False
+    return True
 
 
 @lean_kernel
