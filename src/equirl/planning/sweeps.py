@@ -26,6 +26,9 @@ import numpy as np
 from equirl.core.compiling import inlined, lean_kernel
 
 
+LONGEST_CIRCLE = 32  # sweeps, of those that are noticed
+
+
 class Choices(NamedTuple):
     """The pairs to choose from in each state swept: ``first[s]:last[s]``."""
 
@@ -43,7 +46,7 @@ class Work(NamedTuple):
     by_u: np.ndarray  # (S,) int64: the states in decreasing u, kept so by sets that need it
     best: np.ndarray  # (S,) int64: scratch, the best pair of each state
     after: np.ndarray  # (S,) int64: scratch, one past it
-    met: np.ndarray  # (S,) scratch, values of an earlier sweep, to notice circles
+    met: np.ndarray  # (n, S) scratch: the values after the last n sweeps, to notice circles
 
 
 class Stop(NamedTuple):
@@ -90,7 +93,8 @@ class ModelSet(Protocol):
 
 def make_work(n_states: int, n_pairs: int, u: np.ndarray) -> Work:
     """Arrays for sweeps over all states, starting from u, which is changed in place."""
-    scratch = np.empty(n_states, np.int64), np.empty(n_states, np.int64), np.empty(n_states)
+    met = np.empty((min(LONGEST_CIRCLE, 1 + 10**6 // n_states), n_states))
+    scratch = np.empty(n_states, np.int64), np.empty(n_states, np.int64), met
     return Work(u, u, np.empty(n_states), np.empty(n_pairs), np.arange(n_states), *scratch)
 
 
@@ -141,7 +145,7 @@ def iterate(
     Returns the number of full sweeps and the least and largest of u' - u; ``work.out`` is u'. Values that came up
     before, bit by bit, come up again for ever: whole rounds of such a circle are counted and not done.
     """
-    u_min, u_max, n, met_at = 0.0, largest(work.u), 0, 0
+    u_min, u_max, n, circle = 0.0, largest(work.u), 0, 0
     while True:
         low, high, next_min, next_max = full(choices, models, work, stop, u_max, u_min)
         n += 1
@@ -151,11 +155,10 @@ def iterate(
         copy_into(work.out, work.u)
         if stop.policy_sweeps > 0:
             u_min, u_max = follow(cheap, choices, models, work, stop, u_min, u_max)
-        if met_at > 0 and are_equal(work.u, work.met):
-            n += (stop.max_sweeps - 1 - n) // (n - met_at) * (n - met_at)
-        if n - met_at >= max(4, n // 4):
-            met_at = n
-            copy_into(work.u, work.met)
+        if circle == 0:
+            circle = circle_length(work, n)
+            if circle > 0:
+                n += (stop.max_sweeps - 1 - n) // circle * circle
     return n, low, high
 
 
@@ -196,12 +199,18 @@ def largest(u: np.ndarray) -> float:
 
 
 @lean_kernel
-def are_equal(u: np.ndarray, v: np.ndarray) -> bool:
-    """Whether all values are equal."""
-    for s in range(len(u)):
-        if u[s] != v[s]:
-            return False
-    return True
+def circle_length(work: Work, n: int) -> int:
+    """How many sweeps ago u was as it is after the n-th, bit by bit; 0 where it was not, as far as ``met`` reaches."""
+    n_met = len(work.met)
+    for back in range(1, min(n, n_met + 1)):
+        s, old = 0, (n - back) % n_met
+        while s < len(work.u) and work.u[s] == work.met[old, s]:
+            s += 1
+        if s == len(work.u):
+            return back
+    for s in range(len(work.u)):
+        work.met[n % n_met, s] = work.u[s]
+    return 0
 
 
 @lean_kernel
