@@ -25,7 +25,6 @@ import numpy as np
 
 from equirl.core.compiling import inlined, lean_kernel
 
-
 LONGEST_CIRCLE = 32  # sweeps, of those that are noticed
 
 
