@@ -29,9 +29,9 @@ def oblivious(description: str, models: Any, planner: Any = None) -> Recipe:
     return Recipe(description, OptimisticLearner, parts)
 
 
-def given_both(description: str, models: Any, planner: Any = None) -> Recipe:
+def given_both(description: str, models: Any, planner: Any = None, stopping: Any = None) -> Recipe:
     """An optimistic learner that is given the classes and the profiles."""
-    parts = GivenProfiles(), GivenProfilePool(), models, planner or OptimisticPlanner(), ClassDoubling()
+    parts = GivenProfiles(), GivenProfilePool(), models, planner or OptimisticPlanner(), stopping or ClassDoubling()
     return Recipe(description, OptimisticLearner, parts)
 
 
@@ -87,7 +87,12 @@ ROWS: dict[str, Recipe | None] = {
     "imed-rl": Recipe("IMED-RL: an index decides every step; for ergodic worlds", ImedLearner, (OwnIndices(),)),
     "c-imed-rl-c-sigma": Recipe("IMED-RL, given the classes and the profiles", ImedLearner, (ClassIndices(),)),
     "mbie": oblivious("MBIE: model-based interval estimation, for discounted rewards", LaplaceBalls(), DISCOUNTED),
-    "c-mbie-c-sigma": given_both("MBIE, given the classes and the profiles", LaplaceBalls(), DISCOUNTED),
+    "c-mbie-c-sigma": given_both(
+        "MBIE, given the classes and the profiles",
+        LaplaceBalls(),
+        DISCOUNTED,
+        Doubling(),  # late classes double slowly
+    ),
     "c-mbie-c": given_classes("MBIE, given the classes", LaplaceBalls(), DISCOUNTED),
     "c-mbie": estimated("MBIE over estimated classes", LaplaceBalls(), DISCOUNTED),
     "q-learning": Recipe("Q-learning, for discounted rewards", QLearner, (OwnSteps(),)),
