@@ -294,7 +294,14 @@ LOG_CALLS: dict[str, Call] = {
     ),
     "next_steps": Call(
         eq.next_steps,
-        {"log": LOG, "steps": st.integers(1, 20), "learner": MODELS, "draws": st.integers(1, 2), "seed": SEED},
+        {
+            "log": LOG,
+            "steps": st.integers(1, 20),
+            "learner": MODELS,
+            "discount": optional(0.9),
+            "draws": st.integers(1, 2),
+            "seed": SEED,
+        },
         (*LOG_WORDS, *LEARNER_WORDS),
     ),
     "Log.agent": Call(

@@ -148,6 +148,7 @@ def test_a_statement_that_data_refute_is_reported_once_with_the_pair_and_the_evi
         trace = eq.simulate(world, name, 20_000, seed=1, classes=by_place, **told)
     messages = [str(one.message) for one in caught if one.category is eq.RefutedStructure]
     assert len(messages) == 1
+    assert {one.filename for one in caught if one.category is eq.RefutedStructure} == {__file__}  # the caller's line
     table = trace.agent.refuted()
     assert len(table) == 1
     assert "at1" in f"{table['state'][0]} {table['against'][0]}"

@@ -168,6 +168,17 @@ def test_more_steps_go_where_something_is_to_be_learned():
     assert table["visits"][table["action"].index("promising")] == 3
 
 
+def test_more_steps_under_a_discount_go_where_it_pays_soon():
+    rows = [("home", "take", 0.5, "home"), ("home", "invest", 0, "one"), ("one", "wait", 0, "two"),
+            ("two", "wait", 0, "three"), ("three", "sell", 3, "home")] * 300  # fmt: skip
+    taken = []
+    for discount in (None, 0.5):
+        table = eq.next_steps(rows, steps=100, draws=3, discount=discount)
+        taken.append(dict(zip(table["action"], table["steps"], strict=True)).get("take", 0.0))
+    assert taken[0] < 10
+    assert taken[1] > 90
+
+
 def test_answers_do_not_depend_on_anything_but_the_seed(log):
     one, other = (eq.learn(log, draws=5, seed=3) for _ in range(2))
     np.testing.assert_array_equal(one.policy_gain, other.policy_gain)
@@ -202,6 +213,13 @@ def test_learn_prints_the_policy_its_uncertainty_and_what_is_not_known(csv_file,
     agent = eq.load_agent(tmp_path / "agent.npz")
     assert agent.t == 601
     agent.observe("s0", agent.act("s0"), 37.5, "s1")
+
+
+def test_a_learner_saved_under_a_discount_has_it(csv_file, tmp_path):
+    options = ("--column", "state=s", "--draws", 5, "--steps", 20, "--discount", 0.9, "--save", tmp_path / "agent.npz")
+    done = invoke("learn", csv_file, *options)
+    assert done.exit_code == 0, done.output
+    assert eq.load_agent(tmp_path / "agent.npz").criterion.discount == 0.9
 
 
 def test_learn_in_json_is_the_python_answer(csv_file):

@@ -76,7 +76,7 @@ def learn(
         check_place(file)
     counts = read(log, column, actions, reward_range, costs, restart)
     found = find_policy(counts, draws=draws, discount=discount, seed=seed)
-    more = next_steps(counts, steps, seed=seed) if steps else None
+    more = next_steps(counts, steps, discount=discount, seed=seed) if steps else None
     policy = found.table()
     if as_json:
         print_json(_as_json(str(log), found, policy, more))
@@ -85,7 +85,8 @@ def learn(
     if csv is not None:
         say(f"policy written to {policy.to_csv(csv)}", err=True)
     if save is not None:
-        counts.agent(agent, seed).save(save)
+        aim: dict[str, Any] = {} if discount is None else {"discount": discount}
+        counts.agent(agent, seed, **aim).save(save)
         say(f"learner written to {save}", err=True)
 
 

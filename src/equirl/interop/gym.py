@@ -6,7 +6,6 @@ and never end.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from equirl.core.caller_warnings import warn_caller
 from equirl.core.checking import choice, flag, whole_number
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
@@ -248,10 +248,10 @@ def from_gymnasium(
         return mdp.restrict_to_reachable() if flag("drop_unreachable", drop_unreachable) else mdp
     lost = int((~mdp.reachable()).sum())
     if lost:
-        warnings.warn(
+        warn_caller(
             f"{lost} of the {mdp.n_states} states cannot be reached, and learners stay optimistic about them: "
             "drop_unreachable=True leaves them out and renumbers the others, drop_unreachable=False keeps them",
-            stacklevel=2,
+            UserWarning,
         )
     return mdp
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from equirl.core.caller_warnings import warn_caller
 from equirl.core.files import DamagedFile
 from equirl.learners.journal_folder import JournalFolder, SegmentFile
 from equirl.learners.journal_records import ACT, TERMINATED, SegmentContent, read_segment
@@ -81,7 +81,7 @@ def read_journal(folder: str | os.PathLike[str]) -> Transitions:
         raise FileNotFoundError(f"there is no folder {place}")
     contents, troubles = _read_all(JournalFolder(place))
     for trouble in troubles:
-        warnings.warn(trouble, DamageWarning, stacklevel=2)
+        warn_caller(trouble, DamageWarning)
     return _gather(contents)
 
 

@@ -7,12 +7,12 @@ whole records behind it is an error, since what a learner knows depends on every
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from equirl.core.caller_warnings import warn_caller
 from equirl.core.files import DamagedFile
 from equirl.core.formatting import counted
 from equirl.learners.contract import Learner
@@ -73,9 +73,10 @@ def newest_learner(folder: JournalFolder) -> tuple[Learner, int]:
         if is_whole(snapshot):
             return load_agent(snapshot.path), snapshot.at
         aside = folder.set_aside(snapshot.path)
-        _warn(
+        warn_caller(
             f"{snapshot.path} is damaged: its checksum is not that in its name. It was set aside as {aside}; the "
-            "snapshot before it and the journal are used"
+            "snapshot before it and the journal are used",
+            DamageWarning,
         )
     raise DamagedFile(
         f"{folder.path} holds no whole snapshot to start from; put one back from a backup, or start anew in another "
@@ -124,7 +125,7 @@ def _read(folder: JournalFolder, segment: SegmentFile, follows: int | None, stri
     if damage.after or follows is not None:
         _refuse_or_warn(strict, str(damage), f"the {segment.first + damage.kept} records before it")
     aside = folder.cut(damage)
-    _warn(_told(damage, f"The file as it was is kept as {aside}"))
+    warn_caller(_told(damage, f"The file as it was is kept as {aside}"), DamageWarning)
     return content
 
 
@@ -166,7 +167,7 @@ def replay(learner: Learner, records: np.ndarray, number: int, strict: bool) -> 
             )
             if strict:
                 raise ReplayMismatch(f"{text}. Open and close the folder with what wrote it, or give strict=False")
-            warnings.warn(f"{text}. It goes on from what was observed", DamageWarning, stacklevel=2)
+            warn_caller(f"{text}. It goes on from what was observed", DamageWarning)
             warned = True
 
 
@@ -178,7 +179,7 @@ def _plain(records: np.ndarray) -> Iterable[tuple[int, int, int, int, float]]:
 def _refuse_or_warn(strict: bool, what: str, rest: str) -> None:
     if strict:
         _refuse(what, rest)
-    _warn(f"{what}; going on with {rest}")
+    warn_caller(f"{what}; going on with {rest}", DamageWarning)
 
 
 def _refuse(what: str, rest: str) -> NoReturn:
@@ -186,7 +187,3 @@ def _refuse(what: str, rest: str) -> NoReturn:
         f"{what}. What a learner knows depends on every record, so it was not opened. Put the file back "
         f"from a backup, or open with strict=False to go on with {rest}; files are set aside, never deleted"
     )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, DamageWarning, stacklevel=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from equirl.core.caller_warnings import warn_caller
 from equirl.core.durable import FolderLock
 from equirl.learners.contract import Learner
 from equirl.learners.journal_folder import JournalFolder
@@ -224,7 +224,7 @@ class JournalledAgent:
             if not self._whole:
                 raise
             self._tried_at = self._segment.end
-            warnings.warn(f"no snapshot was made, the journal goes on without: {error}", RuntimeWarning, stacklevel=2)
+            warn_caller(f"no snapshot was made, the journal goes on without: {error}", RuntimeWarning)
 
     def _about(self) -> dict[str, Any]:
         """What a file of the journal says of itself."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equirl.core.caller_warnings import warn_caller
 from equirl.core.formatting import counted, number, shown
 from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
@@ -57,7 +57,7 @@ class StatementWatch:
             strongest = max((one for one in new if one.label == label), key=lambda one: one.evidence - one.bound)
             text = sentence(strongest, learner.pairs, learner.reward_map)
             told = f"the structure stated for {learner.name!r} is refuted: {text}; agent.refuted() has a table"
-            warnings.warn(told, RefutedStructure, stacklevel=5)
+            warn_caller(told, RefutedStructure)
 
 
 def prepared_test(learner: Learner) -> StructureTest:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import whole_number
+from equirl.core.checking import inside, whole_number
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.core.tables import Table
 from equirl.learners.contract import Learner
@@ -17,7 +17,10 @@ from equirl.model.names import action_labels, state_labels
 from equirl.planning.exact_model import ExactModel
 
 
-def next_steps(log: Any, steps: int = 1000, *, learner: str = "c-psrl", draws: int = 10, seed: Seed = 0) -> Table:
+def next_steps(
+    log: Any, steps: int = 1000, *, learner: str = "c-psrl", discount: float | None = None, draws: int = 10,
+    seed: Seed = 0,
+) -> Table:  # fmt: skip
     """On which pairs the next steps are best spent.
 
     A world is drawn from the posterior; a learner that starts from the log plays ``steps`` steps in it, learning as it
@@ -32,6 +35,8 @@ def next_steps(log: Any, steps: int = 1000, *, learner: str = "c-psrl", draws: i
         How many steps can be spent.
     learner : str
         Who spends them.
+    discount : float, optional
+        In (0, 1): the learner is after discounted rewards. Without: as it is by itself, most after the average.
     draws : int
         Worlds drawn.
     seed : int or SeedSequence
@@ -52,6 +57,7 @@ def next_steps(log: Any, steps: int = 1000, *, learner: str = "c-psrl", draws: i
     """
     log = log if isinstance(log, Log) else from_log(log)
     steps, draws = whole_number("steps", steps), whole_number("draws", draws)
+    aim = {} if discount is None else {"discount": inside("discount", discount)}
     root = seed_sequence("seed", seed)
     of_worlds, of_play, *of_learners = root.spawn(2 + draws)
     posterior = posterior_of(log, of_worlds)
@@ -61,7 +67,7 @@ def next_steps(log: Any, steps: int = 1000, *, learner: str = "c-psrl", draws: i
     for k in range(-BURN_IN, draws):
         world, _ = posterior.draw_model(seen)
         if k >= 0:
-            spent += play_drawn(log.agent(learner, of_learners[k]), world, steps, first, rng)
+            spent += play_drawn(log.agent(learner, of_learners[k], **aim), world, steps, first, rng)
     spent /= draws
     order = np.argsort(-spent, kind="stable")[: np.count_nonzero(spent)]
     return Table({
