@@ -25,7 +25,7 @@ import numpy as np
 
 from equirl.core.compiling import inlined, lean_kernel
 
-LONGEST_CIRCLE = 32  # sweeps, of those that are noticed
+LONGEST_CIRCLE = 32  # sweeps of a circle that is noticed, at most
 
 
 class Choices(NamedTuple):
@@ -45,7 +45,7 @@ class Work(NamedTuple):
     by_u: np.ndarray  # (S,) int64: the states in decreasing u, kept so by sets that need it
     best: np.ndarray  # (S,) int64: scratch, the best pair of each state
     after: np.ndarray  # (S,) int64: scratch, one past it
-    met: np.ndarray  # (n, S) scratch: the values after the last n sweeps, to notice circles
+    met: np.ndarray  # (n, S + 2) scratch: u of earlier sweeps with the span of u' - u and the sweep's number
 
 
 class Stop(NamedTuple):
@@ -92,7 +92,8 @@ class ModelSet(Protocol):
 
 def make_work(n_states: int, n_pairs: int, u: np.ndarray) -> Work:
     """Arrays for sweeps over all states, starting from u, which is changed in place."""
-    met = np.empty((min(LONGEST_CIRCLE, 1 + 10**6 // n_states), n_states))
+    met = np.empty((min(LONGEST_CIRCLE, 1 + 10**6 // n_states), n_states + 2))
+    met[:, n_states] = np.nan
     scratch = np.empty(n_states, np.int64), np.empty(n_states, np.int64), met
     return Work(u, u, np.empty(n_states), np.empty(n_pairs), np.arange(n_states), *scratch)
 
@@ -144,20 +145,22 @@ def iterate(
     Returns the number of full sweeps and the least and largest of u' - u; ``work.out`` is u'. Values that came up
     before, bit by bit, come up again for ever: whole rounds of such a circle are counted and not done.
     """
-    u_min, u_max, n, circle = 0.0, largest(work.u), 0, 0
+    u_min, u_max, n, least, circle = 0.0, largest(work.u), 0, np.inf, 0
     while True:
         low, high, next_min, next_max = full(choices, models, work, stop, u_max, u_min)
         n += 1
+        if high - low < least:
+            least = high - low
+        elif circle == 0:  # no progress
+            circle = circle_length(work, n, high - low)
+            if circle > 0:
+                n += (stop.max_sweeps - n) // circle * circle
         if high - low <= stop.accuracy or n == stop.max_sweeps:
             break
         u_min, u_max = next_min, next_max
         copy_into(work.out, work.u)
         if stop.policy_sweeps > 0:
             u_min, u_max = follow(cheap, choices, models, work, stop, u_min, u_max)
-        if circle == 0:
-            circle = circle_length(work, n)
-            if circle > 0:
-                n += (stop.max_sweeps - 1 - n) // circle * circle
     return n, low, high
 
 
@@ -198,18 +201,26 @@ def largest(u: np.ndarray) -> float:
 
 
 @lean_kernel
-def circle_length(work: Work, n: int) -> int:
-    """How many sweeps ago u was as it is after the n-th, bit by bit; 0 where it was not, as far as ``met`` reaches."""
-    n_met = len(work.met)
-    for back in range(1, min(n, n_met + 1)):
-        s, old = 0, (n - back) % n_met
-        while s < len(work.u) and work.u[s] == work.met[old, s]:
-            s += 1
-        if s == len(work.u):
-            return back
-    for s in range(len(work.u)):
-        work.met[n % n_met, s] = work.u[s]
+def circle_length(work: Work, n: int, span: float) -> int:
+    """How many sweeps before the n-th u was as it is now, bit by bit; where that is not known, u is noted, and 0."""
+    n_states = len(work.u)
+    for row in range(len(work.met)):
+        if work.met[row, n_states] == span and is_met(work, row):
+            return n - int(work.met[row, n_states + 1])
+    row = n % len(work.met)
+    for s in range(n_states):
+        work.met[row, s] = work.u[s]
+    work.met[row, n_states], work.met[row, n_states + 1] = span, n
     return 0
+
+
+@lean_kernel
+def is_met(work: Work, row: int) -> bool:
+    """Whether u is as noted in this row."""
+    s = 0
+    while s < len(work.u) and work.u[s] == work.met[row, s]:
+        s += 1
+    return s == len(work.u)
 
 
 @lean_kernel
