@@ -10,7 +10,6 @@ import numpy as np
 from equirl.core.checking import real_array, whole_array
 from equirl.core.formatting import shown
 from equirl.estimation.pooling import tie_groups
-from equirl.estimation.refutation import first_outside
 from equirl.model.names import state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import check_entries
@@ -88,6 +87,8 @@ def check_path(given: Given, pairs: Pairs, path: np.ndarray, final: int) -> None
     profiles = given.profiles
     if profiles is None or not given.stated:
         return
+    from equirl.estimation.refutation import first_outside
+
     i = first_outside(path, final, np.array(pairs.state), profiles.ptr, profiles.succ)
     if i >= 0:
         after = int(pairs.state[path[i + 1]]) if i + 1 < len(path) else final

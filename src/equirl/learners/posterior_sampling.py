@@ -38,9 +38,7 @@ from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.extended_value_iteration import Plan
 from equirl.planning.sweeps import Stop
-from equirl.posterior.drawn_gains import gain_in, mean_model
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
-from equirl.posterior.inspection import row_spread
 from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 
@@ -232,6 +230,8 @@ class PosteriorLearner(CountingLearner):
 
     def uncertainty(self) -> np.ndarray:
         """(M,) the L1 distance between draws of a pair's row, on average."""
+        from equirl.posterior.inspection import row_spread
+
         return row_spread(self)
 
     def greedy_policy(self) -> np.ndarray:
@@ -246,6 +246,8 @@ class PosteriorLearner(CountingLearner):
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """Of the best policy in the mean of drawn MDPs: the (1 - delta)-quantile of what it loses in them."""
+        from equirl.posterior.drawn_gains import gain_in, mean_model
+
         if self.criterion.discount < 1.0:
             return None
         twin, seen = self.copy(), self.counts.snapshot()
