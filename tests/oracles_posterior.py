@@ -29,7 +29,7 @@ def snapshot(counts, n_states=None, rewards=None):
     flat = np.array([n for row in counts for n in row], np.int64)
     visits = np.array([sum(row) for row in counts], np.int64)
     r_sum = np.zeros(len(counts)) if rewards is None else np.array(rewards, float)
-    return Snapshot(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), succ, flat, visits, r_sum)
+    return Snapshot(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), succ, flat, visits, r_sum, r_sum.copy())
 
 
 def resample_pairs(rng, first, only_new, fixed, seen, state, scratch, step=resample_range):

@@ -127,12 +127,12 @@ def test_a_learner_believes_plans_and_replans_as_written(name, settings):
 def test_defaults_are_those_of_the_tables():
     common = {"delta": 0.05, "action_ties": "random", "warm_start": False, "max_sweeps": 10**5, "threads": 1}
     common |= {"effort": math.inf, "discount": 1.0}
-    clustering = {"balance": 4.0, "merge_rule": "balanced", "priority": "random", "ties": "support"}
-    own, thrifty = {"rewards": "per_pair"}, {"effort": 1e5}
+    own, thrifty, laplace = {"rewards": "per_pair"}, {"effort": 1e5}, {"reward_bound": "laplace"}
+    clustering = {**laplace, "balance": 4.0, "merge_rule": "balanced", "priority": "random", "ties": "support"}
     wanted = {
         "ucrl2": own,
-        "ucrl2-l": own,
-        "c-ucrl-c-sigma": {"rewards": "per_class", "stopping": "class"},
+        "ucrl2-l": own | laplace,
+        "c-ucrl-c-sigma": {**laplace, "rewards": "per_class", "stopping": "class"},
         "c-ucrl-c": {**clustering, **thrifty, "rewards": "per_class", "stopping": "either", "pooling": "balanced"},
         "c-ucrl": {**clustering, **thrifty, **own, "radius": "pooled", "stopping": "either"},
         "c-ucrl-published": {

@@ -349,7 +349,7 @@ def test_what_always_paid_nothing_may_truly_pay_nothing():
     rows = [("a", "x", 0.0, "b"), ("b", "x", 0.0, "a"), ("b", "y", 0.0, "c"), ("c", "x", 0.0, "c")] * 3
     zero = eq.learn(rows, draws=20)
     assert zero.interval[0] == 0.0
-    assert zero.policy_gain.min() > 0  # the posterior alone never says so
+    assert zero.policy_gain.max() > 0  # some pairs may yet toss coins
 
 
 @pytest.mark.slow

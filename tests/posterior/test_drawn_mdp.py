@@ -218,7 +218,7 @@ def test_successors_near_a_state_are_counted_as_a_plain_reading_counts_them():
         bounds = np.cumsum([0, *map(len, held)])
         visits = np.array([len(states) for states in held])
         succ = np.array([x for states in held for x in states], np.int32)
-        seen = Snapshot(bounds, succ, np.ones(len(succ), np.int64), visits, np.zeros(len(held)))
+        seen = Snapshot(bounds, succ, np.ones(len(succ), np.int64), visits, *np.zeros((2, len(held))))
         near = total = 0
         for s in range(S):
             pairs = range(ptr[s], ptr[s + 1])

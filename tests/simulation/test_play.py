@@ -133,7 +133,8 @@ def test_policies_are_told_in_the_users_own_states_and_units():
     trace = eq.play(Clock(), "c-psrl", 800, seed=0, reward_range=(-1, 1))
     table = trace.agent.policy_table()
     assert set(table["state"]) == {(d, h) for d in range(2) for h in range(3)}
-    assert {action[0] for action in table["action"]} == {1}
+    played = [action for action, visits in zip(table["action"], table["visits"], strict=True) if visits > 50]
+    assert {action[0] for action in played} == {1}
     assert max(table["mean_reward"]) == pytest.approx(1.0)
     assert trace.reward[-1] > 500
 

@@ -114,7 +114,8 @@ def cut(path, _):
 
 def flip(path, _):
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 255
+    middle = len(content) // 2
+    content[middle : middle + 64] = bytes(255 - byte for byte in content[middle : middle + 64])  # one may be padding
     path.write_bytes(bytes(content))
 
 

@@ -34,6 +34,7 @@ class Snapshot(NamedTuple):
     count: np.ndarray  # type: ignore[assignment]  # (nnz,) int64
     visits: np.ndarray  # (M,) int64
     r_sum: np.ndarray  # (M,) float64
+    r_squares: np.ndarray  # (M,) float64: sums of squared rewards
 
 
 @lean_kernel
@@ -72,7 +73,7 @@ def record_successor(pair: int, x: int, table: SuccessorTable) -> bool:
 @lean_kernel
 def record_path(
     path: np.ndarray, rewards: np.ndarray, final: int, owner: np.ndarray, begin: int, visits: np.ndarray,
-    r_sum: np.ndarray, table: SuccessorTable,
+    r_sum: np.ndarray, r_squares: np.ndarray, table: SuccessorTable,
 ) -> int:  # fmt: skip
     """Count the steps of a path from step ``begin`` on; the state after its last pair is ``final``.
 
@@ -85,6 +86,7 @@ def record_path(
             return i
         visits[k] += 1
         r_sum[k] += rewards[i]
+        r_squares[k] += rewards[i] * rewards[i]
     return len(path)
 
 
@@ -117,7 +119,7 @@ class Counts:
 
     def __init__(self, n_pairs: int, room: int = 4) -> None:
         self.visits = np.zeros(n_pairs, np.int64)
-        self.r_sum = np.zeros(n_pairs)
+        self.r_sum, self.r_squares = np.zeros(n_pairs), np.zeros(n_pairs)
         self.table = SuccessorTable(
             np.arange(n_pairs, dtype=np.int64) * room,
             np.zeros(n_pairs, np.int64),
@@ -133,6 +135,7 @@ class Counts:
             self.grow()
         self.visits[pair] += 1
         self.r_sum[pair] += reward
+        self.r_squares[pair] += reward * reward
 
     def record_path(self, path: np.ndarray, rewards: np.ndarray, final: int, owner: np.ndarray) -> None:
         """Count the steps of a path: pairs in order, what each paid, and the state after the last one.
@@ -150,7 +153,7 @@ class Counts:
         """
         done = 0
         while done < len(path):
-            done = record_path(path, rewards, final, owner, done, self.visits, self.r_sum, self.table)
+            done = record_path(path, rewards, final, owner, done, self.visits, self.r_sum, self.r_squares, self.table)
             if done < len(path):
                 self.grow()
 
@@ -169,7 +172,7 @@ class Counts:
         ptr = starts(table.size)
         succ, count = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.int64)
         _compact(table, ptr, succ, count)
-        return Snapshot(ptr, succ, count, self.visits.copy(), self.r_sum.copy())
+        return Snapshot(ptr, succ, count, self.visits.copy(), self.r_sum.copy(), self.r_squares.copy())
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Counts:
@@ -183,4 +186,5 @@ class Counts:
         state[place], count[place] = snapshot.succ, snapshot.count
         counts.table = SuccessorTable(start, size, room, state, count, np.array([room.sum()], np.int64))
         counts.visits, counts.r_sum = snapshot.visits.copy(), snapshot.r_sum.copy()
+        counts.r_squares = snapshot.r_squares.copy()
         return counts

@@ -26,7 +26,8 @@ from equirl.estimation.placements import NOTHING_SPARE, PLACEMENTS, Placement, p
 from equirl.structure.profiles import Profiles
 
 __all__ = [
-    "PLACEMENTS", "ClassCounts", "Estimates", "Grouping", "Placement", "estimate", "pool", "pool_known", "tie_groups",
+    "PLACEMENTS", "ClassCounts", "Estimates", "Grouping", "Placement", "estimate", "pool", "pool_known",
+    "reward_variance", "tie_groups",
 ]  # fmt: skip
 
 
@@ -103,6 +104,30 @@ def _means(
         return _ratio(seen.r_sum, seen.visits), seen.visits
     class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
     return np.where(samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), samples
+
+
+def reward_variance(seen: Snapshot, groups: Grouping, estimates: Estimates, *, pooled: bool) -> np.ndarray:
+    """(M,) the empirical variance of the rewards behind each mean.
+
+    Parameters
+    ----------
+    seen : Snapshot
+        The counts.
+    groups : Grouping
+        Which pairs are pooled.
+    estimates : Estimates
+        What was estimated from both.
+    pooled : bool
+        Whether mean rewards are pooled too.
+
+    Returns
+    -------
+    ndarray of float, shape (M,)
+    """
+    squares = seen.r_squares
+    if pooled:
+        squares = np.bincount(groups.label, weights=squares, minlength=groups.n_classes)[groups.label]
+    return np.maximum(_ratio(squares, estimates.r_samples) - estimates.r_hat**2, 0.0)
 
 
 def _ratio(total: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -41,9 +41,9 @@ def given_classes(description: str, models: Any, planner: Any = None) -> Recipe:
     return Recipe(description, OptimisticLearner, parts)
 
 
-def estimated(description: str, models: Any, planner: Any = None) -> Recipe:
+def estimated(description: str, models: Any, planner: Any = None, rewards: str = "per_pair") -> Recipe:
     """An optimistic learner that estimates the classes."""
-    parts = EstimatedClasses(), EmpiricalPool(), models, planner or OptimisticPlanner(), Doubling(effort=THRIFTY)
+    parts = EstimatedClasses(), EmpiricalPool(rewards), models, planner or OptimisticPlanner(), Doubling(effort=THRIFTY)
     return Recipe(description, OptimisticLearner, parts)
 
 
@@ -53,6 +53,7 @@ def posterior(description: str, rows: Any, rewards: Any) -> Recipe:
 
 
 DISCOUNTED = OptimisticPlanner(discount=0.95)
+INTERVALS = LaplaceBalls(reward_bound="variance")  # of MBIE
 RECOMMENDED = "c-psrl"  # what to take where nothing is given
 
 ROWS: dict[str, Recipe | None] = {
@@ -61,7 +62,11 @@ ROWS: dict[str, Recipe | None] = {
     "c-psrl-c-sigma": posterior(
         "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP", GivenProfileRows(), ClassRewards()
     ),
-    "psrl": posterior("PSRL: draws an MDP, each pair on its own", DirichletRows(), DrawnRewards("per_pair")),
+    "psrl": posterior(
+        "PSRL: draws an MDP, each pair on its own",
+        DirichletRows(),
+        DrawnRewards(rewards="per_pair", reward_noise="coin"),
+    ),
     "ucrl2": oblivious("UCRL2 (Jaksch et al. 2010)", JakschBalls()),
     "ucrl2-l": oblivious("UCRL2 with Laplace bounds; knows nothing of classes", LaplaceBalls()),
     "ucrl2-l-vm": Recipe(
@@ -86,15 +91,15 @@ ROWS: dict[str, Recipe | None] = {
     "c-ucrl3": estimated("UCRL3 over estimated classes", Ucrl3Intervals(), SupportPlanner()),
     "imed-rl": Recipe("IMED-RL: an index decides every step; for ergodic worlds", ImedLearner, (OwnIndices(),)),
     "c-imed-rl-c-sigma": Recipe("IMED-RL, given the classes and the profiles", ImedLearner, (ClassIndices(),)),
-    "mbie": oblivious("MBIE: model-based interval estimation, for discounted rewards", LaplaceBalls(), DISCOUNTED),
+    "mbie": oblivious("MBIE: model-based interval estimation, for discounted rewards", INTERVALS, DISCOUNTED),
     "c-mbie-c-sigma": given_both(
         "MBIE, given the classes and the profiles",
-        LaplaceBalls(),
+        INTERVALS,
         DISCOUNTED,
         Doubling(),  # late classes double slowly
     ),
-    "c-mbie-c": given_classes("MBIE, given the classes", LaplaceBalls(), DISCOUNTED),
-    "c-mbie": estimated("MBIE over estimated classes", LaplaceBalls(), DISCOUNTED),
+    "c-mbie-c": given_classes("MBIE, given the classes", INTERVALS, DISCOUNTED),
+    "c-mbie": estimated("MBIE over estimated classes", INTERVALS, DISCOUNTED, "shared"),
     "q-learning": Recipe("Q-learning, for discounted rewards", QLearner, (OwnSteps(),)),
     "c-q-learning-c-sigma": Recipe(
         "Q-learning, given the classes and the profiles: a step teaches its whole class", QLearner, (SharedSteps(),)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from equirl.core.checking import choice
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import PLACEMENTS, Estimates, Grouping, Placement, estimate, pool, pool_known
 from equirl.learners.structures import Problem
 
-REWARDS = ("per_class", "per_pair", "known")
+REWARDS = ("per_class", "per_pair", "shared", "known")
 
 
 @dataclass(frozen=True)
 class RewardModel:
-    """Mean rewards: pooled over classes, kept by pair, or known in advance. Common to all estimates."""
+    """Mean rewards: pooled over classes, kept by pair, shared by pairs that pay alike, or known in advance.
+
+    Common to all estimates. "shared": each pair keeps its own estimate, and others bound how far it may be off.
+    """
 
     rewards: str = "per_pair"
 
@@ -26,6 +29,19 @@ class RewardModel:
     def pool_rewards(self) -> bool:
         """Whether pairs of one class share their mean reward."""
         return self.rewards == "per_class"
+
+    @property
+    def share_rewards(self) -> bool:
+        """Whether pairs that pay alike bound each other's mean reward."""
+        return self.rewards == "shared"
+
+    def check_with(self, settings: Any) -> None:
+        """Means are shared by their variance."""
+        if self.share_rewards and settings.as_dict().get("reward_bound") != "variance":
+            raise ValueError(
+                "rewards='shared' needs reward_bound='variance', which learners with Laplace bounds have (mbie, "
+                "ucrl2-l, c-ucrl and their relatives); rewards='per_pair' works with any bound"
+            )
 
     @property
     def needs(self) -> tuple[str, ...]:

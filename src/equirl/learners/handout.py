@@ -44,8 +44,9 @@ def settings_for(
     settings = recipe.settings(name, chosen)
     by_law = any(getattr(part, "by_law", False) for part in settings.parts)
     is_open = classes is None and "rewards" not in chosen and pools_rewards(settings)
-    if by_law and is_open and prefers_laws(mdp, tolerance):
-        chosen = {**chosen, "rewards": "per_pair"}
+    quick = settings.as_dict().get("reward_bound") == "variance"
+    if by_law and is_open and prefers_laws(mdp, tolerance, quick):
+        chosen = {**chosen, "rewards": "shared" if quick else "per_pair"}
         settings = recipe.settings(name, chosen)
     if "pooling" in settings.as_dict() and "pooling" not in chosen and _whole(mdp, settings, classes, tolerance):
         settings = recipe.settings(name, {**chosen, "pooling": "class"})
@@ -60,7 +61,7 @@ def _whole(mdp: TabularMDP, settings: Settings, classes: Partition | None, toler
     return handed is not None and handed.n_classes == mdp.n_pairs
 
 
-def prefers_laws(mdp: TabularMDP, tolerance: Tolerance) -> bool:
+def prefers_laws(mdp: TabularMDP, tolerance: Tolerance, quick_rewards: bool = False) -> bool:
     """Whether to hand out classes of laws and keep rewards by pair, rather than classes of laws and rewards.
 
     Three conditions. There are at least :data:`MUCH_FINER` times as many classes with rewards as without. Laws are
@@ -68,14 +69,19 @@ def prefers_laws(mdp: TabularMDP, tolerance: Tolerance) -> bool:
     visits to each pair where S C <= :data:`SOON` M. Where classes of laws are small against the states, what is pooled
     stays vague for as long as rewards are unknown, and pays late. And not nearly every pair has a reward of its own
     (:data:`OWN`): there all depends on trying every pair, and a learner that knows the laws goes and does so at once.
+
+    ``quick_rewards``: sure rewards are known within some visits (``reward_bound="variance"``), so that laws are what
+    takes time. Then classes of laws are better wherever those with rewards are more and not soon learned themselves.
     """
     try:
         laws = equivalence_classes(mdp, rewards=False, tolerance=tolerance).n_classes
     except SeparationError:
         return False
+    both = equivalence_classes(mdp, tolerance=tolerance).n_classes
+    if quick_rewards:
+        return laws < both and mdp.n_states * both > SOON * mdp.n_pairs
     if mdp.n_states * laws > SOON * mdp.n_pairs:
         return False
-    both = equivalence_classes(mdp, tolerance=tolerance).n_classes
     return MUCH_FINER * laws <= both < OWN * mdp.n_pairs
 
 

@@ -19,12 +19,16 @@ from equirl.estimation.confidence import (
 )
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.kl_radius import filippi_radius, mixture_radius
-from equirl.estimation.pooling import Estimates, Grouping
+from equirl.estimation.pooling import Estimates, Grouping, reward_variance
+from equirl.estimation.shared_means import shared_mean_radius
 from equirl.estimation.ucrl3_bounds import ucrl3_intervals, ucrl3_log_level, ucrl3_mean_upper
+from equirl.estimation.variance_radius import variance_mean_radius
 from equirl.learners.structures import Problem, Shares
 from equirl.planning.growing_support import support_slack
 from equirl.planning.interval_models import IntervalModels, KLModels
 from equirl.planning.l1_ball import ConfidenceSet
+
+REWARD_BOUNDS = ("laplace", "variance")
 
 
 class Evidence(NamedTuple):
@@ -53,7 +57,17 @@ class ModelSetPart:
 
 @dataclass(frozen=True)
 class LaplaceBalls(ModelSetPart):
-    """L1 balls and intervals of means from the Laplace method (equation 3 of the paper)."""
+    """L1 balls and intervals of means from the Laplace method (equation 3 of the paper).
+
+    ``reward_bound="variance"`` takes the empirical variance of rewards into account: what is paid for sure is soon
+    known. Rewards that are "shared" are bounded by what all pairs that pay alike were paid.
+    """
+
+    reward_bound: str = "laplace"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("reward_bound", self.reward_bound, REWARD_BOUNDS)
 
     def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
         """The set around the estimates."""
@@ -64,7 +78,21 @@ class LaplaceBalls(ModelSetPart):
             law = share_weighted(own, seen.visits, groups.label, groups.n_classes)
         else:
             law = weissman_radius(estimates.samples, S, self.log_level(shares.law))
-        return balls(estimates, law, hoeffding_radius(estimates.r_samples, self.log_level(shares.mean)), problem)
+        return balls(estimates, law, *self._mean_radii(evidence, problem), problem)
+
+    def _mean_radii(self, evidence: Evidence, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        """How far means may be below and above their estimates."""
+        seen, groups, estimates, shares, _ = evidence
+        level = self.log_level(shares.mean)
+        if self.reward_bound == "laplace":
+            own = hoeffding_radius(estimates.r_samples, level)
+            return own, own
+        variance = reward_variance(seen, groups, estimates, pooled=problem.pool_rewards)
+        own = variance_mean_radius(variance, estimates.r_samples, level)
+        if not problem.share_rewards:
+            return own, own
+        bold = variance_mean_radius(variance, estimates.r_samples, self.log_level(1))
+        return own, shared_mean_radius(seen.visits, seen.r_sum, seen.r_squares, own, bold, level)
 
 
 @dataclass(frozen=True)
@@ -76,24 +104,28 @@ class JakschBalls(ModelSetPart):
         visits, pairs, log_delta = evidence.seen.visits, problem.pairs, self.log_level(1)
         law = jaksch_law_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
         mean = jaksch_mean_radius(visits, pairs.n_pairs, evidence.t, log_delta)
-        return balls(evidence.estimates, law, mean, problem)
+        return balls(evidence.estimates, law, mean, mean, problem)
 
 
-def balls(estimates: Estimates, p_radius: np.ndarray, r_radius: np.ndarray, problem: Problem) -> ConfidenceSet:
+def balls(
+    estimates: Estimates, p_radius: np.ndarray, r_below: np.ndarray, r_above: np.ndarray, problem: Problem
+) -> ConfidenceSet:
     """L1 balls of these radii around the estimates; a pair without samples may do anything."""
     p_radius[estimates.samples == 0] = 2.0  # also where S = 1: an empty row is read as free
-    r_lower, r_upper = reward_interval(estimates.r_hat, r_radius, problem)
+    r_lower, r_upper = reward_interval(estimates.r_hat, r_below, r_above, problem)
     return ConfidenceSet(
         estimates.ptr, estimates.succ, estimates.prob, p_radius, r_lower, r_upper, estimates.spare_ptr, estimates.spare
     )
 
 
-def reward_interval(r_hat: np.ndarray, r_radius: np.ndarray, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def reward_interval(
+    r_hat: np.ndarray, below: np.ndarray, above: np.ndarray, problem: Problem
+) -> tuple[np.ndarray, np.ndarray]:
     """Bounds on mean rewards inside [0, 1]: the means themselves where they are given."""
     means = problem.given.mean_rewards
     if means is not None:
         return means, means
-    return np.maximum(r_hat - r_radius, 0.0), np.minimum(r_hat + r_radius, 1.0)
+    return np.maximum(r_hat - below, 0.0), np.minimum(r_hat + above, 1.0)
 
 
 @dataclass(frozen=True)
@@ -107,7 +139,7 @@ class BernsteinIntervals(ModelSetPart):
         bounds = bernstein_intervals(estimates.ptr, estimates.prob, estimates.samples, level)
         r_hat = estimates.r_hat
         radius = bernstein_mean_radius(r_hat * (1 - r_hat), estimates.r_samples, self.log_level(shares.mean))
-        return IntervalModels(estimates.ptr, estimates.succ, *bounds, *reward_interval(r_hat, radius, problem))
+        return IntervalModels(estimates.ptr, estimates.succ, *bounds, *reward_interval(r_hat, radius, radius, problem))
 
 
 @dataclass(frozen=True)
@@ -122,7 +154,7 @@ class Ucrl3Intervals(ModelSetPart):
         r_hat, level = estimates.r_hat, ucrl3_log_level(self.delta, shares.mean, S)
         radius = ucrl3_mean_upper(r_hat, r_hat * (1 - r_hat), estimates.r_samples, level) - r_hat
         slack = support_slack(estimates.ptr, float(estimates.samples.max()))
-        means = reward_interval(r_hat, radius, problem)
+        means = reward_interval(r_hat, radius, radius, problem)
         return IntervalModels(estimates.ptr, estimates.succ, lower, upper, unseen, *means, slack)
 
 
@@ -148,5 +180,5 @@ class KLBalls(ModelSetPart):
         else:
             radius = filippi_radius(estimates.samples, S, evidence.t, self.log_level(shares.law))
         mean = hoeffding_radius(estimates.r_samples, self.log_level(shares.mean))
-        r_lower, r_upper = reward_interval(estimates.r_hat, mean, problem)
+        r_lower, r_upper = reward_interval(estimates.r_hat, mean, mean, problem)
         return KLModels(estimates.ptr, estimates.succ, estimates.prob, radius, r_lower, r_upper)

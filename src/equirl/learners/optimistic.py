@@ -77,8 +77,8 @@ class OptimisticLearner(CountingLearner):
         super().__init__(blueprint)
         self.parts = OptimisticParts(*blueprint.settings.parts)
         self.criterion = criterion_for(self.parts.planner.discount)
-        delta, pool_rewards = self.parts.models.delta, self.parts.estimate.pool_rewards
-        self.problem = Problem(self.pairs, self.given, delta, pool_rewards)
+        delta, rewards = self.parts.models.delta, self.parts.estimate
+        self.problem = Problem(self.pairs, self.given, delta, rewards.pool_rewards, rewards.share_rewards)
         self.rules = self.parts.structure.rules(self.problem)
         self.tie_rng, self.priority_rng = (np.random.default_rng(child) for child in blueprint.seed.spawn(2))
         self.episode: Episode | None = None

@@ -1,4 +1,7 @@
-"""Priors of mean rewards for posterior sampling: by pair, shared by pairs that are drawn, by given class, or known."""
+"""Priors of mean rewards for posterior sampling: by pair, shared by pairs that are drawn, by given class, or known.
+
+Rewards are tosses of coins (``reward_noise="coin"``), or whether a pair pays a sure amount is drawn as well ("drawn").
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from equirl.posterior.reward_sampler import (
     recount_tables,
     resample_tables,
 )
+from equirl.posterior.sure_rewards import draw_sure
 
 
 class RewardSampler(ABC):
@@ -27,6 +31,10 @@ class RewardSampler(ABC):
     @abstractmethod
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         """(M,) mean rewards from the posterior, given the counts."""
+
+    def tables(self) -> np.ndarray | None:
+        """(M,) which pairs shared a mean in the last draw, -1 for pairs without one; None where that is not drawn."""
+        return None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What must be kept to go on."""
@@ -37,7 +45,25 @@ class RewardSampler(ABC):
 
 
 @dataclass(frozen=True)
-class DrawnRewards:
+class RewardNoise:
+    """How rewards scatter: what all priors have in common.
+
+    "drawn": whether a pair pays the same each time is drawn too, and what it pays is known where it does. "coin": every
+    reward is a toss of a coin, as in PSRL as published.
+    """
+
+    reward_noise: str = "drawn"
+
+    def __post_init__(self) -> None:
+        choice("reward_noise", self.reward_noise, ("drawn", "coin"))
+
+    def with_noise(self, coins: RewardSampler) -> RewardSampler:
+        """The sampler for this noise, from the one for coins."""
+        return coins if self.reward_noise == "coin" else _SureOrCoin(coins)
+
+
+@dataclass(frozen=True)
+class DrawnRewards(RewardNoise):
     """Mean rewards: "shared" by pairs that are drawn, "per_pair", or "known" in advance.
 
     Shared, a pair still draws from its own rewards with chance ``own / visits``, and a new mean has weight
@@ -49,6 +75,7 @@ class DrawnRewards:
     reward_alpha: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choice("rewards", self.rewards, ("shared", "per_pair", "known"))
         between("own", self.own, most=1e9)
         above("reward_alpha", self.reward_alpha, 0, "shares nothing")
@@ -62,16 +89,17 @@ class DrawnRewards:
         """The sampler of this choice."""
         if self.rewards == "known":
             return _Known(problem)
-        return _Shared(self, problem) if self.rewards == "shared" else _ByPair()
+        return self.with_noise(_Shared(self, problem) if self.rewards == "shared" else _ByPair())
 
 
 @dataclass(frozen=True)
-class ClassRewards:
+class ClassRewards(RewardNoise):
     """Mean rewards where classes are given: "per_class", "per_pair", or "known" in advance."""
 
     rewards: str = "per_class"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choice("rewards", self.rewards, ("per_class", "per_pair", "known"))
 
     @property
@@ -83,7 +111,8 @@ class ClassRewards:
         """The sampler of this choice."""
         if self.rewards == "known":
             return _Known(problem)
-        return _ByClass(problem) if self.rewards == "per_class" else _ByPair()
+        by_pair = self.with_noise(_ByPair())
+        return _ByClass(problem, by_pair) if self.rewards == "per_class" else by_pair
 
 
 class _Known(RewardSampler):
@@ -105,17 +134,45 @@ class _ByPair(RewardSampler):
 class _ByClass(RewardSampler):
     """One mean per given class, from the rewards of all its pairs."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, single: RewardSampler) -> None:
         assert problem.given.classes is not None
-        self.classes = problem.given.classes
+        self.classes, self.single = problem.given.classes, single
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         label, n = self.classes.label, self.classes.n_classes
-        paid, visits = (np.bincount(label, weights=values, minlength=n) for values in (seen.r_sum, seen.visits))
-        pooled = seen._replace(visits=visits.astype(np.int64), r_sum=paid)
-        means = np.empty(n)
-        draw_by_pair(rng, pooled, means)
-        return means[label]
+        sums = (np.bincount(label, weights=of, minlength=n) for of in (seen.visits, seen.r_sum, seen.r_squares))
+        visits, r_sum, r_squares = sums
+        pooled = seen._replace(visits=visits.astype(np.int64), r_sum=r_sum, r_squares=r_squares)
+        return self.single.draw(pooled, rng)[label]
+
+
+class _SureOrCoin(RewardSampler):
+    """Pairs drawn to pay a sure amount pay it; the others are left to the sampler for coins."""
+
+    def __init__(self, coins: RewardSampler) -> None:
+        self.coins = coins
+        self.sure = self.amount = np.empty(0)  # of the last draw
+
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+        sure = np.empty(len(seen.visits), bool)
+        draw_sure(rng, seen, sure)
+        self.sure, self.amount = sure, seen.r_sum / np.maximum(1, seen.visits)
+        tossed = seen._replace(visits=np.where(sure, 0, seen.visits), r_sum=np.where(sure, 0.0, seen.r_sum))
+        return np.where(sure, self.amount, self.coins.draw(tossed, rng))
+
+    def tables(self) -> np.ndarray | None:
+        """Pairs that pay the same sure amount share it."""
+        tables = self.coins.tables()
+        if tables is None or not len(self.sure):
+            return tables
+        _, equal = np.unique(self.amount.round(9), return_inverse=True)
+        return np.where(self.sure, len(tables) + 1 + equal, tables)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.coins.arrays()
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.coins.restore(arrays)
 
 
 class _Shared(RewardSampler):
@@ -130,6 +187,9 @@ class _Shared(RewardSampler):
         out = np.empty(M)
         draw_shared(rng, self.part.own, seen, state, np.empty(M + 1), out)
         return out
+
+    def tables(self) -> np.ndarray | None:
+        return self.state.table
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"reward_table": self.state.table}

@@ -16,6 +16,7 @@ from equirl.core.paths import checked_path
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
+from equirl.learners.past_settings import with_past
 from equirl.learners.recipes import Blueprint, needs_of_parts
 from equirl.learners.state_checks import check_course, check_plan, check_sums
 from equirl.model.names import names_from_json
@@ -23,7 +24,7 @@ from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.profiles import Profiles
 
-KIND, VERSION = "equirl-agent", 2
+KIND, VERSION = "equirl-agent", 3
 LARGEST = np.finfo(np.float64).max  # a number that is finite
 
 
@@ -102,7 +103,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     Parameters
     ----------
     path : path
-        The file. Files of the format before this one load too.
+        The file. Files of the two formats before this one load too.
 
     Returns
     -------
@@ -118,6 +119,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     try:
         if "values" not in meta:
             arrays, meta = _from_version_1(arrays, meta)
+        arrays, meta = _from_version_2(arrays, meta)
         return _restore(arrays, meta)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
         raise DamagedFile(f"{path} does not hold a valid learner: {error}") from error
@@ -173,6 +175,20 @@ def _from_version_1(
     }  # fmt: skip
 
 
+def _from_version_2(
+    arrays: dict[str, np.ndarray], meta: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A file of the second format as one of this; one of this as it is.
+
+    Squares of rewards were not kept. Rewards in [0, 1] are at least their squares, so their sums are safe instead; the
+    settings that use them are as they were before there was a choice.
+    """
+    squares = {f"own_{when}_r_squares": f"own_{when}_r_sum" for when in ("now", "then")}
+    missing = {new: arrays[old].copy() for new, old in squares.items() if old in arrays and new not in arrays}
+    keys = AGENTS[meta["name"]].keys if meta["name"] in AGENTS else ()
+    return arrays | missing, meta | {"settings": with_past(meta["settings"], keys)}
+
+
 def check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, values: dict[str, Any]) -> None:
     """Refuse arrays that do not fit together: compiled loops trust what they are given."""
     S, M = pairs.n_states, pairs.n_pairs
@@ -193,7 +209,8 @@ def check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, values: dict[str, 
 
 def _check_counts(arrays: dict[str, np.ndarray], when: str, S: int, M: int) -> None:
     _check_range(arrays, f"{when}_visits", M, np.int64, 0, np.inf)
-    _check_range(arrays, f"{when}_r_sum", M, np.float64, 0, LARGEST)
+    for name in ("r_sum", "r_squares"):
+        _check_range(arrays, f"{when}_{name}", M, np.float64, 0, LARGEST)
     _check_range(arrays, f"{when}_ptr", M + 1, np.int64, 0, np.inf)
     ptr, visits = arrays[f"{when}_ptr"], arrays[f"{when}_visits"]
     _check_range(arrays, f"{when}_succ", ptr[-1], np.int32, 0, S - 1)

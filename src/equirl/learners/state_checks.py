@@ -95,11 +95,14 @@ def check_sums(arrays: Mapping[str, np.ndarray], t: int) -> None:
     for when in ("now", "then"):
         if f"{when}_visits" not in arrays:
             continue
-        visits, r_sum = arrays[f"{when}_visits"], arrays[f"{when}_r_sum"]
+        visits, r_sum, r_squares = (arrays[f"{when}_{name}"] for name in ("visits", "r_sum", "r_squares"))
         if visits.sum(dtype=float) > t - 1:
             raise ValueError(f"{visits.sum(dtype=float):.0f} steps are counted ({when}), but {t - 1} were played")
         if not (r_sum <= visits * (1 + ROUNDING) + ROUNDING).all():
             raise ValueError(f"rewards add up to more than the visits can have paid ({when})")
+        slack = ROUNDING * (visits + 1)
+        if not (r_squares <= r_sum + slack).all() or not (r_squares * visits >= r_sum**2 - slack * visits).all():
+            raise ValueError(f"squares of rewards do not fit their sums ({when})")
     if "now_visits" in arrays and "then_visits" in arrays and (arrays["then_visits"] > arrays["now_visits"]).any():
         raise ValueError("a pair had more visits when the episode began than now")
 

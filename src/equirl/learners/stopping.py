@@ -77,7 +77,7 @@ class ClassDoubling(Doubling):
 
     def defaults_with(self, settings: Settings) -> dict[str, str]:
         """The rule by itself: "either" where rewards are kept by pair, else "class"."""
-        return {"stopping": "either" if settings.rewards == "per_pair" else "class"}
+        return {"stopping": "either" if settings.rewards in ("per_pair", "shared") else "class"}
 
 
 def doubling_limits(rule: str, visits: np.ndarray, groups: Grouping, grace: float) -> Limits:

@@ -31,6 +31,7 @@ class Problem(NamedTuple):
     given: Given
     delta: float  # risk
     pool_rewards: bool  # whether pairs of one class share their mean reward
+    share_rewards: bool = False  # whether pairs that pay alike bound each other's mean reward
 
 
 class Shares(NamedTuple):

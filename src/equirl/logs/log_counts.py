@@ -53,8 +53,9 @@ def count(pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndar
     ptr = starts(np.bincount(owner, minlength=M))
     total = starts(n)
     visits = total[ptr[1:]] - total[ptr[:-1]]
-    r_sum = np.bincount(pair, weights=np.clip(reward, 0.0, 1.0) * weight, minlength=M)
-    return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum)
+    paid = np.clip(reward, 0.0, 1.0)
+    r_sum, r_squares = (np.bincount(pair, weights=of * weight, minlength=M) for of in (paid, paid * paid))
+    return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum, r_squares)
 
 
 def successors(rows: LogColumns, restart: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -34,7 +34,7 @@ class DrawsClasses(Protocol):
     pairs: Pairs
     counts: Counts
     rows: Any  # with ``draw`` and ``labels``
-    rewards: Any  # with ``draw`` and ``arrays``
+    rewards: Any  # with ``draw`` and ``tables``
 
     def copy(self) -> Self:
         """An independent twin."""
@@ -205,7 +205,7 @@ def class_posterior(
             twin.rows.draw(seen, rng)
             twin.rewards.draw(seen, rng)
         labels.append(_canonical(twin.rows.labels()))
-        tables += [_canonical(table) for table in [twin.rewards.arrays().get("reward_table")] if table is not None]
+        tables += [_canonical(table) for table in [twin.rewards.tables()] if table is not None]
     return ClassPosterior(agent.pairs, np.array(labels), np.array(tables) if tables else None)
 
 

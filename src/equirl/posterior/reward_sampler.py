@@ -46,11 +46,13 @@ def log_beta_rising(a: float, b: float, good: float, bad: float) -> float:
 
 @lean_kernel
 def recount_tables(seen: Snapshot, state: TableState) -> None:
-    """Pooled rewards from the tables that pairs sit at."""
+    """Pooled rewards from the tables that pairs sit at; those without rewards leave theirs."""
     for t in range(len(state.members)):
         state.members[t], state.good[t], state.bad[t] = 0, 0.0, 0.0
     state.used[0] = 0
     for k in range(len(state.table)):
+        if seen.visits[k] == 0:
+            state.table[k] = -1
         t = state.table[k]
         if t >= 0:
             state.members[t] += 1

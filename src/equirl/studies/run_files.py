@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.learners.past_settings import with_past
 from equirl.simulation.curves import Curves
 from equirl.studies.run_specs import RESULT_VERSION, RunSpec, canonical
 from equirl.studies.runs import FACTS, RunResult
@@ -81,7 +82,8 @@ def _arrays(curves: Curves) -> dict[str, np.ndarray]:
 
 def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:
     """An error where a default has changed since the run was computed, so that it is another run now."""
-    for name in sorted(then.keys() & now.keys()) if isinstance(then, dict) else ():
+    then = with_past(then, now) if isinstance(then, dict) else {}
+    for name in sorted(then.keys() & now.keys()):
         if then[name] != now[name]:
             raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
 

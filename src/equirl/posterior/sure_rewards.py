@@ -1,0 +1,44 @@
+"""Pairs that always pay the same: in most problems all do, and then one visit tells what a pair pays.
+
+The model. A share rho of the pairs pays a sure amount, the others toss coins; rho is uniform before anything is seen. A
+coin of uniform bias, tossed n times, shows its first face every time with probability 2 / (n + 1). So a pair that paid
+the same at all its n visits is sure with probability
+
+    rho / ( rho + (1 - rho) 2 / (n + 1) ),        rho ~ Beta(1 + pairs that did, 1 + pairs that did not),
+
+among those visited twice or more. It is drawn anew each time: a pair that may still have a surprise is taken for a coin
+now and then, less often the longer it has shown none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equirl.core.compiling import lean_kernel
+from equirl.core.random_draws import beta_draw, uniform
+from equirl.estimation.counts import Snapshot
+
+SAME = 1e-9  # variance up to which rewards are one number, rounding aside
+
+
+@lean_kernel
+def paid_the_same(k: int, seen: Snapshot) -> bool:
+    """Whether pair k was visited and paid the same each time."""
+    n = seen.visits[k]
+    return n > 0 and seen.r_squares[k] / n - (seen.r_sum[k] / n) ** 2 <= SAME
+
+
+@lean_kernel
+def draw_sure(rng: np.ndarray, seen: Snapshot, out: np.ndarray) -> None:
+    """Which pairs pay a sure amount, from the posterior. O(pairs)."""
+    same, other = 0, 0
+    for k in range(len(out)):
+        out[k] = paid_the_same(k, seen)
+        if seen.visits[k] > 1:
+            same += out[k]
+            other += not out[k]
+    rho = beta_draw(rng, 1.0 + same, 1.0 + other)
+    for k in range(len(out)):
+        if out[k]:
+            coin = (1.0 - rho) * 2.0 / (seen.visits[k] + 1.0)
+            out[k] = uniform(rng) * (rho + coin) < rho
