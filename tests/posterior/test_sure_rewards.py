@@ -1,0 +1,103 @@
+"""Pairs that always paid the same: how often they are taken for sure, and what follows from it."""
+
+import numpy as np
+import pytest
+from oracles_posterior import snapshot
+
+import equirl as eq
+from equirl.core.random_draws import draw_state
+from equirl.posterior.sure_rewards import draw_sure, paid_the_same
+
+
+def seen_of(visits, r_sum, r_squares):
+    return snapshot([[n] for n in visits], rewards=r_sum)._replace(r_squares=np.array(r_squares, float))
+
+
+def rng(seed=0):
+    return draw_state(np.random.SeedSequence(seed))
+
+
+def drawn(seen, times=20_000):
+    state, out, total = rng(), np.empty(len(seen.visits), bool), np.zeros(len(seen.visits))
+    for _ in range(times):
+        draw_sure(state, seen, out)
+        total += out
+    return total / times
+
+
+def test_whether_a_pair_paid_the_same():
+    seen = seen_of([3, 4, 1, 0], [0.9, 2.0, 0.7, 0.0], [0.27, 2.0, 0.49, 0.0])
+    assert [paid_the_same(k, seen) for k in range(4)] == [True, False, True, False]
+
+
+def test_rounding_of_long_sums_is_no_noise():
+    counts = eq.make_agent("ucrl2-l", 1, 1).counts
+    for _ in range(10_000):
+        counts.record(0, 0.1, 0)
+    assert paid_the_same(0, counts.snapshot())
+
+
+def test_chances_are_those_of_the_model():
+    """Against the integral over rho by quadrature."""
+    visits = np.array([1, 2, 9, 5])
+    seen = seen_of(visits, [0.3, 0.0, 9.0, 2.0], [0.09, 0.0, 9.0, 2.0])  # the last one paid 0 and 1
+    rho = (np.arange(20_000) + 0.5) / 20_000
+    density = rho**2 * (1 - rho)  # two of three that were visited twice paid the same
+    chances = [rho / (rho + (1 - rho) * 2 / (n + 1)) for n in visits]
+    wanted = [float((chance * density).sum() / density.sum()) for chance in chances[:3]]
+    np.testing.assert_allclose(drawn(seen)[:3], wanted, atol=0.015)
+    assert drawn(seen, 100)[3] == 0
+
+
+@pytest.mark.parametrize("name", ["c-psrl", "c-psrl-c", "c-psrl-c-sigma"])
+def test_where_everything_is_paid_for_sure_a_few_visits_tell_what(name):
+    world = eq.make("random", n_states=6, seed=1)
+    agent = eq.simulate(world, name, 3000, seed=0).agent
+    seen = agent.counts.snapshot()
+    often = seen.visits > 5
+    draws = np.array([agent.draw_model(seen)[0].reward for _ in range(40)])
+    exact = np.isclose(draws[:, often], world.r_mean[often], atol=1e-9)
+    assert exact.mean() > 0.95
+
+
+def test_where_rewards_are_coins_draws_are_those_of_coins():
+    world = eq.make("random", n_states=6, seed=1, reward_law="bernoulli")
+    agent = eq.simulate(world, "c-psrl", 5000, seed=0, rewards="per_pair").agent
+    seen = agent.counts.snapshot()
+    k = int(np.argmax(seen.visits * (np.abs(world.r_mean - 0.5) < 0.3)))
+    n, paid = seen.visits[k], seen.r_sum[k]
+    draws = np.array([agent.draw_model(seen)[0].reward[k] for _ in range(2000)])
+    mean = (1 + paid) / (2 + n)
+    assert draws.mean() == pytest.approx(mean, abs=0.1 * np.sqrt(mean * (1 - mean) / n))
+    assert draws.std() == pytest.approx(np.sqrt(mean * (1 - mean) / (n + 3)), rel=0.1)
+
+
+def test_a_rare_reward_that_was_not_seen_at_first_is_found():
+    """Two arms in one state: one pays 0.3 for sure, the other 1 half of the time, nothing at its first visits."""
+    for seed in range(5):
+        agent = eq.make_agent("c-psrl", 1, 2, seed=seed)
+        random, paid, bad_luck = np.random.default_rng(seed), 0, 3
+        for _ in range(3000):
+            arm = agent.act(0)
+            if arm == 1 and bad_luck:
+                bad_luck, reward = bad_luck - 1, 0.0
+            else:
+                reward = 0.3 if arm == 0 else float(random.random() < 0.5)
+            paid += arm
+            agent.observe(0, arm, reward, 0)
+        assert paid > 2000, seed
+
+
+def test_pairs_that_pay_the_same_sure_amount_share_it():
+    agent = eq.simulate(eq.make("four-room"), "c-psrl", 4000, seed=1).agent
+    found = eq.class_posterior(agent, draws=20, seed=0)
+    poor = [int(k) for k in np.flatnonzero((agent.counts.visits > 30) & (agent.counts.r_sum == 0))[:2]]
+    together = found.reward_tables[:, poor[0]] == found.reward_tables[:, poor[1]]
+    assert together.mean() > 0.8
+
+
+def test_coins_for_everyone_are_still_to_be_had():
+    with pytest.raises(ValueError, match="reward_noise"):
+        eq.make_settings("c-psrl", reward_noise="dice")
+    assert eq.make_settings("psrl").reward_noise == "coin"
+    assert eq.make_settings("c-psrl").reward_noise == "drawn"
