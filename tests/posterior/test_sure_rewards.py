@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from oracles_posterior import snapshot
 
 import equirl as eq
 from equirl.core.random_draws import draw_state
 from equirl.posterior.sure_rewards import draw_sure, paid_the_same
+from oracles_posterior import snapshot
 
 
 def seen_of(visits, r_sum, r_squares):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-BEFORE = {"reward_bound": "laplace", "reward_noise": "coin"}
+BEFORE = {"reward_bound": "laplace", "reward_noise": "coin", "apart": 0.0}
 
 
 def with_past(then: Mapping[str, Any], now: Iterable[str]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class _OwnRows(RowSampler):
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         M = len(seen.visits)
         rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
-        space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, 0.0, no_state)
+        space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, 0.0, 0.0, no_state)
         draw_own_rows(rng, self.strength, seen, space, rows)
         return rows, len(seen.succ)
 
@@ -104,7 +104,8 @@ class ClassRows:
     many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``lonely``,
     ``bridge``: how many pairs, on average, do something odd in a draw, so that nothing is given up for ever (see
     ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or "drawn"
-    from how often successors seen so far are near.
+    from how often successors seen so far are near. ``apart``: a pair draws its row from its own counts with chance
+    ``apart / visits``.
     """
 
     alpha: float | str = DRAWN
@@ -113,6 +114,7 @@ class ClassRows:
     lonely: float = 1.0
     bridge: float = 1.0
     local: float | str = DRAWN
+    apart: float = 1.0
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -133,6 +135,7 @@ class GivenClassRows:
     bridge: float = 1.0
     local: float | str = DRAWN
     alpha: ClassVar[float] = 1.0
+    apart: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("classes",)
 
     def __post_init__(self) -> None:
@@ -149,7 +152,7 @@ def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
         if getattr(part, name) != DRAWN:
             inside(name, getattr(part, name), 0, math.inf)
     whole_number("scan", part.scan)
-    for name in ("lonely", "bridge"):
+    for name in ("lonely", "bridge", "apart"):
         between(name, getattr(part, name), most=1e9)
     if part.local != DRAWN:
         between("local", part.local)
@@ -176,7 +179,8 @@ class _ClassSampler(RowSampler):
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
             self.pair_ptr, self.STICKS, self._local(seen, rng), np.empty(len(state.mass)), np.empty(M + 1),
-            np.empty(int(state.width.max()) + 1, np.int64), self.owner, self._leave(seen), np.empty(M, np.int64),
+            np.empty(int(state.width.max()) + 1, np.int64), self.owner, float(self.part.apart), self._leave(seen),
+            np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, space.w, space.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
@@ -232,7 +236,8 @@ class _ClassSampler(RowSampler):
         return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
 
     def plain(self) -> None:
-        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0)
+        kept = {} if self.fixed else {"apart": 0.0}
+        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0, **kept)
 
     def labels(self) -> np.ndarray | None:
         return self.state.label

@@ -4,7 +4,8 @@ Per class the masses are w ~ Dirichlet(N_1, ..., N_J, gamma). The observed succe
 positions; positions of the class that the pair has not seen go to other states drawn at random; the last mass, for new
 positions, is broken by sticks onto random states. A pair never visited draws a class too, members : alpha. So a pair
 visited twice borrows the masses of a class visited a million times, and yet what it has not seen is placed anew in
-each draw.
+each draw. Now and then it draws from its own counts alone: that others are alike may be wrong, and where a pair has
+many successors what it has not seen averages out, so that no draw would ever make a pair of few visits worth trying.
 
 Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; of the mass of those never
 seen, a few random ones take their parts, and what is left goes to one of them or to all alike.
@@ -48,6 +49,7 @@ class Space(NamedTuple):
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     taken: np.ndarray  # scratch: positions that a pair has seen
     state: np.ndarray  # (M,) int64: the state of each pair
+    apart: float  # chance, times visits, that a pair stands apart: its row is drawn from its own counts
     leave: float  # chance per step that such a state is left, where nothing else is known of the pair
     odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
 
@@ -193,6 +195,24 @@ def _class_row(
 
 
 @lean_kernel
+def _row_apart(rng: np.ndarray, k: int, gamma: float, seen: Snapshot, space: Space, rows: DrawnRows) -> int:
+    """The row of pair k in a class of its own: Dirichlet(counts, gamma), the last mass for new positions."""
+    low = end = rows.ptr[k]
+    top = new = log_gamma_draw(rng, gamma)
+    for i in range(seen.ptr[k], seen.ptr[k + 1]):
+        rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, float(seen.count[i]))
+        top = max(top, rows.prob[end])
+        end += 1
+    total = new = math.exp(new - top)
+    for i in range(low, end):
+        rows.prob[i] = math.exp(rows.prob[i] - top)
+        total += rows.prob[i]
+    for i in range(low, end):
+        rows.prob[i] /= total
+    return _break(rng, new / total, gamma, k, end, seen, space, rows)
+
+
+@lean_kernel
 def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: DrawnRows) -> int:
     """Give the odd state of pair k, where its row does not hold it, the mass Beta(1, n)."""
     if contains(rows.succ, rows.ptr[k], end, space.odd[k]):
@@ -221,6 +241,8 @@ def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: S
             c = _class_of_new(rng, state, n_placed)
         if c < 0:
             end = _break(rng, 1.0, state.hyper[1], k, end, seen, space, rows)
+        elif space.apart > 0.0 and seen.visits[k] > 0 and uniform(rng) * seen.visits[k] < space.apart:
+            end = _row_apart(rng, k, state.hyper[1], seen, space, rows)
         else:
             end = _class_row(rng, k, c, seen, state, space, rows)
         if space.odd[k] >= 0 and seen.visits[k] > 0:
