@@ -391,14 +391,17 @@ def test_nearest_by_means_needs_means_to_compare():
         make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_pair")
 
 
-FORMAT1 = Path(__file__).parent / "format1"  # saved by the version before this format, with the actions that followed
+HERE = Path(__file__).parent
+EARLIER = sorted(
+    HERE.glob("format[12]/*.npz")
+)  # saved by the versions before this format, with the actions that followed
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FORMAT1.glob("*.npz")))
-def test_a_file_of_the_first_format_loads_and_its_learner_goes_on(name):
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_file_of_an_earlier_format_loads_and_its_learner_goes_on_as_it_would_have(path):
     river = make("riverswim", n_states=5, reward_law="bernoulli")
-    after = json.loads((FORMAT1 / f"{name}.json").read_text())
-    agent, rng, state, actions = load_agent(FORMAT1 / f"{name}.npz"), np.random.default_rng(9), after["state"], []
+    after = json.loads(path.with_suffix(".json").read_text())
+    agent, rng, state, actions = load_agent(path), np.random.default_rng(9), after["state"], []
     for _ in after["actions"]:
         actions.append(agent.act(state))
         law = river.law(state, actions[-1])

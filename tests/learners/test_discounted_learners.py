@@ -1,9 +1,12 @@
 """Learners under a discount: what they reduce to, how near they come, and how that is measured."""
 
+import math
+
 import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.estimation.variance_radius import variance_mean_radius
 from equirl.learners.contract import Stretch, step_limits
 from equirl.simulation.rollout import Rollout
 from equirl.simulation.value_measures import ValueMeasures
@@ -127,3 +130,61 @@ def test_the_policy_of_a_one_step_stretch_is_measured_where_it_stands():
     rollout = Rollout(RIVER, np.random.SeedSequence(0))
     path, _ = rollout.play(Stretch(RIVER.pairs.ptr[:-1].copy(), step_limits(1)), 10)
     assert len(path) == 1
+
+
+# --- mean rewards
+
+
+def test_sharing_means_needs_bounds_by_variance():
+    assert eq.make_settings("c-ucrl", rewards="shared", reward_bound="variance").rewards == "shared"
+    for name in ("c-ucrl", "ucrl2-b", "c-kl-ucrl-c"):
+        with pytest.raises(ValueError, match="needs reward_bound='variance'"):
+            eq.make_settings(name, rewards="shared")
+
+
+@pytest.mark.parametrize(("name", "rewards"), [("c-mbie", "shared"), ("c-mbie", "per_pair"), ("c-mbie-c", "per_class")])
+def test_bounds_on_means_are_those_of_their_definition(name, rewards):
+    world = eq.make("planted", n_states=6, n_actions=3, n_classes=3, reward_law="bernoulli")
+    agent = eq.simulate(world, name, 3000, seed=1, rewards=rewards).agent
+    seen, groups, estimates, models = agent.episode.seen, agent.episode.groups, agent.estimates, agent.models
+    level, n = math.log(0.05 / (3 * 18)), estimates.r_samples
+    pooled = rewards == "per_class"
+    for k in range(18):
+        mates = np.flatnonzero(groups.label == groups.label[k]) if pooled else np.array([k])
+        paid, squares = seen.r_sum[mates].sum(), seen.r_squares[mates].sum()
+        own = variance_mean_radius([squares / n[k] - (paid / n[k]) ** 2], [n[k]], level)[0] if n[k] else 1.0
+        mean = paid / n[k] if n[k] else 0.0
+        assert models.r_lower[k] == pytest.approx(max(0.0, mean - own))
+        if rewards == "shared":
+            assert models.r_upper[k] <= min(1.0, mean + own) + 1e-12
+        else:
+            assert models.r_upper[k] == pytest.approx(min(1.0, mean + own))
+
+
+def test_a_learner_handed_the_classes_of_a_problem_gets_those_of_laws_where_prices_split_them():
+    rental = eq.make("car-rental", max_cars=4, max_move=2)
+    for name in ("c-mbie-c", "c-mbie-c-sigma"):
+        agent = eq.agent_for(rental, name)
+        assert agent.settings.rewards == "shared"
+        assert agent.given.classes == eq.equivalence_classes(rental, rewards=False)
+        assert eq.agent_for(rental, name, rewards="per_class").given.classes == eq.equivalence_classes(rental)
+        assert eq.agent_for(eq.make("four-room"), name).settings.rewards == "per_class"
+
+
+@pytest.mark.slow
+def test_classes_save_half_of_the_steps_and_without_structure_nothing_is_lost():
+    """Five runs each; the study `discounted` has twenty, in more and larger worlds."""
+
+    def steps(world, name, horizon, **settings):
+        return np.mean([
+            eq.simulate(world, name, horizon, seed=seed, **settings).sample_complexity[-1] for seed in range(5)
+        ])  # fmt: skip
+
+    planted, plain = eq.make("planted"), eq.make("random", n_states=12, seed=5)
+    noisy = eq.make("random", n_states=12, seed=5, reward_law="bernoulli")
+    assert steps(planted, "c-mbie", 100_000) <= 0.5 * steps(planted, "mbie", 100_000)
+    assert steps(plain, "c-mbie", 100_000) <= 1.05 * steps(plain, "mbie", 100_000)
+    assert steps(noisy, "c-mbie", 100_000) <= 1.05 * steps(noisy, "mbie", 100_000)
+    under = {"discount": 0.95}
+    assert steps(planted, "c-psrl", 30_000, **under) <= 0.5 * steps(planted, "psrl", 30_000, **under)
+    assert steps(plain, "c-psrl", 30_000, **under) <= 1.05 * steps(plain, "psrl", 30_000, **under)

@@ -72,6 +72,8 @@ def test_a_value_that_no_learner_can_have_is_refused(saved, tmp_path, name, plac
     [
         ("c-ucrl", "own_now_r_sum", math.inf), ("c-ucrl", "own_now_r_sum", math.nan),
         ("c-ucrl", "own_now_r_sum", 200.0), ("c-ucrl", "own_then_r_sum", -1.0),
+        ("c-psrl", "own_now_r_squares", 1e300), ("c-psrl", "own_now_r_squares", -1.0),
+        ("mbie", "own_then_r_squares", 1.0),
         ("c-ucrl", "own_now_visits", 10), ("c-ucrl", "own_now_count", 10),
         ("c-ucrl", "own_then_visits", 10), ("c-ucrl", "own_bias", math.inf), ("c-ucrl", "episode_starts", -1),
         ("c-ucrl", "episode_starts", 500), ("q-learning", "own_q", math.inf), ("q-learning", "own_taught", -1),

@@ -25,6 +25,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.profiles import Profiles
 
 KIND, VERSION = "equirl-agent", 3
+READABLE = (1, 2, VERSION)
 LARGEST = np.finfo(np.float64).max  # a number that is finite
 
 
@@ -115,7 +116,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     DamagedFile
         The file is damaged, foreign, or of a learner that is not registered.
     """
-    arrays, meta = load_npz(checked_path("path", path), KIND, 1, VERSION)
+    arrays, meta = load_npz(checked_path("path", path), KIND, *READABLE)
     try:
         if "values" not in meta:
             arrays, meta = _from_version_1(arrays, meta)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from equirl.core.files import DamagedFile, load_npz
 from equirl.core.tables import Table
 from equirl.learners.contract import Learner
-from equirl.learners.saving import KIND, VERSION, load_agent
+from equirl.learners.saving import KIND, READABLE, load_agent
 from equirl.studies.run_specs import RunSpec
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check_agent(folder: Path, spec: RunSpec) -> None:
     """
     path = agent_path(folder, spec)
     try:
-        _, meta = load_npz(path, KIND, VERSION)
+        _, meta = load_npz(path, KIND, *READABLE)
     except IsADirectoryError:
         raise DamagedFile(f"{path} is a folder, not the file of a learner") from None
     about = meta.get("about")
