@@ -17,6 +17,7 @@ import equirl as eq
 from equirl.cli import app
 from equirl.core import files
 from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.learners.saving import KIND, VERSION
 from equirl.plots.arrows import policy_text
 from equirl.solving import value_iteration
 from equirl.studies import compare
@@ -201,11 +202,11 @@ def test_value_iteration_in_parts_is_value_iteration(monkeypatch):
 @pytest.mark.parametrize("name", ["c-ucrl", "c-ucrl-c-sigma", "optimal"])
 def test_a_learner_whose_arrays_do_not_fit_together_is_not_loaded(name, tmp_path):
     eq.simulate(RIVER, name, 200).agent.save(tmp_path / "agent.npz")
-    arrays, meta = load_npz(tmp_path / "agent.npz", "equirl-agent", 2)
+    arrays, meta = load_npz(tmp_path / "agent.npz", KIND, VERSION)
     wrong = {key: value for key, value in arrays.items() if key != "episode_starts"}
     assert len(wrong) >= 8
     for key, value in wrong.items():
-        save_npz(tmp_path / "cut.npz", "equirl-agent", 2, arrays | {key: value[:-1]}, meta)
+        save_npz(tmp_path / "cut.npz", KIND, VERSION, arrays | {key: value[:-1]}, meta)
         with pytest.raises(DamagedFile):
             eq.load_agent(tmp_path / "cut.npz")
 
@@ -213,9 +214,9 @@ def test_a_learner_whose_arrays_do_not_fit_together_is_not_loaded(name, tmp_path
 @pytest.mark.parametrize("key", ["policy", "label", "now_succ", "then_count"])
 def test_a_learner_whose_numbers_are_out_of_range_is_not_loaded(key, tmp_path):
     eq.simulate(RIVER, "c-ucrl", 200).agent.save(tmp_path / "agent.npz")
-    arrays, meta = load_npz(tmp_path / "agent.npz", "equirl-agent", 2)
+    arrays, meta = load_npz(tmp_path / "agent.npz", KIND, VERSION)
     arrays[f"own_{key}"][0] += 1000
-    save_npz(tmp_path / "odd.npz", "equirl-agent", 2, arrays, meta)
+    save_npz(tmp_path / "odd.npz", KIND, VERSION, arrays, meta)
     with pytest.raises(DamagedFile, match=f"{key} does not fit|counts of successors disagree"):
         eq.load_agent(tmp_path / "odd.npz")
 
