@@ -36,3 +36,14 @@ def test_rows_are_drawn_around_what_was_seen_and_never_elsewhere():
     assert one.ptr.tolist() == [0, 2, 3, 4]
     assert (one.succ[2], one.prob[2], one.rest[1]) == (0, 1.0, 0.0)
     assert (one.succ[3], one.prob[3], one.rest[2], one.reward[2]) == (2, 0.9, 0.1, 0.4)  # as in the MDP drawn
+
+
+def test_what_was_always_paid_is_what_is_paid():
+    log = eq.from_log([(0, 0, 0.3, 0)] * 4 + [(1, 0, 0.2, 0), (1, 0, 0.6, 0)], actions=1, reward_range=(0, 1))
+    model = ExactModel(
+        np.arange(3), np.zeros(2, np.int32), np.ones(2), np.zeros(2), np.zeros(2), np.array(log.pairs.state), 0.5
+    )
+    rng = np.random.default_rng(0)
+    rewards = np.array([resampled_rows(log.seen, np.arange(2), model, rng).reward for _ in range(50)])
+    np.testing.assert_allclose(rewards[:, 0], 0.3)
+    assert rewards[:, 1].std() > 0.1

@@ -1,7 +1,7 @@
 """What was seen, drawn again: the Bayesian bootstrap of the rows that a policy plays (Rubin 1981).
 
-A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays a mean Beta(paid, visits - paid).
-No prior has a say. In a posterior every pair on the way may also lead where it never did: with few visits that shifts
+A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what it always paid, or a mean
+Beta(paid, visits - paid). No prior has a say. In a posterior every pair on the way may also lead where it never did: with few visits that shifts
 what a policy earns, at every pair the same way. So the two spreads together say more than either.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 from equirl.core.arrays import owners, starts, take_rows
 from equirl.estimation.counts import Snapshot
 from equirl.planning.exact_model import ExactModel
+from equirl.posterior.sure_rewards import SAME
 
 
 def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator) -> ExactModel:
@@ -39,9 +40,9 @@ def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: n
     weight = rng.standard_gamma(seen.count[entry].astype(float))
     total = np.bincount(owners(ptr), weights=weight, minlength=len(policy))
     prob = weight / total[owners(ptr)]
-    mean = np.where(paid >= n, 1.0, 0.0)
-    inner = (paid > 0) & (paid < n)
-    mean[inner] = rng.beta(paid[inner], (n - paid)[inner])
+    mean = paid / np.maximum(1, n)
+    varies = (paid > 0) & (paid < n) & (seen.r_squares[policy] / np.maximum(1, n) - mean**2 > SAME)
+    mean[varies] = rng.beta(paid[varies], (n - paid)[varies])
 
     own_size, size = np.diff(ptr), np.diff(drawn.ptr)
     whole = starts(np.where(played, own_size, size))
