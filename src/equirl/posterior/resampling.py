@@ -1,8 +1,9 @@
 """What was seen, drawn again: the Bayesian bootstrap of the rows that a policy plays (Rubin 1981).
 
 A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what it always paid, or a mean
-Beta(paid, visits - paid). No prior has a say. In a posterior every pair on the way may also lead where it never did: with few visits that shifts
-what a policy earns, at every pair the same way. So the two spreads together say more than either.
+Beta(paid, visits - paid). No prior has a say. In a posterior every pair on the way may also lead where it never did:
+with few visits that shifts what a policy earns, at every pair the same way. So the two spreads together say more than
+either.
 """
 
 from __future__ import annotations
