@@ -63,7 +63,7 @@ def variance_mean_radius(variance: np.ndarray, samples: np.ndarray, log_level: f
         Logarithm of the risk of one pair (or class), on one side.
 
     >>> variance_mean_radius([0.25, 0.0, 0.1], [1000, 1000, 0], math.log(0.01)).round(4)
-    array([0.0668, 0.0105, 1.    ])
+    array([0.0662, 0.0104, 1.    ])
     """
     samples = np.asarray(samples, float)
     out = np.empty(len(samples))

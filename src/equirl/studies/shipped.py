@@ -17,7 +17,7 @@ def discounted_study() -> Study:
     Examples
     --------
     >>> [part.name for part in discounted_study().parts][:3]
-    ['river', 'four-room', 'frozen-lake']
+    ['intervals', 'intervals-lake', 'intervals-taxi']
     """
     return _shipped("discounted.toml")
 
