@@ -9,6 +9,9 @@ import pytest
 
 from equirl.core import files
 from equirl.core.files import DamagedFile
+from equirl.learners import past_settings
+from equirl.learners.catalogue import ROWS
+from equirl.learners.learner_registry import make_settings
 from equirl.simulation.curves import Curves
 from equirl.studies.engines import LocalEngine
 from equirl.studies.execution import run_study, status_rows
@@ -93,6 +96,24 @@ def test_a_result_from_before_a_setting_existed_is_kept(store):
     fewer = {name: value for name, value in result.spec.all_settings.items() if name != "max_sweeps"}
     store.write(replace(result, spec=replace(result.spec, all_settings=fewer)))
     assert store.read(specs()[0]).facts == result.facts
+
+
+def test_a_result_from_before_a_default_that_is_another_now_is_refused(store, monkeypatch):
+    monkeypatch.setitem(past_settings.BEFORE, "max_sweeps", 7)
+    result = execute(specs()[0])
+    fewer = {name: value for name, value in result.spec.all_settings.items() if name != "max_sweeps"}
+    store.write(replace(result, spec=replace(result.spec, all_settings=fewer)))
+    with pytest.raises(DamagedFile, match="was computed when max_sweeps was 7 by default"):
+        store.read(specs()[0])
+
+
+@pytest.mark.parametrize("name", past_settings.BEFORE)
+def test_settings_that_came_later_are_settings_of_some_learner(name):
+    value = past_settings.BEFORE[name]
+    having = [learner for learner, recipe in ROWS.items() if recipe is not None and name in recipe.keys]
+    assert having
+    for learner in having:
+        assert make_settings(learner, **{name: value, **({"rewards": "per_pair"} if learner == "c-mbie" else {})})
 
 
 def test_curves_that_stop_early_are_refused(store):
