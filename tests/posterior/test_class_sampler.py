@@ -25,7 +25,8 @@ from equirl.posterior.class_sampler import (
     resample,
     resample_within,
 )
-from equirl.posterior.class_state import move_counts
+from equirl.posterior.class_state import carry_over, move_counts
+from equirl.posterior.side_by_side import has_room
 from oracles_posterior import (
     chi_square,
     class_weight,
@@ -117,11 +118,11 @@ def test_classes_weigh_their_members_and_a_new_one_alpha():
         assert math.exp(scratch.log_weight[c]) == pytest.approx(weight)
 
 
-def one_pass_from_the_posterior(counts, alpha, gamma, draws, step=resample_pairs, seed=11):
+def one_pass_from_the_posterior(counts, alpha, gamma, draws, step=resample_pairs, seed=11, sides=None):
     """Structures after one pass over all pairs, started from independent draws of the exact posterior."""
-    law, seen, random = posterior(counts, alpha, gamma), snapshot(counts), rng(seed)
+    law, seen, random = posterior(counts, alpha, gamma, sides=sides), snapshot(counts), rng(seed)
     keys = list(law)
-    state, scratch = workspace(seen, alpha, gamma)
+    state, scratch = workspace(seen, alpha, gamma, *(sides or ()))
     start = np.random.default_rng(seed).choice(len(keys), size=draws, p=np.array(list(law.values())))
     found = Counter()
     for i in start:
@@ -139,11 +140,13 @@ def test_a_pass_leaves_the_posterior_of_partitions_and_correspondences_as_it_is(
         assert chi_square(found, posterior(counts, alpha, gamma, without=factor)) < 1e-6
 
 
-def long_run(counts, alpha, gamma, draws, thin, seed=3):
+def long_run(counts, alpha, gamma, draws, thin, seed=3, sides=None):
     seen, random = snapshot(counts), rng(seed)
-    state, scratch = workspace(seen, alpha, gamma)
+    state, scratch = workspace(seen, alpha, gamma, *(sides or ()))
     found = Counter()
     for i in range(draws * thin):
+        if not has_room(state.sides):
+            state = carry_over(state, seen, seen)
         if resample_pairs(random, 0, False, False, seen, state, scratch)[0] < len(counts):
             raise AssertionError("cells ran out")
         if i % thin == 0 and i > 50:
@@ -163,11 +166,28 @@ def test_frequencies_of_a_long_run_are_the_posterior(counts, alpha, gamma):
         assert chi_square(partitions, marginal(posterior(counts, alpha, gamma, without=factor))) < 1e-6
 
 
+RINGS = [  # counts of successors by pair, alpha, gamma, the pairs of states, eta
+    ([[2, 1], [3, 1], [1], [2]], 1.0, 0.7, ([0, 2, 4], 0.1)),
+    ([[2, 2], [1], [4], [1]], 0.5, 0.4, ([0, 1, 4], 0.3)),
+    ([[3], [2, 1], [2], [1]], 2.0, 0.9, ([0, 4], 1.5)),
+]
+
+
+@pytest.mark.parametrize(("counts", "alpha", "gamma", "sides"), RINGS)
+def test_with_neighbours_too_a_pass_and_a_long_run_have_the_posterior(counts, alpha, gamma, sides):
+    law, without = (posterior(counts, alpha, gamma, without, sides) for without in ("", "sides"))
+    once = one_pass_from_the_posterior(counts, alpha, gamma, 15_000, sides=sides)
+    often = long_run(counts, alpha, gamma, 6_000, 10, sides=sides)
+    for found in (once, often):
+        assert chi_square(found, law) > 1e-3
+        assert chi_square(found, without) < 1e-6
+
+
 MUTANTS = {  # what is written, and what a mistaken sampler would have written
-    "members": ("math.log(state.members[c]) + weight", "weight"),
+    "members": ("state.members[c] * factor_beside", "factor_beside"),
     "gamma of new positions": ("math.log(gamma) + math.lgamma(n)\n        for j", "math.lgamma(n)\n        for j"),
     "ratio of totals": ("return log_weight - log_rising(gamma + state.total[c], visits)", "return log_weight"),
-    "alpha of a new class": ("math.log(state.hyper[0]) + own_weight", "own_weight"),
+    "alpha of a new class": ("math.log(alone) + own_weight", "own_weight"),
     "acceptance of a rearrangement": ("if gain < 0.0 and math.log(uniform(rng)) >= gain:", "if gain < -99.0:"),
     "chance of the injection": ("log_weight += top + math.log(total)", "log_weight += top"),
 }
@@ -258,7 +278,7 @@ def test_compiled_steps_equal_the_plain_ones():
     for one, other in ((resample, resample.py_func), (resample_within, resample_within.py_func)):
         ends = []
         for step in (one, other):
-            state, scratch = workspace(seen, 1.0, 0.7)
+            state, scratch = workspace(seen, 1.0, 0.7, [0, 1, 4], 0.1)
             random = rng(4)
             if one is resample_within:
                 state.label[:] = [0, 0, 1, 0]
@@ -266,7 +286,7 @@ def test_compiled_steps_equal_the_plain_ones():
             for _ in range(20):
                 for k in range(4):
                     assert step(random, k, seen, state, scratch)
-            ends.append((random.tolist(), *(array.tolist() for array in state)))
+            ends.append((random.tolist(), *(array.tolist() for array in (*state[:-1], *state.sides[1:]))))
         assert ends[0] == ends[1]
 
 

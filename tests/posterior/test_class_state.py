@@ -93,7 +93,7 @@ def test_classes_and_positions_follow_their_successors_when_counts_change_their_
 @given(st.lists(STEPS, min_size=1, max_size=4), st.integers(0, 1000))
 def test_books_balance_over_passes_and_newer_counts(stages, seed):
     counts, random, before = Counts(5), rng(seed), None
-    state = empty_state(5, 1.0, 0.5)
+    state = empty_state(np.array([0, 2, 5]), 1.0, 0.5, 0.1)
     for steps in stages:
         seen = record(counts, steps)
         state = carry_over(state, before, seen)
@@ -182,7 +182,7 @@ def test_a_structure_is_read_as_it_was_written():
 
 @given(st.lists(STEPS, min_size=1, max_size=3), st.integers(0, 1000))
 def test_what_the_sampler_holds_passes_the_check(stages, seed):
-    counts, random, before, state = Counts(5), rng(seed), None, empty_state(5, 1.0, 0.5)
+    counts, random, before, state = Counts(5), rng(seed), None, empty_state(np.array([0, 2, 5]), 1.0, 0.5, 0.1)
     for steps in stages:
         seen = record(counts, steps)
         state = carry_over(state, before, seen)

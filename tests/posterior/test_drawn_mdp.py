@@ -33,12 +33,12 @@ def dense(rows, S):
     return out
 
 
-def space_of(S, sticks, M, cells=0, width=0, odd=None, apart=0.0):
+def space_of(S, sticks, M, cells=0, width=0, odd=None, apart=0.0, unseen=np.inf):
     """What rows are drawn with where unseen states are all alike; pairs belong to state 0."""
     odd = np.full(M, -1) if odd is None else np.array(odd)
     return Space(
         np.arange(S + 1), sticks, 0.0, np.empty(cells), np.empty(M + 1), np.empty(width + 1, np.int64),
-        np.zeros(M, np.int64), apart, 0.0, odd,
+        np.zeros(M, np.int64), np.empty(M, np.int64), apart, unseen, 0.0, odd,
     )  # fmt: skip
 
 
@@ -51,13 +51,13 @@ def own_rows(counts, S, strength, draws, sticks=4, seed=1):
     return np.array(out)
 
 
-def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=0.0):
+def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=0.0, unseen=np.inf):
     seen, random = snapshot(counts), rng(seed)
     state, _ = workspace(seen, alpha, gamma)
     state = write_structure(key, seen, state)
     M = len(counts)
     rows = make_rows(M, len(seen.succ), sticks)
-    space, out = space_of(S, sticks, M, len(state.mass), int(state.width.max()), apart=apart), []
+    space, out = space_of(S, sticks, M, len(state.mass), int(state.width.max()), None, apart, unseen), []
     for _ in range(draws):
         draw_masses(random, state, space.w, space.w_new)
         draw_class_rows(random, seen, state, space, rows)
@@ -151,6 +151,15 @@ def test_a_pair_stands_apart_with_the_chance_asked_for_and_then_draws_from_its_o
     assert odd.mean() == pytest.approx(apart / 5, abs=0.03)
     if apart:
         assert stats.kstest(draws[odd, 1], stats.beta(4, 1).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("seen", "unseen", "chance"), [(1, 1.0, 0.5), (1, 1.6, 0.8), (1, 9.0, 1.0), (2, 9.0, 0.0)])
+def test_a_pair_stands_apart_the_less_the_more_it_has_seen_of_what_its_class_does(seen, unseen, chance):
+    """Of a pair that has seen one or both of two successors, five visits in all, in a class seen a million times."""
+    key = [((0, 1), [[(0, 0), (1, 0)], [(0, 1), *[(1, 1)] * (seen - 1)]])]
+    draws = class_rows(key, [[500_000, 500_000], [5] if seen == 1 else [4, 1]], 2, 0.5, 4000, apart=1.0, unseen=unseen)
+    odd = np.abs(draws[:, 1, 0] - 0.5) > 0.01
+    assert odd.mean() == pytest.approx(chance / 5, abs=0.03)
 
 
 def test_where_every_state_is_seen_no_mass_is_left_for_new_ones():

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from equirl.core.checking import between, inside, whole_number
+from equirl.core.checking import above, between, inside, whole_number
 from equirl.core.random_draws import beta_draw
 from equirl.estimation.counts import Snapshot
 from equirl.learners.structures import Problem
@@ -91,7 +91,9 @@ class _OwnRows(RowSampler):
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         M = len(seen.visits)
         rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
-        space = Space(self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, 0.0, 0.0, no_state)
+        space = Space(
+            self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, no_state, 0.0, 0.0, 0.0, no_state,
+        )  # fmt: skip
         draw_own_rows(rng, self.strength, seen, space, rows)
         return rows, len(seen.succ)
 
@@ -105,7 +107,9 @@ class ClassRows:
     ``bridge``: how many pairs, on average, do something odd in a draw, so that nothing is given up for ever (see
     ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or "drawn"
     from how often successors seen so far are near. ``apart``: a pair draws its row from its own counts with chance
-    ``apart / visits``.
+    ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been, if that is below
+    one. ``beside``: how soon classes that are found side by side in states are expected to be (``side_by_side``; the
+    less the sooner, 0 never).
     """
 
     alpha: float | str = DRAWN
@@ -115,10 +119,14 @@ class ClassRows:
     bridge: float = 1.0
     local: float | str = DRAWN
     apart: float = 1.0
+    unseen: float = 2.0
+    beside: float = 0.1
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         _check_class_prior(self)
+        above("unseen", self.unseen, 0, "lets any pair stand apart")
+        between("beside", self.beside, most=1e9)
 
     def sampler(self, problem: Problem) -> RowSampler:
         """No pair has a class yet."""
@@ -136,6 +144,8 @@ class GivenClassRows:
     local: float | str = DRAWN
     alpha: ClassVar[float] = 1.0
     apart: ClassVar[float] = 0.0
+    unseen: ClassVar[float] = 1.0
+    beside: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("classes",)
 
     def __post_init__(self) -> None:
@@ -167,7 +177,7 @@ class _ClassSampler(RowSampler):
         drawn = [
             usual if value == DRAWN else value for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
         ]
-        self.state: ClassState = empty_state(problem.pairs.n_pairs, *drawn)
+        self.state: ClassState = empty_state(self.pair_ptr, *drawn, part.beside)
         if given is not None:
             self.state.label[:] = given
         self.before: Snapshot | None = None
@@ -179,8 +189,8 @@ class _ClassSampler(RowSampler):
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
             self.pair_ptr, self.STICKS, self._local(seen, rng), np.empty(len(state.mass)), np.empty(M + 1),
-            np.empty(int(state.width.max()) + 1, np.int64), self.owner, float(self.part.apart), self._leave(seen),
-            np.empty(M, np.int64),
+            np.empty(int(state.width.max()) + 1, np.int64), self.owner, np.empty(M, np.int64), float(self.part.apart),
+            float(self.part.unseen), self._leave(seen), np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, space.w, space.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)

@@ -8,7 +8,8 @@ position (without pair k), N their sum, and n_1 .. n_K the counts of k's success
     prod_{i -> occupied j} Gamma(N_j + n_i) / Gamma(N_j)  *  prod_{i -> new} gamma Gamma(n_i)
         *  Gamma(gamma + N) / Gamma(gamma + N + n),
 
-a class the number of its members times the sum of these, a new class alpha times the weight with all positions new.
+a class the number of its members times the sum of these, a new class alpha times the weight with all positions new;
+each also what the classes of the pair's neighbours in its state say (``side_by_side``).
 
 One step for a pair. The sum over injections is not computed: for every class one injection is drawn, successor after
 successor, and its weight over its chance is an unbiased estimate of the sum. With the injection that the pair holds
@@ -29,6 +30,7 @@ from equirl.core.compiling import lean_kernel
 from equirl.core.random_draws import below, log_rising, pick, uniform
 from equirl.estimation.counts import Snapshot
 from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
+from equirl.posterior.side_by_side import factor_beside, has_room
 
 
 class Scratch(NamedTuple):
@@ -159,11 +161,14 @@ def class_weights(
         if state.members[c] > 0:
             keep = placed and c == old
             weight = draw_injection(rng, k, c, keep, seen, state, scratch)
-            scratch.log_weight[c] = math.log(state.members[c]) + weight
+            scratch.log_weight[c] = weight + math.log(
+                state.members[c] * factor_beside(k, c, state.label, state.sides)
+            )
         else:
             scratch.log_weight[c] = -math.inf
             empty = c
-    scratch.log_weight[empty] = math.log(state.hyper[0]) + own_weight(k, seen, state.hyper[1])
+    alone = state.hyper[0] * factor_beside(k, -1, state.label, state.sides)
+    scratch.log_weight[empty] = math.log(alone) + own_weight(k, seen, state.hyper[1])
     return empty
 
 
@@ -175,6 +180,8 @@ def resample(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch
     for c in range(state.used[0]):
         widest = max(widest, state.width[c])
     if state.used[1] + 2 * (widest + n) + 4 > len(state.mass) or widest + n >= len(scratch.taken):
+        return False
+    if not has_room(state.sides):
         return False
     if old >= 0:
         move_counts(k, old, -1, seen, state)

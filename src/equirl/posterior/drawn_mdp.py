@@ -2,10 +2,11 @@
 
 Per class the masses are w ~ Dirichlet(N_1, ..., N_J, gamma). The observed successors of a pair get the masses of their
 positions; positions of the class that the pair has not seen go to other states drawn at random; the last mass, for new
-positions, is broken by sticks onto random states. A pair never visited draws a class too, members : alpha. So a pair
-visited twice borrows the masses of a class visited a million times, and yet what it has not seen is placed anew in
-each draw. Now and then it draws from its own counts alone: that others are alike may be wrong, and where a pair has
-many successors what it has not seen averages out, so that no draw would ever make a pair of few visits worth trying.
+positions, is broken by sticks onto random states. A pair never visited draws a class too, members : alpha, each times
+what its neighbours say. So a pair visited twice borrows the masses of a class visited a million times, and yet what it
+has not seen is placed anew in each draw. Now and then it draws from its own counts alone: that others are alike may be
+wrong, and where a pair has many successors what it has not seen averages out, so that no draw would ever make a pair of
+few visits worth trying.
 
 Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; of the mass of those never
 seen, a few random ones take their parts, and what is left goes to one of them or to all alike.
@@ -24,6 +25,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.placements import contains
 from equirl.posterior.class_state import ClassState
 from equirl.posterior.odd_pairs import near_state
+from equirl.posterior.side_by_side import factor_beside
 
 UNSEEN_POSITIONS = 12  # positions of the class that a pair has not seen, placed one by one; the rest goes to all states
 TRIES = 64  # at drawing a state that a row does not hold yet
@@ -49,7 +51,9 @@ class Space(NamedTuple):
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     taken: np.ndarray  # scratch: positions that a pair has seen
     state: np.ndarray  # (M,) int64: the state of each pair
+    label: np.ndarray  # (M,) int64, scratch: the class of each pair in this draw, -1 for new ones
     apart: float  # chance, times visits, that a pair stands apart: its row is drawn from its own counts
+    unseen: float  # and times this and the mass that its class has where the pair has not been, if that is below one
     leave: float  # chance per step that such a state is left, where nothing else is known of the pair
     odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
 
@@ -160,11 +164,14 @@ def _normalise(k: int, end: int, rows: DrawnRows) -> None:
 
 
 @lean_kernel
-def _class_of_new(rng: np.ndarray, state: ClassState, n_placed: int) -> int:
-    """The class of a pair never visited, members : alpha; -1 is a new one."""
-    u = uniform(rng) * (n_placed + state.hyper[0])
+def _class_of_new(rng: np.ndarray, k: int, state: ClassState, space: Space) -> int:
+    """The class of a pair never visited, members : alpha, each times what its neighbours say; -1 is a new one."""
+    total = 0.0
     for c in range(state.used[0]):
-        u -= state.members[c]
+        total += state.members[c] * factor_beside(k, c, space.label, state.sides)
+    u = uniform(rng) * (total + state.hyper[0] * factor_beside(k, -1, space.label, state.sides))
+    for c in range(state.used[0]):
+        u -= state.members[c] * factor_beside(k, c, space.label, state.sides)
         if u < 0.0:
             return c
     return -1
@@ -225,23 +232,34 @@ def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: Dra
 
 
 @lean_kernel
+def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space) -> bool:
+    """Whether pair k draws from its own counts: ever less often, and hardly where it has seen all of its class."""
+    if space.apart == 0.0 or seen.visits[k] == 0:
+        return False
+    known = 0.0
+    for i in range(seen.ptr[k], seen.ptr[k + 1]):
+        known += state.mass[state.start[c] + state.position[i]]
+    left = 1.0 - known / (state.total[c] + state.hyper[1])  # on average: the masses drawn must not decide
+    return uniform(rng) * seen.visits[k] < space.apart * min(1.0, space.unseen * left)
+
+
+@lean_kernel
 def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: Space, rows: DrawnRows) -> None:
     """Rows of all pairs, through their classes."""
-    n_placed = 0
-    for c in range(state.used[0]):
-        n_placed += state.members[c]
     rows.ptr[0] = 0
     for k in range(len(seen.visits)):
-        end, c, rows.rest[k] = rows.ptr[k], state.label[k], 0.0
+        space.label[k] = state.label[k]
+    for k in range(len(seen.visits)):
+        end, c, rows.rest[k] = rows.ptr[k], space.label[k], 0.0
         if space.odd[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
             rows.succ[end], rows.prob[end], rows.rest[k] = space.odd[k], 1.0 - space.leave, space.leave
             _normalise(k, end + 1, rows)
             continue
         if c < 0:
-            c = _class_of_new(rng, state, n_placed)
+            c = space.label[k] = _class_of_new(rng, k, state, space)
         if c < 0:
             end = _break(rng, 1.0, state.hyper[1], k, end, seen, space, rows)
-        elif space.apart > 0.0 and seen.visits[k] > 0 and uniform(rng) * seen.visits[k] < space.apart:
+        elif _stands_apart(rng, k, c, seen, state, space):
             end = _row_apart(rng, k, state.hyper[1], seen, space, rows)
         else:
             end = _class_row(rng, k, c, seen, state, space, rows)
