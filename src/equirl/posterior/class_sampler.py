@@ -161,9 +161,7 @@ def class_weights(
         if state.members[c] > 0:
             keep = placed and c == old
             weight = draw_injection(rng, k, c, keep, seen, state, scratch)
-            scratch.log_weight[c] = weight + math.log(
-                state.members[c] * factor_beside(k, c, state.label, state.sides)
-            )
+            scratch.log_weight[c] = weight + math.log(state.members[c] * factor_beside(k, c, state.label, state.sides))
         else:
             scratch.log_weight[c] = -math.inf
             empty = c
