@@ -108,8 +108,8 @@ class ClassRows:
     ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or "drawn"
     from how often successors seen so far are near. ``apart``: a pair draws its row from its own counts with chance
     ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been, if that is below
-    one. ``beside``: how soon classes that are found side by side in states are expected to be (``side_by_side``; the
-    less the sooner, 0 never).
+    one. ``beside``: how many times it takes to notice that classes are found side by side in states
+    (``side_by_side``); infinite, it never is.
     """
 
     alpha: float | str = DRAWN
@@ -120,13 +120,13 @@ class ClassRows:
     local: float | str = DRAWN
     apart: float = 1.0
     unseen: float = 2.0
-    beside: float = 0.1
+    beside: float = 0.3
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         _check_class_prior(self)
         above("unseen", self.unseen, 0, "lets any pair stand apart")
-        between("beside", self.beside, most=1e9)
+        above("beside", self.beside, 0, "makes nothing of neighbours")
 
     def sampler(self, problem: Problem) -> RowSampler:
         """No pair has a class yet."""
@@ -145,7 +145,7 @@ class GivenClassRows:
     alpha: ClassVar[float] = 1.0
     apart: ClassVar[float] = 0.0
     unseen: ClassVar[float] = 1.0
-    beside: ClassVar[float] = 0.0
+    beside: ClassVar[float] = math.inf
     needs: ClassVar[tuple[str, ...]] = ("classes",)
 
     def __post_init__(self) -> None:

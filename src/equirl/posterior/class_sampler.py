@@ -8,13 +8,13 @@ position (without pair k), N their sum, and n_1 .. n_K the counts of k's success
     prod_{i -> occupied j} Gamma(N_j + n_i) / Gamma(N_j)  *  prod_{i -> new} gamma Gamma(n_i)
         *  Gamma(gamma + N) / Gamma(gamma + N + n),
 
-a class the number of its members times the sum of these, a new class alpha times the weight with all positions new;
-each also what the classes of the pair's neighbours in its state say (``side_by_side``).
+a class the number of its members times the sum of these, a new class alpha times the weight with all positions new.
+A class also weighs what the classes of the pair's neighbours in its state say (``side_by_side``).
 
 One step for a pair. The sum over injections is not computed: for every class one injection is drawn, successor after
 successor, and its weight over its chance is an unbiased estimate of the sum. With the injection that the pair holds
-kept for its own class, choosing among the classes by these estimates leaves the posterior exactly invariant (a Gibbs
-step with one importance particle per class). Before it, Metropolis steps rearrange the injection held.
+kept for its own class, choosing among the classes by these estimates leaves the posterior given all other pairs exactly
+invariant (a Gibbs step with one importance particle per class). Before it, Metropolis steps rearrange the injection held.
 
 Cost of a pass: O(visited pairs * classes * successors * positions) look-ups. Memory: O(pairs + stored successors).
 """
@@ -165,8 +165,7 @@ def class_weights(
         else:
             scratch.log_weight[c] = -math.inf
             empty = c
-    alone = state.hyper[0] * factor_beside(k, -1, state.label, state.sides)
-    scratch.log_weight[empty] = math.log(alone) + own_weight(k, seen, state.hyper[1])
+    scratch.log_weight[empty] = math.log(state.hyper[0]) + own_weight(k, seen, state.hyper[1])
     return empty
 
 

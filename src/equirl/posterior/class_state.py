@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class ClassState(NamedTuple):
     sides: Sides  # classes of pairs of the same state
 
 
-def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, beside: float = 0.0) -> ClassState:
+def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, beside: float = math.inf) -> ClassState:
     """No pair has a class yet. ``beside``: eta of ``side_by_side``."""
     n_pairs = int(pair_ptr[-1])
     members, total, start, room, width = np.zeros((5, n_pairs + 1), np.int64)

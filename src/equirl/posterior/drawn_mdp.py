@@ -2,8 +2,8 @@
 
 Per class the masses are w ~ Dirichlet(N_1, ..., N_J, gamma). The observed successors of a pair get the masses of their
 positions; positions of the class that the pair has not seen go to other states drawn at random; the last mass, for new
-positions, is broken by sticks onto random states. A pair never visited draws a class too, members : alpha, each times
-what its neighbours say. So a pair visited twice borrows the masses of a class visited a million times, and yet what it
+positions, is broken by sticks onto random states. A pair never visited draws a class too, members, times what
+its neighbours say, : alpha. So a pair visited twice borrows the masses of a class visited a million times, and yet what it
 has not seen is placed anew in each draw. Now and then it draws from its own counts alone: that others are alike may be
 wrong, and where a pair has many successors what it has not seen averages out, so that no draw would ever make a pair of
 few visits worth trying.
@@ -165,11 +165,11 @@ def _normalise(k: int, end: int, rows: DrawnRows) -> None:
 
 @lean_kernel
 def _class_of_new(rng: np.ndarray, k: int, state: ClassState, space: Space) -> int:
-    """The class of a pair never visited, members : alpha, each times what its neighbours say; -1 is a new one."""
+    """The class of a pair never visited, members times what its neighbours say : alpha; -1 is a new one."""
     total = 0.0
     for c in range(state.used[0]):
         total += state.members[c] * factor_beside(k, c, space.label, state.sides)
-    u = uniform(rng) * (total + state.hyper[0] * factor_beside(k, -1, space.label, state.sides))
+    u = uniform(rng) * (total + state.hyper[0])
     for c in range(state.used[0]):
         u -= state.members[c] * factor_beside(k, c, space.label, state.sides)
         if u < 0.0:

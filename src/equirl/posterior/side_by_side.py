@@ -2,13 +2,16 @@
 
 On a river every state has one pair that swims and one that drifts, on a floor all four of a state walk. So a pair of
 few visits, or of none, is more likely of a class that was found beside the classes of its neighbours. The pairs of a
-state stand in a ring, each beside the next and the one before. With m_cd the neighbours that are of classes c and d,
-and e_c the ends of such that are in c, a partition weighs, beside what else it weighs,
+state stand in a ring, each beside the next and the one before. With m_cd how often a pair of class c has one of class
+d beside it, e_c how often it has any, and E the sum of all, a class c weighs, for each neighbour of class d,
 
-    prod over c < d of eta (eta + 1) ... (eta + m_cd - 1)  *  prod over c of eta (eta + 2) ... (eta + 2 m_cc - 2)
-        /  prod over c of kappa (kappa + 1) ... (kappa + e_c - 1).
+    (m_cd + eta)  /  (e_c e_d / E + eta)
 
-So a class c gains, for each neighbour of class d, the factor (eta + m_cd) / (kappa + e_c): how often c had d beside it.
+times as much: how often c and d are side by side, against how often they would be by chance; eta says how many times
+it takes to notice. A new class weighs as it did, and so do two that were hardly met.
+
+All counts are of the other pairs, so that each pair is drawn given the rest (a dependency network, Heckerman et al.
+2000); the steps as a whole need not be those of one prior of all classes.
 
 Cost of a factor: O(1), m_cd is looked up in a table. Memory: O(pairs).
 """
@@ -21,39 +24,38 @@ import numpy as np
 
 from equirl.core.compiling import lean_kernel
 
-SPREAD = 5.0  # kappa / eta: a class of which nothing is known has any given one beside it with chance 1 / SPREAD
 FREE = -1
 
 
 class Sides(NamedTuple):
     """Neighbours of pairs, and how often their classes are found side by side; changed in place."""
 
-    eta: float  # 0: neighbours say nothing
+    eta: float  # infinite: neighbours say nothing
     ring: np.ndarray  # (M, 2) int64: the pairs beside each, -1 for none
     ends: np.ndarray  # (M + 1,) int64: per class
     key: np.ndarray  # (cells,) int64: two classes in one number, or FREE
     count: np.ndarray  # (cells,) int64: neighbours of these classes, twice those of one class
-    filled: np.ndarray  # (1,) int64: cells that are not free
+    used: np.ndarray  # (2,) int64: cells that are not free, and all ends
 
 
 def make_sides(pair_ptr: np.ndarray, eta: float) -> Sides:
-    """The rings of states with these pairs; no pair has a class yet. With ``eta`` 0 nobody has neighbours."""
+    """The rings of states with these pairs; no pair has a class yet. With an infinite ``eta`` nobody has neighbours."""
     M, sizes = int(pair_ptr[-1]), np.diff(pair_ptr)
     first, n, ring = np.repeat(pair_ptr[:-1], sizes), np.repeat(sizes, sizes), np.full((M, 2), -1)
-    if eta > 0:
+    if eta < np.inf:
         for side, step, fewest in ((0, 1, 2), (1, -1, 3)):
             ring[:, side] = np.where(n >= fewest, first + (np.arange(M) - first + step) % n, -1)
-    cells = 1 << max(4, (4 * M).bit_length()) if eta > 0 else 16
+    cells = 1 << max(4, (4 * M).bit_length()) if eta < np.inf else 16
     return Sides(
         float(eta), ring, np.zeros(M + 1, np.int64), np.full(cells, FREE), np.zeros(cells, np.int64),
-        np.zeros(1, np.int64),
+        np.zeros(2, np.int64),
     )  # fmt: skip
 
 
 @lean_kernel
 def has_room(sides: Sides) -> bool:
     """Whether a pair can change its class without the table growing more than half full."""
-    return 2 * (sides.filled[0] + 2) <= len(sides.key)
+    return 2 * (sides.used[0] + 2) <= len(sides.key)
 
 
 @lean_kernel
@@ -72,10 +74,11 @@ def _count(c: int, d: int, sign: int, sides: Sides) -> None:
     i = _cell(c, d, sides)
     if sides.key[i] == FREE:
         sides.key[i] = min(c, d) * len(sides.ends) + max(c, d)
-        sides.filled[0] += 1
+        sides.used[0] += 1
     sides.count[i] += 2 * sign if c == d else sign
     sides.ends[c] += sign
     sides.ends[d] += sign
+    sides.used[1] += 2 * sign
 
 
 @lean_kernel
@@ -93,7 +96,7 @@ def count_all(label: np.ndarray, sides: Sides) -> None:
     sides.ends[:] = 0
     sides.count[:] = 0
     sides.key[:] = FREE
-    sides.filled[0] = 0
+    sides.used[:] = 0
     for k in range(len(label)):
         for side in range(2):
             other = sides.ring[k, side]
@@ -103,20 +106,15 @@ def count_all(label: np.ndarray, sides: Sides) -> None:
 
 @lean_kernel
 def factor_beside(k: int, c: int, label: np.ndarray, sides: Sides) -> float:
-    """What the classes of pair k's neighbours weigh for k, which is not counted, in class c; -1 is a new one."""
-    factor, met, own, before = 1.0, 0, 0, -1
+    """What the classes of pair k's neighbours weigh for k, which is not counted, in class c."""
+    factor = 1.0
     for side in range(2):
         other = sides.ring[k, side]
         if other < 0 or label[other] < 0:
             continue
-        d, m = label[other], 0
-        if c >= 0:
-            i = _cell(c, d, sides)
-            m = sides.count[i] if sides.key[i] != FREE else 0
-        if d == before:
-            m += 2 if c == d else 1
-        factor *= sides.eta + m
-        met, own, before = met + 1, own + (c == d), d
-    for i in range(met):
-        factor /= SPREAD * sides.eta + (sides.ends[c] if c >= 0 else 0) + own + i
+        d = label[other]
+        i = _cell(c, d, sides)
+        met = sides.count[i] if sides.key[i] != FREE else 0
+        by_chance = float(sides.ends[c]) * sides.ends[d] / max(1, sides.used[1])
+        factor *= (met + sides.eta) / (by_chance + sides.eta)
     return factor
