@@ -4,10 +4,9 @@ A structure is a set of classes, each its pairs and its positions; a position is
 that stand there, at most one of each pair. Its weight, with N_j the counts at position j of a class and N their sum, is
 
     alpha^classes prod over classes (members - 1)!
-        *  prod over classes [ gamma^positions prod Gamma(N_j)  *  Gamma(gamma) / Gamma(gamma + N) ],
+        *  prod over classes [ gamma^positions prod Gamma(N_j)  *  Gamma(gamma) / Gamma(gamma + N) ].
 
-times the weight of which classes stand side by side, where pairs have states. ``without`` leaves a
-factor out, to see whether a test would notice.
+``without`` leaves a factor out, to see whether a test would notice.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from scipy import stats
 from equirl.estimation.counts import Snapshot
 from equirl.posterior.class_sampler import make_scratch, resample_range
 from equirl.posterior.class_state import carry_over, empty_state
-from equirl.posterior.side_by_side import SPREAD
 
 
 def snapshot(counts, n_states=None, rewards=None):
@@ -39,7 +37,7 @@ def resample_pairs(rng, first, only_new, fixed, seen, state, scratch, step=resam
     return step(rng, first, len(state.label), only_new, fixed, seen, state, scratch)
 
 
-def workspace(seen, alpha=1.0, gamma=1.0, pair_ptr=None, beside=0.0):
+def workspace(seen, alpha=1.0, gamma=1.0, pair_ptr=None, beside=math.inf):
     """State and scratch of the sampler for these counts; nobody has a class yet. Each pair has a state of its own."""
     pair_ptr = np.arange(len(seen.visits) + 1) if pair_ptr is None else np.array(pair_ptr)
     state = carry_over(empty_state(pair_ptr, alpha, gamma, beside), None, seen)
@@ -98,28 +96,25 @@ def neighbours(pair_ptr):
     return sorted(tuple(sorted(two)) for two in found if len(two) == 2)
 
 
-def side_weight(label, pair_ptr, eta):
-    """Log weight of which classes stand side by side, {pair: class}; pairs without one count for nothing."""
-    beside, ends, weight = {}, {}, 0.0
-    for k, other in neighbours(pair_ptr):
-        if k not in label or other not in label:
-            continue
-        c, d = sorted((label[k], label[other]))
-        weight += math.log(eta + beside.get((c, d), 0))
-        beside[c, d] = beside.get((c, d), 0) + (2 if c == d else 1)
-        for end in (c, d):
-            weight -= math.log(SPREAD * eta + ends.get(end, 0))
-            ends[end] = ends.get(end, 0) + 1
-    return weight
+def beside_factor(k, c, label, pair_ptr, eta):
+    """What the classes of pair k's neighbours weigh for k in class c; ``label``: {pair: class} of the other pairs."""
+    two = [ends for ends in neighbours(pair_ptr) if k not in ends and set(ends) <= set(label)]
+    met = [(label[a], label[b]) for a, b in two] + [(label[b], label[a]) for a, b in two]
+    factor = 1.0
+    for ends in neighbours(pair_ptr):
+        other = sum(ends) - k
+        if k in ends and other in label:
+            d = label[other]
+            chance = sum(a == c for a, _ in met) * sum(a == d for a, _ in met) / max(1, len(met))
+            factor *= (met.count((c, d)) + eta) / (chance + eta)
+    return factor
 
 
-def weights(counts, alpha, gamma, without="", sides=None):
-    """{structure: weight}, a structure being a frozenset of (pairs, positions); ``sides``: (pair_ptr, eta)."""
+def weights(counts, alpha, gamma, without=""):
+    """{structure: weight}, a structure being a frozenset of (pairs, positions)."""
     law = {}
     for classes in partitions(list(range(len(counts)))):
         prior = crp_weight(classes, alpha, without)
-        if sides is not None and without != "sides":
-            prior += side_weight({k: c for c, pairs in enumerate(classes) for k in pairs}, *sides)
         for chosen in itertools.product(*(correspondences(members, counts) for members in classes)):
             weight = prior + sum(class_weight(positions, counts, gamma, without) for positions in chosen)
             law[structure(zip(classes, chosen, strict=True))] = math.exp(weight)
@@ -132,9 +127,9 @@ def normalised(weights):
     return {key: weight / total for key, weight in weights.items()}
 
 
-def posterior(counts, alpha, gamma, without="", sides=None):
+def posterior(counts, alpha, gamma, without=""):
     """{structure: probability}."""
-    return normalised(weights(counts, alpha, gamma, without, sides))
+    return normalised(weights(counts, alpha, gamma, without))
 
 
 def mixed_posterior(counts, alphas, gammas):

@@ -28,6 +28,7 @@ from equirl.posterior.class_sampler import (
 from equirl.posterior.class_state import carry_over, move_counts
 from equirl.posterior.side_by_side import has_room
 from oracles_posterior import (
+    beside_factor,
     chi_square,
     class_weight,
     injection_sum,
@@ -118,11 +119,11 @@ def test_classes_weigh_their_members_and_a_new_one_alpha():
         assert math.exp(scratch.log_weight[c]) == pytest.approx(weight)
 
 
-def one_pass_from_the_posterior(counts, alpha, gamma, draws, step=resample_pairs, seed=11, sides=None):
+def one_pass_from_the_posterior(counts, alpha, gamma, draws, step=resample_pairs, seed=11):
     """Structures after one pass over all pairs, started from independent draws of the exact posterior."""
-    law, seen, random = posterior(counts, alpha, gamma, sides=sides), snapshot(counts), rng(seed)
+    law, seen, random = posterior(counts, alpha, gamma), snapshot(counts), rng(seed)
     keys = list(law)
-    state, scratch = workspace(seen, alpha, gamma, *(sides or ()))
+    state, scratch = workspace(seen, alpha, gamma)
     start = np.random.default_rng(seed).choice(len(keys), size=draws, p=np.array(list(law.values())))
     found = Counter()
     for i in start:
@@ -140,13 +141,11 @@ def test_a_pass_leaves_the_posterior_of_partitions_and_correspondences_as_it_is(
         assert chi_square(found, posterior(counts, alpha, gamma, without=factor)) < 1e-6
 
 
-def long_run(counts, alpha, gamma, draws, thin, seed=3, sides=None):
+def long_run(counts, alpha, gamma, draws, thin, seed=3):
     seen, random = snapshot(counts), rng(seed)
-    state, scratch = workspace(seen, alpha, gamma, *(sides or ()))
+    state, scratch = workspace(seen, alpha, gamma)
     found = Counter()
     for i in range(draws * thin):
-        if not has_room(state.sides):
-            state = carry_over(state, seen, seen)
         if resample_pairs(random, 0, False, False, seen, state, scratch)[0] < len(counts):
             raise AssertionError("cells ran out")
         if i % thin == 0 and i > 50:
@@ -166,28 +165,34 @@ def test_frequencies_of_a_long_run_are_the_posterior(counts, alpha, gamma):
         assert chi_square(partitions, marginal(posterior(counts, alpha, gamma, without=factor))) < 1e-6
 
 
-RINGS = [  # counts of successors by pair, alpha, gamma, the pairs of states, eta
-    ([[2, 1], [3, 1], [1], [2]], 1.0, 0.7, ([0, 2, 4], 0.1)),
-    ([[2, 2], [1], [4], [1]], 0.5, 0.4, ([0, 1, 4], 0.3)),
-    ([[3], [2, 1], [2], [1]], 2.0, 0.9, ([0, 4], 1.5)),
-]
-
-
-@pytest.mark.parametrize(("counts", "alpha", "gamma", "sides"), RINGS)
-def test_with_neighbours_too_a_pass_and_a_long_run_have_the_posterior(counts, alpha, gamma, sides):
-    law, without = (posterior(counts, alpha, gamma, without, sides) for without in ("", "sides"))
-    once = one_pass_from_the_posterior(counts, alpha, gamma, 15_000, sides=sides)
-    often = long_run(counts, alpha, gamma, 6_000, 10, sides=sides)
-    for found in (once, often):
-        assert chi_square(found, law) > 1e-3
-        assert chi_square(found, without) < 1e-6
+def test_given_the_other_pairs_a_pair_with_neighbours_has_its_posterior():
+    """Two states of two pairs and one of three; the classes of all pairs but one are kept."""
+    counts, ptr, eta, k = [[3], [2, 1], [4], [2], [1], [1], [2]], [0, 2, 4, 7], 0.3, 6
+    label = {0: 0, 1: 1, 2: 0, 3: 1, 4: 0, 5: 0}
+    kept = [((0, 2, 4, 5), [[(0, 0), (2, 0), (4, 0), (5, 0)]]), ((1, 3), [[(1, 0), (3, 0)], [(1, 1)]])]
+    seen, random = snapshot(counts), rng(12)
+    state, scratch = workspace(seen, 0.8, 0.6, ptr, eta)
+    state = write_structure(kept, seen, state)
+    found, names = Counter(), {int(state.label[0]): 0, int(state.label[1]): 1}
+    for i in range(60_000):
+        assert resample(random, k, seen, state, scratch)
+        if i % 6 == 0:
+            found[names.get(int(state.label[k]), -1)] += 1
+        if not has_room(state.sides):
+            state = carry_over(state, seen, seen)
+    law = {0: 4 * injection_sum([2], [9], 0.6), 1: 2 * injection_sum([2], [4, 1], 0.6)}
+    law[-1] = 0.8 * injection_sum([2], [], 0.6)
+    plain = {c: weight / sum(law.values()) for c, weight in law.items()}
+    law = {c: weight * beside_factor(k, c, label, ptr, eta) for c, weight in law.items()}
+    assert chi_square(found, {c: weight / sum(law.values()) for c, weight in law.items()}) > 1e-3
+    assert chi_square(found, plain) < 1e-6
 
 
 MUTANTS = {  # what is written, and what a mistaken sampler would have written
     "members": ("state.members[c] * factor_beside", "factor_beside"),
     "gamma of new positions": ("math.log(gamma) + math.lgamma(n)\n        for j", "math.lgamma(n)\n        for j"),
     "ratio of totals": ("return log_weight - log_rising(gamma + state.total[c], visits)", "return log_weight"),
-    "alpha of a new class": ("math.log(alone) + own_weight", "own_weight"),
+    "alpha of a new class": ("math.log(state.hyper[0]) + own_weight", "own_weight"),
     "acceptance of a rearrangement": ("if gain < 0.0 and math.log(uniform(rng)) >= gain:", "if gain < -99.0:"),
     "chance of the injection": ("log_weight += top + math.log(total)", "log_weight += top"),
 }

@@ -13,8 +13,9 @@ A class also weighs what the classes of the pair's neighbours in its state say (
 
 One step for a pair. The sum over injections is not computed: for every class one injection is drawn, successor after
 successor, and its weight over its chance is an unbiased estimate of the sum. With the injection that the pair holds
-kept for its own class, choosing among the classes by these estimates leaves the posterior given all other pairs exactly
-invariant (a Gibbs step with one importance particle per class). Before it, Metropolis steps rearrange the injection held.
+kept for its own class, choosing among the classes by these estimates leaves the posterior, given all other pairs,
+exactly invariant (a Gibbs step with one importance particle per class). Before it, Metropolis steps rearrange the
+injection held.
 
 Cost of a pass: O(visited pairs * classes * successors * positions) look-ups. Memory: O(pairs + stored successors).
 """
