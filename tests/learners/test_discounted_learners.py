@@ -44,7 +44,7 @@ def test_singleton_classes_make_shared_steps_the_same_as_q_learning():
 
 def test_a_step_teaches_a_whole_class_what_each_pair_would_have_learned():
     world = eq.make("riverswim", n_states=6)
-    agent = eq.agent_for(world, "c-q-learning-c-sigma", discount=0.5, rate=1.0)
+    agent = eq.agent_for(world, "c-q-learning-c-sigma", discount=0.5, steps="power", rate=1.0)
     pair, other = world.pairs.index(2, 0), world.pairs.index(3, 0)  # right in two inner states: forward is one up
     agent.q[:] = np.linspace(0.0, 1.0, 12)
     before = agent.q.copy()

@@ -37,7 +37,7 @@ def table(sides):
     base = len(sides.ends)
     return {
         (int(key) // base, int(key) % base): int(n)
-        for key, n in zip(sides.key, sides.count, strict=True)
+        for key, n in zip(sides.key, sides.met, strict=True)
         if key != FREE and n
     }
 

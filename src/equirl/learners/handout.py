@@ -44,9 +44,10 @@ def settings_for(
     settings = recipe.settings(name, chosen)
     by_law = any(getattr(part, "by_law", False) for part in settings.parts)
     is_open = classes is None and "rewards" not in chosen and pools_rewards(settings)
-    quick = settings.as_dict().get("reward_bound") == "variance"
+    by_variance = settings.as_dict().get("reward_bound") == "variance"
+    quick = by_variance or any(getattr(part, "quick_rewards", False) for part in settings.parts)
     if by_law and is_open and prefers_laws(mdp, tolerance, quick):
-        chosen = {**chosen, "rewards": "shared" if quick else "per_pair"}
+        chosen = {**chosen, "rewards": "shared" if by_variance else "per_pair"}
         settings = recipe.settings(name, chosen)
     if "pooling" in settings.as_dict() and "pooling" not in chosen and _whole(mdp, settings, classes, tolerance):
         settings = recipe.settings(name, {**chosen, "pooling": "class"})
@@ -70,8 +71,9 @@ def prefers_laws(mdp: TabularMDP, tolerance: Tolerance, quick_rewards: bool = Fa
     stays vague for as long as rewards are unknown, and pays late. And not nearly every pair has a reward of its own
     (:data:`OWN`): there all depends on trying every pair, and a learner that knows the laws goes and does so at once.
 
-    ``quick_rewards``: sure rewards are known within some visits (``reward_bound="variance"``), so that laws are what
-    takes time. Then classes of laws are better wherever those with rewards are more and not soon learned themselves.
+    ``quick_rewards``: sure rewards are known within some visits (``reward_bound="variance"``, or where nothing bounds
+    them), so that laws are what takes time. Then classes of laws are better wherever those with rewards are more and
+    not soon learned themselves.
     """
     try:
         laws = equivalence_classes(mdp, rewards=False, tolerance=tolerance).n_classes

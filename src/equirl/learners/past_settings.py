@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-BEFORE = {"reward_bound": "laplace", "reward_noise": "coin", "apart": 0.0, "unseen": math.inf, "beside": math.inf}
+BEFORE = {
+    "reward_bound": "laplace", "reward_noise": "coin", "apart": 0.0, "unseen": math.inf, "beside": math.inf,
+    "steps": "power",
+}  # fmt: skip
 
 
 def with_past(then: Mapping[str, Any], now: Iterable[str]) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 After a step (s, a, r, x) with n visits of the pair,
 
-    Q(s,a) <- Q(s,a) + n^(-rate) ( r + discount max_b Q(x,b) - Q(s,a) ).
+    Q(s,a) <- Q(s,a) + w_n ( r + discount max_b Q(x,b) - Q(s,a) ),
 
-With classes and profiles given, the step teaches every pair of the class: the successor of a member stands where x
-stands in the profile of (s, a). Values are kept times (1 - discount), in [0, 1]; they start at 1, the optimistic end.
+where w_n = 1 / (1 + (1 - discount) n), with which the noise of n steps averages out in the time that values take to
+come from far away (Wainwright 2019), or n^(-rate). With classes and profiles given, the step teaches every pair of the
+class: the successor of a member stands where x stands in the profile of (s, a). Where a class is of laws alone, it
+teaches those that were played, each with the mean of its own rewards. Values are kept times (1 - discount), in [0, 1];
+they start at 1, the optimistic end.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from equirl.core.arrays import owners
-from equirl.core.checking import between, inside
+from equirl.core.checking import between, choice, inside
 from equirl.core.compiling import kernel
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
@@ -28,6 +31,9 @@ from equirl.learners.given import check_in_profile
 from equirl.learners.recipes import Blueprint
 from equirl.solving.criterion import DiscountedReward
 
+STEPS = ("rescaled", "power")
+REWARDS = ("per_class", "per_pair")
+NO_SUMS, NO_VISITS = np.zeros(0), np.zeros(0, np.int64)
 FIXED = 1e-10  # change of values at which those of counts are found
 
 
@@ -35,25 +41,38 @@ FIXED = 1e-10  # change of values at which those of counts are found
 class OwnSteps:
     """A step teaches the pair it was made with.
 
-    ``explore``: chance of an action at random. ``rate``: of the falling step sizes, in (0.5, 1].
+    ``explore``: chance of an action at random. ``steps``: how step sizes fall, "rescaled" or "power", that with
+    ``rate``, in [0.5, 1].
     """
 
     discount: float = 0.95
     explore: float = 0.05
+    steps: str = "rescaled"
     rate: float = 0.7
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         inside("discount", self.discount)
         between("explore", self.explore)
+        choice("steps", self.steps, STEPS)
         between("rate", self.rate, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
 class SharedSteps(OwnSteps):
-    """A step teaches every pair of its class; classes and profiles are given."""
+    """A step teaches every pair of its class; classes and profiles are given.
 
+    ``rewards``: "per_class", which pays one reward, or "per_pair" for classes of laws alone.
+    """
+
+    rewards: str = "per_class"
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
+    by_law: ClassVar[bool] = True
+    quick_rewards: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("rewards", self.rewards, REWARDS)
 
 
 class QLearner(CountingLearner):
@@ -69,6 +88,7 @@ class QLearner(CountingLearner):
         self.chosen: tuple[int, int] | None = None  # state and pair decided, not yet played
         self._pair_ptr = np.array(self.pairs.ptr)
         self._others = self._class_mates()
+        self._own_rewards = getattr(self.part, "rewards", "per_class") == "per_pair"
 
     def _class_mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(ptr, pairs) of each class, and (ptr, states) of the profiles; each pair alone where nothing is given."""
@@ -101,13 +121,13 @@ class QLearner(CountingLearner):
         """Learn the steps of a path."""
         for i, k in enumerate(path.tolist()):
             after = int(self.pairs.state[path[i + 1]]) if i + 1 < len(path) else final
-            self._teach(k, float(rewards[i]), after)
-        super().record(path, rewards, final)
+            self.record_step(k, float(rewards[i]), after)
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
         """Learn one step."""
-        self._teach(pair, reward, successor)
+        self.check_successor(pair, successor)  # teaching looks for it in the profile
         super().record_step(pair, reward, successor)
+        self._teach(pair, reward, successor)
 
     def start_from(self, seen: Snapshot) -> None:
         """Take over counts; values are those that replaying these steps for ever leads to, 1 where nothing was seen.
@@ -119,8 +139,9 @@ class QLearner(CountingLearner):
         known = estimate(seen)
         if self.given.classes is not None and self.given.profiles is not None and self.given.tie is not None:
             groups = Grouping(self.given.classes.label.copy(), self.given.classes.n_classes)
-            known = pool_known(seen, groups, self.given.profiles, self.given.tie, pool_rewards=True)
-        self.n, (there, row) = known.samples.astype(np.int64), (known.samples > 0, owners(known.ptr))
+            known = pool_known(seen, groups, self.given.profiles, self.given.tie, pool_rewards=not self._own_rewards)
+        there = seen.visits > 0 if self._own_rewards else known.samples > 0
+        self.n, row = np.where(there, known.samples, 0).astype(np.int64), owners(known.ptr)
         change, discount = 1.0, self.part.discount
         while change > FIXED:
             best = np.maximum.reduceat(self.q, self.pairs.ptr[:-1])
@@ -130,10 +151,10 @@ class QLearner(CountingLearner):
         self.policy = np.array([first + int(np.argmax(self.q[first:last])) for first, last in pairwise(self.pairs.ptr)])
 
     def _teach(self, pair: int, reward: float, successor: int) -> None:
-        self.check_successor(pair, successor)  # the loop below looks for it in the profile
         label = pair if self.given.classes is None else int(self.given.classes.label[pair])
-        own = self.part.discount, self.part.rate
-        teach_class(pair, label, reward, successor, own, self._others, self._pair_ptr, (self.q, self.n))
+        own = self.part.discount, self.part.rate if self.part.steps == "power" else 0.0
+        paid = (self.counts.r_sum, self.counts.visits) if self._own_rewards else (NO_SUMS, NO_VISITS)
+        teach_class(pair, label, reward, successor, own, self._others, self._pair_ptr, (self.q, self.n), paid)
         first, last = self.pairs.ptr[self.pairs.state[pair]], self.pairs.ptr[self.pairs.state[pair] + 1]
         self.policy[self.pairs.state[pair]] = first + int(np.argmax(self.q[first:last]))  # no longer what was tried
         self.chosen = None
@@ -193,21 +214,31 @@ class QLearner(CountingLearner):
 def teach_class(
     pair: int, label: int, reward: float, successor: int, own: tuple[float, float],
     others: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], pair_ptr: np.ndarray,
-    values: tuple[np.ndarray, np.ndarray],
+    values: tuple[np.ndarray, np.ndarray], paid: tuple[np.ndarray, np.ndarray],
 ) -> None:  # fmt: skip
-    """One step for every pair of a class: each with the successor that stands where that of ``pair`` stands."""
+    """One step for every pair of a class: each with the successor that stands where that of ``pair`` stands.
+
+    ``own``: the discount, and the rate of step sizes or 0. ``paid``: sums of rewards and visits by pair, where each
+    learns with its own mean and those never played learn nothing; or empty.
+    """
     discount, rate = own
     class_ptr, members, profile_ptr, profile_succ = others
     q, n = values
+    r_sum, visits = paid
     place = 0
     while len(profile_succ) > 0 and profile_succ[profile_ptr[pair] + place] != successor:
         place += 1
     for i in range(class_ptr[label], class_ptr[label + 1]):
-        k, x = members[i], successor
+        k, x, gain = members[i], successor, reward
+        if len(visits) > 0:
+            if visits[k] == 0:
+                continue
+            gain = r_sum[k] / visits[k]
         if len(profile_succ) > 0:
             x = profile_succ[profile_ptr[k] + place]
         best = -np.inf
         for j in range(pair_ptr[x], pair_ptr[x + 1]):
             best = max(best, q[j])
         n[k] += 1
-        q[k] += n[k] ** (-rate) * ((1.0 - discount) * reward + discount * best - q[k])
+        step = n[k] ** (-rate) if rate > 0.0 else 1.0 / (1.0 + (1.0 - discount) * n[k])
+        q[k] += step * ((1.0 - discount) * gain + discount * best - q[k])

@@ -174,10 +174,10 @@ class _ClassSampler(RowSampler):
     def __init__(self, part: Any, problem: Problem, given: np.ndarray | None) -> None:
         self.part, self.fixed = part, given is not None
         self.pair_ptr, self.owner = np.array(problem.pairs.ptr), np.array(problem.pairs.state)
-        drawn = [
+        alpha, gamma = (
             usual if value == DRAWN else value for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
-        ]
-        self.state: ClassState = empty_state(self.pair_ptr, *drawn, part.beside)
+        )
+        self.state: ClassState = empty_state(self.pair_ptr, alpha, gamma, part.beside)
         if given is not None:
             self.state.label[:] = given
         self.before: Snapshot | None = None

@@ -4,9 +4,9 @@ Per class the masses are w ~ Dirichlet(N_1, ..., N_J, gamma). The observed succe
 positions; positions of the class that the pair has not seen go to other states drawn at random; the last mass, for new
 positions, is broken by sticks onto random states. A pair never visited draws a class too: alpha for a new one, for the
 others their members, times what its neighbours say. So a pair visited twice borrows the masses of a class visited a
-million times, and yet what it has not seen is placed anew in each draw. Now and then it draws from its own counts alone:
-that others are alike may be wrong, and where a pair has many successors what it has not seen averages out, so that no
-draw would ever make a pair of few visits worth trying.
+million times, and yet what it has not seen is placed anew in each draw. Now and then it draws from its own counts
+alone: that others are alike may be wrong, and where a pair has many successors what it has not seen averages out, so
+that no draw would ever make a pair of few visits worth trying.
 
 Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; of the mass of those never
 seen, a few random ones take their parts, and what is left goes to one of them or to all alike.

@@ -34,7 +34,7 @@ class Sides(NamedTuple):
     ring: np.ndarray  # (M, 2) int64: the pairs beside each, -1 for none
     ends: np.ndarray  # (M + 1,) int64: per class
     key: np.ndarray  # (cells,) int64: two classes in one number, or FREE
-    count: np.ndarray  # (cells,) int64: neighbours of these classes, twice those of one class
+    met: np.ndarray  # (cells,) int64: neighbours of these classes, twice those of one class
     used: np.ndarray  # (2,) int64: cells that are not free, and all ends
 
 
@@ -75,7 +75,7 @@ def _count(c: int, d: int, sign: int, sides: Sides) -> None:
     if sides.key[i] == FREE:
         sides.key[i] = min(c, d) * len(sides.ends) + max(c, d)
         sides.used[0] += 1
-    sides.count[i] += 2 * sign if c == d else sign
+    sides.met[i] += 2 * sign if c == d else sign
     sides.ends[c] += sign
     sides.ends[d] += sign
     sides.used[1] += 2 * sign
@@ -94,7 +94,7 @@ def count_beside(k: int, c: int, sign: int, label: np.ndarray, sides: Sides) -> 
 def count_all(label: np.ndarray, sides: Sides) -> None:
     """Count the neighbours of all pairs anew."""
     sides.ends[:] = 0
-    sides.count[:] = 0
+    sides.met[:] = 0
     sides.key[:] = FREE
     sides.used[:] = 0
     for k in range(len(label)):
@@ -114,7 +114,7 @@ def factor_beside(k: int, c: int, label: np.ndarray, sides: Sides) -> float:
             continue
         d = label[other]
         i = _cell(c, d, sides)
-        met = sides.count[i] if sides.key[i] != FREE else 0
+        times = sides.met[i] if sides.key[i] != FREE else 0
         by_chance = float(sides.ends[c]) * sides.ends[d] / max(1, sides.used[1])
-        factor *= (met + sides.eta) / (by_chance + sides.eta)
+        factor *= (times + sides.eta) / (by_chance + sides.eta)
     return factor
