@@ -392,13 +392,11 @@ def test_nearest_by_means_needs_means_to_compare():
 
 
 HERE = Path(__file__).parent
-EARLIER = sorted(
-    HERE.glob("format[12]/*.npz")
-)  # saved by the versions before this format, with the actions that followed
+EARLIER = sorted(HERE.glob("format[123]/*.npz"))  # saved by earlier versions, with the actions that followed
 
 
 @pytest.mark.parametrize("path", EARLIER, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_file_of_an_earlier_format_loads_and_its_learner_goes_on_as_it_would_have(path):
+def test_a_file_of_an_earlier_version_loads_and_its_learner_goes_on_as_it_would_have(path):
     river = make("riverswim", n_states=5, reward_law="bernoulli")
     after = json.loads(path.with_suffix(".json").read_text())
     agent, rng, state, actions = load_agent(path), np.random.default_rng(9), after["state"], []

@@ -42,6 +42,50 @@ def test_singleton_classes_make_shared_steps_the_same_as_q_learning():
     )
 
 
+def plain_q_learning(world, path, discount, step_size, classes=None, own_rewards=False):
+    """{pair: value} after a path of (pair, reward, successor), as the definition reads."""
+    table, pairs = eq.profiles(world), world.pairs
+    q, taught, rewards = dict.fromkeys(range(pairs.n_pairs), 1.0), [0] * pairs.n_pairs, {}
+    for pair, reward, successor in path:
+        rewards.setdefault(pair, []).append(reward)
+        place = table.succ[table.ptr[pair] : table.ptr[pair + 1]].tolist().index(successor)
+        for k in [pair] if classes is None else np.flatnonzero(classes.label == classes.label[pair]).tolist():
+            if own_rewards and k not in rewards:
+                continue
+            x = int(table.succ[table.ptr[k] + place]) if classes is not None else successor
+            best = max(q[j] for j in range(pairs.ptr[x], pairs.ptr[x + 1]))
+            gain = np.mean(rewards[k]) if own_rewards else reward
+            taught[k] += 1
+            q[k] += step_size(taught[k]) * ((1 - discount) * gain + discount * best - q[k])
+    return q
+
+
+STEP_SIZES = {"rescaled": lambda n: 1 / (1 + 0.1 * n), "power": lambda n: n**-0.6}
+
+
+@pytest.mark.parametrize("steps", STEP_SIZES)
+@pytest.mark.parametrize("how", ["alone", "per_class", "per_pair"])
+def test_values_are_those_of_a_plain_reading_of_q_learning(how, steps):
+    world = eq.make("two-kinds-river", n_states=5)
+    settings = {"discount": 0.9, "steps": steps, "rate": 0.6}
+    classes = None if how == "alone" else eq.equivalence_classes(world, rewards=how == "per_class")
+    if how == "alone":
+        agent = eq.agent_for(world, "q-learning", **settings)
+    else:
+        agent = eq.agent_for(world, "c-q-learning-c-sigma", classes=classes, rewards=how, **settings)
+    rng, state, path = np.random.default_rng(3), 0, []
+    for _ in range(300):
+        action = int(rng.integers(2))
+        law = world.law(state, action)
+        following = int(rng.choice(list(law), p=list(law.values())))
+        reward = float(rng.random() < 0.3 + 0.4 * world.mean_reward(state, action))
+        agent.observe(state, action, reward, following)
+        path.append((world.pairs.index(state, action), reward, following))
+        state = following
+    plain = plain_q_learning(world, path, 0.9, STEP_SIZES[steps], classes, how == "per_pair")
+    np.testing.assert_allclose(agent.q, list(plain.values()), rtol=1e-9)
+
+
 def test_a_step_teaches_a_whole_class_what_each_pair_would_have_learned():
     world = eq.make("riverswim", n_states=6)
     agent = eq.agent_for(world, "c-q-learning-c-sigma", discount=0.5, steps="power", rate=1.0)
@@ -169,6 +213,27 @@ def test_a_learner_handed_the_classes_of_a_problem_gets_those_of_laws_where_pric
         assert agent.given.classes == eq.equivalence_classes(rental, rewards=False)
         assert eq.agent_for(rental, name, rewards="per_class").given.classes == eq.equivalence_classes(rental)
         assert eq.agent_for(eq.make("four-room"), name).settings.rewards == "per_class"
+    learner = eq.agent_for(rental, "c-q-learning-c-sigma")
+    assert learner.settings.rewards == "per_pair"
+    assert learner.given.classes == eq.equivalence_classes(rental, rewards=False)
+
+
+def test_started_from_counts_shared_steps_leave_what_was_never_played_at_its_optimistic_value():
+    world = eq.make("two-kinds-river", n_states=5)
+    seen = eq.simulate(world, "random", 8, seed=1).agent.counts.snapshot()
+    agents = [
+        eq.agent_for(
+            world, "c-q-learning-c-sigma", rewards=rewards, classes=eq.equivalence_classes(world, rewards=False)
+        )
+        for rewards in ("per_pair", "per_class")
+    ]
+    for agent in agents:
+        agent.start_from(seen)
+    unplayed = seen.visits == 0
+    assert unplayed.any()
+    assert (agents[0].q[unplayed] == 1.0).all()
+    assert (agents[0].n[unplayed] == 0).all()
+    assert (agents[1].q[unplayed] < 1.0).any()
 
 
 @pytest.mark.slow
