@@ -89,7 +89,7 @@ def run_study(
     with progress_shown(planned, before.to_compute, quiet=quiet) as listener:
         for spec, reason in before.damaged:
             aside = store.set_aside(spec)
-            (listener or SilentListener()).note(f"damaged: {reason}; set aside as {aside.name} and computed again")
+            (listener or SilentListener()).note(f"not used: {reason}; set aside as {aside.name} and computed again")
         report = compute(before.to_compute, store, engine, listener, run)
     stored = {spec.key for spec in specs if store.has(spec)}
     failed = {failure.spec.key for failure in report.failures}
