@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from typer.testing import CliRunner
 
@@ -11,10 +13,9 @@ from equirl.studies.shipped import discounted_study, ready_study
 
 
 @pytest.mark.parametrize("study", [discounted_study, ready_study])
-def test_a_shipped_study_plays_every_kind_of_run_twenty_times(study):
-    runs = expand(study())
-    kinds = {(run.part, run.world, run.learner) for run in runs}
-    assert len(runs) == 20 * len(kinds)
+def test_a_shipped_study_plays_every_kind_of_run_at_least_twenty_times(study):
+    kinds = Counter((run.part, run.world, run.learner) for run in expand(study()))
+    assert min(kinds.values()) == 20
 
 
 def test_the_study_of_ready_problems_has_each_of_them():
