@@ -27,7 +27,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.answers import ActionValues, PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.given import check_in_profile
+from equirl.learners.given import check_in_profile, check_path
 from equirl.learners.recipes import Blueprint
 from equirl.solving.criterion import DiscountedReward
 
@@ -118,7 +118,8 @@ class QLearner(CountingLearner):
         return Stretch(self.policy, step_limits(1))
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
-        """Learn the steps of a path."""
+        """Learn the steps of a path, one after the other."""
+        check_path(self.given, self.pairs, path, final)  # before anything is learned
         for i, k in enumerate(path.tolist()):
             after = int(self.pairs.state[path[i + 1]]) if i + 1 < len(path) else final
             self.record_step(k, float(rewards[i]), after)
