@@ -37,7 +37,8 @@ def space_of(S, sticks, M, cells=0, width=0, odd=None, apart=0.0, unseen=np.inf)
     """What rows are drawn with where unseen states are all alike; pairs belong to state 0."""
     odd = np.full(M, -1) if odd is None else np.array(odd)
     return Space(
-        np.arange(S + 1), sticks, 0.0, np.empty(cells), np.empty(M + 1), np.empty(width + 1, np.int64),
+        np.arange(S + 1), sticks, 0.0, 0.0, np.zeros(0, np.int64), np.empty(cells), np.empty(M + 1),
+        np.empty(width + 1, np.int64),
         np.zeros(M, np.int64), np.empty(M, np.int64), apart, unseen, 0.0, odd,
     )  # fmt: skip
 
@@ -214,6 +215,22 @@ def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
     assert (found[[1, 2]] > 200).all()
     assert (found[3:] > 20).all()
     assert found[3:].sum() > 2000  # half of them anywhere, and more where what is near is taken
+
+
+@pytest.mark.parametrize("outward", [0.0, 0.5, 1.0])
+def test_what_is_not_placed_near_is_placed_on_states_never_left_as_often_as_asked(outward):
+    counts, S, left = [[10**6, 10**6], [5]], 12, np.array([7, 9])
+    seen, random, found = snapshot(counts), rng(6), np.zeros(S)
+    state, _ = workspace(seen, 1e-9, 0.5)
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
+    space, rows = space_of(S, 2, 2, len(state.mass), 2)._replace(outward=outward, never_left=left), make_rows(2, 3, 2)
+    for _ in range(4000):
+        draw_masses(random, state, space.w, space.w_new)
+        draw_class_rows(random, seen, state, space, rows)
+        found += dense(rows, S)[1] > 0.1
+    assert found[0] == 4000
+    assert found[left].sum() / 4000 == pytest.approx(outward + (1 - outward) * 2 / 11, abs=0.03)
+    assert found[left].min() > 0.4 * found[left].sum()
 
 
 def test_odd_pairs_are_as_many_as_asked_on_average():

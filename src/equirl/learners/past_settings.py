@@ -8,7 +8,7 @@ from typing import Any
 
 BEFORE = {
     "reward_bound": "laplace", "reward_noise": "coin", "apart": 0.0, "unseen": math.inf, "beside": math.inf,
-    "steps": "power",
+    "outward": 0.0, "steps": "power",
 }  # fmt: skip
 
 

@@ -92,7 +92,8 @@ class _OwnRows(RowSampler):
         M = len(seen.visits)
         rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
         space = Space(
-            self.pair_ptr, self.STICKS, self.local, none, none, no_state, self.owner, no_state, 0.0, 0.0, 0.0, no_state,
+            self.pair_ptr, self.STICKS, self.local, 0.0, no_state, none, none, no_state, self.owner, no_state, 0.0, 0.0,
+            0.0, no_state,
         )  # fmt: skip
         draw_own_rows(rng, self.strength, seen, space, rows)
         return rows, len(seen.succ)
@@ -106,9 +107,10 @@ class ClassRows:
     many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``lonely``,
     ``bridge``: how many pairs, on average, do something odd in a draw, so that nothing is given up for ever (see
     ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or "drawn"
-    from how often successors seen so far are near. ``apart``: a pair draws its row from its own counts with chance
-    ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been, if that is below
-    one. ``beside``: how many times it takes to notice that classes are found side by side in states
+    from how often successors seen so far are near; ``outward``: that what is not is placed on a state never left, so
+    that a pair which let nobody through so far is tried again. ``apart``: a pair draws its row from its own counts with
+    chance ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been, if that is
+    below one. ``beside``: how many times it takes to notice that classes are found side by side in states
     (``side_by_side``); infinite, it never is.
     """
 
@@ -118,6 +120,7 @@ class ClassRows:
     lonely: float = 1.0
     bridge: float = 1.0
     local: float | str = DRAWN
+    outward: float = 0.0
     apart: float = 1.0
     unseen: float = 2.0
     beside: float = 0.3
@@ -142,6 +145,7 @@ class GivenClassRows:
     lonely: float = 1.0
     bridge: float = 1.0
     local: float | str = DRAWN
+    outward: float = 0.5
     alpha: ClassVar[float] = 1.0
     apart: ClassVar[float] = 0.0
     unseen: ClassVar[float] = 1.0
@@ -166,6 +170,7 @@ def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
         between(name, getattr(part, name), most=1e9)
     if part.local != DRAWN:
         between("local", part.local)
+    between("outward", part.outward)
 
 
 class _ClassSampler(RowSampler):
@@ -188,7 +193,8 @@ class _ClassSampler(RowSampler):
         state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
         space = Space(
-            self.pair_ptr, self.STICKS, self._local(seen, rng), np.empty(len(state.mass)), np.empty(M + 1),
+            self.pair_ptr, self.STICKS, self._local(seen, rng), float(self.part.outward), self._never_left(seen),
+            np.empty(len(state.mass)), np.empty(M + 1),
             np.empty(int(state.width.max()) + 1, np.int64), self.owner, np.empty(M, np.int64), float(self.part.apart),
             float(self.part.unseen), self._leave(seen), np.empty(M, np.int64),
         )  # fmt: skip
@@ -204,6 +210,11 @@ class _ClassSampler(RowSampler):
             return float(self.part.local)
         near, total = count_near(seen, self.pair_ptr, np.zeros(len(self.pair_ptr) - 1, np.int64))
         return beta_draw(rng, 1.0 + near, 1.0 + total - near)
+
+    def _never_left(self, seen: Snapshot) -> np.ndarray:
+        if self.part.outward == 0.0:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(np.add.reduceat(seen.visits, self.pair_ptr[:-1]) == 0)
 
     def _leave(self, seen: Snapshot) -> float:
         """The chance of leaving where an unknown pair stays; classes given are few, and one never seen is worth all."""
@@ -247,7 +258,7 @@ class _ClassSampler(RowSampler):
 
     def plain(self) -> None:
         kept = {} if self.fixed else {"apart": 0.0}
-        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0, **kept)
+        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0, outward=0.0, **kept)
 
     def labels(self) -> np.ndarray | None:
         return self.state.label

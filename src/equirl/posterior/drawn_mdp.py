@@ -47,6 +47,8 @@ class Space(NamedTuple):
     pair_ptr: np.ndarray  # (S + 1,)
     sticks: int  # pieces into which the mass of new positions is broken
     local: float  # chance that what a pair has not seen is placed near its state
+    outward: float  # chance that what is not is placed on a state never left
+    never_left: np.ndarray  # int64: these states, none where it does not matter
     w: np.ndarray  # (cells of the class state,) drawn masses by position
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     taken: np.ndarray  # scratch: positions that a pair has seen
@@ -86,7 +88,10 @@ def draw_masses(rng: np.ndarray, state: ClassState, w: np.ndarray, w_new: np.nda
 
 @lean_kernel
 def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows) -> int:
-    """Put a mass on a random state that the row of pair k, up to ``end``, does not hold; returns its new end."""
+    """Put a mass on a random state that the row of pair k, up to ``end``, does not hold: near, outward, or any.
+
+    Returns the new end of the row.
+    """
     n_states, low = len(space.pair_ptr) - 1, rows.ptr[k]
     free = n_states - (end - low)
     if free <= 0:
@@ -94,6 +99,8 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space
     x = -1
     if space.local > 0.0 and uniform(rng) < space.local:
         x = near_state(rng, space.state[k], space.pair_ptr, seen)
+    if len(space.never_left) > 0 and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < space.outward:
+        x = space.never_left[below(rng, len(space.never_left))]
     for _ in range(TRIES):
         if x >= 0 and not contains(rows.succ, low, end, x):
             break
