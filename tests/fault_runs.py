@@ -175,7 +175,7 @@ def attack(folder: Path, n: int, seed: int, start: Callable[[list[str]], int], l
     return {"ends": dict(found), "odd": odd}
 
 
-def ended(pid: int, seconds: float = 60.0) -> int:
+def ended(pid: int, seconds: float = 300.0) -> int:
     """The status of a child, which is killed if it does not end."""
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:

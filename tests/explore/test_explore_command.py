@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import equirl
 from equirl.cli import app
-from explore_kit import wait_for
+from explore_kit import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
 STATIC = Path(equirl.__file__).parent / "explore" / "static"
@@ -46,13 +46,13 @@ def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign):
         address = process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{20,})#view=world&world=riverswim%3A.*", address)
         assert found, address
-        with closing(http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=20)) as line:
+        with closing(http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE)) as line:
             line.request("GET", f"/?token={found[2]}")
             with line.getresponse() as answer:
                 assert answer.status == 200
         children = children_of(process.pid)
         process.send_signal(sign)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, said
         assert "Traceback" not in said
         wait_for(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in children))

@@ -153,15 +153,16 @@ def test_a_folder_cannot_be_opened_by_two_processes_and_is_free_after_a_kill(tmp
 FORK = """
 import os, sys, time, equirl as eq
 agent = eq.open_agent(sys.argv[1], "random", n_states=5, n_actions=2)
+ready, closed = os.pipe()
 if os.fork() == 0:
     try:
         agent.act(0)
     except RuntimeError as error:
         print("child:", error, flush=True)
     agent.close()
-    time.sleep(60)
-os.wait3(os.WNOHANG)
-time.sleep(0.5)
+    os.write(closed, b".")
+    time.sleep(600)
+os.read(ready, 1)
 agent.observe(0, agent.act(0), 0.0, 1)
 print("parent observed", flush=True)
 os._exit(0)

@@ -42,7 +42,7 @@ def equirl(*words, **options):
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
-def wait_until(holds, seconds=60):
+def wait_until(holds, seconds=300):
     limit = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < limit, "waited too long"
@@ -162,17 +162,15 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
         except FileNotFoundError:
             return True
 
-    wait_until(gone, 20)
-    assert gone()
+    wait_until(gone)
 
 
 def test_ctrl_c_ends_with_a_line_that_says_how_to_go_on(tmp_path):
-    (tmp_path / "s.toml").write_text(LONGER.replace("200_000", "3_000_000"))
+    (tmp_path / "s.toml").write_text(LONGER.replace("runs = 4", "runs = 2000"))
     process = equirl("study", tmp_path / "s.toml", "--jobs", 2, "--out", tmp_path / "out", start_new_session=True)
-    wait_until(lambda: (tmp_path / "out" / "runs").exists())
-    time.sleep(1.0)
+    wait_until(lambda: list(tmp_path.glob("out/runs/*.npz")))
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "give the same command again to go on" in output
     assert "Traceback" not in output
@@ -214,7 +212,7 @@ def test_a_dask_scheduler_survives_a_killed_worker_with_the_same_table(tmp_path,
     engine = DaskEngine(2, cluster.address)
     report = compute(specs(LONGER), store, engine, KillsWorker(cluster.workers[0]))
     assert (report.n_computed, report.failures) == (8, [])
-    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert cluster.workers[0].wait(300) == -signal.SIGKILL
     run_study(planned(LONGER), whole, LocalEngine(1), quiet=True)
     assert table(store, LONGER) == table(whole, LONGER)
 

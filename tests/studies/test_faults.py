@@ -10,7 +10,7 @@ import pytest
 FAULTS = Path(__file__).parents[1] / "fault_runs.py"
 
 
-def faults(kind, folder, n, last, seconds=400):
+def faults(kind, folder, n, last, seconds=1200):
     words = [sys.executable, FAULTS, kind, folder, str(n), str(last)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, done.stderr
