@@ -19,7 +19,7 @@ def pytest_xdist_setupnodes():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what takes as long as it is given, unless it is asked for by its mark; shuffle where a seed is given."""
+    """Leave out what takes as long as it is given, unless its mark is asked for; shuffle where a seed is given."""
     if "fuzz" not in config.option.markexpr:
         long = [item for item in items if item.get_closest_marker("fuzz")]
         config.hook.pytest_deselected(items=long)
