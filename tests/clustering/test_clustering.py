@@ -97,7 +97,7 @@ def test_more_pairs_than_fit_a_leaf_are_merged_as_line_by_line(seed, kind):
     check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, known=known, **settle(rng, M))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(60))
 def test_many_pairs_are_merged_as_line_by_line(seed):
     rng = np.random.default_rng([seed, 11])

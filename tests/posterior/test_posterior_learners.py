@@ -114,7 +114,7 @@ def regrets(worlds, name, horizon, seeds, gain):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_renumbering_leaves_the_law_of_regret_as_it_is(name):
     gain, n = solve(WORLD).gain, 60
