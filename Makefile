@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup paper test fuzz lint coverage bench docs clean
+.PHONY: setup paper test test-long fuzz lint coverage bench docs clean
 
 setup: .venv/ready
 
@@ -13,14 +13,21 @@ setup: .venv/ready
 paper: setup
 	$(BIN)/equirl paper
 
+# Tests are compiled once, not in each run and each process, also where the environment forbids to keep bytecode.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -rs
+	$(PYTEST) -rs
+
+# Statistical attacks that take minutes; make test holds a smaller version of each.
+test-long: setup
+	$(PYTEST) -m long -rs
 
 # As long as it is given, with new seeds each time: make fuzz MINUTES=600
 MINUTES = 60
 
 fuzz: setup
-	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -m fuzz -n auto --dist worksteal -s
+	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(PYTEST) -m fuzz -s
 
 lint: setup
 	$(BIN)/ruff check .
@@ -31,8 +38,8 @@ lint: setup
 KERNEL_TESTS = $(addprefix tests/,estimation planning clustering learners structure)
 
 coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow and not fuzz" $(KERNEL_TESTS)
-	$(BIN)/coverage run --append -m pytest -m "not slow and not fuzz"
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not long and not fuzz" $(KERNEL_TESTS)
+	$(BIN)/coverage run --append -m pytest -m "not long and not fuzz"
 	$(BIN)/coverage report --skip-covered
 
 bench: setup

@@ -1,3 +1,5 @@
+import os
+import random
 import signal
 import subprocess
 import sys
@@ -17,8 +19,11 @@ def pytest_xdist_setupnodes():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what takes as long as it is given, unless it is asked for by its mark."""
+    """Leave out what takes as long as it is given, unless its mark is asked for; shuffle where a seed is given."""
     if "fuzz" not in config.option.markexpr:
         long = [item for item in items if item.get_closest_marker("fuzz")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+    if seed := os.environ.get("EQUIRL_TEST_ORDER"):
+        items.sort(key=lambda item: item.nodeid)  # the same order in every worker
+        random.Random(seed).shuffle(items)

@@ -236,7 +236,6 @@ def test_started_from_counts_shared_steps_leave_what_was_never_played_at_its_opt
     assert (agents[1].q[unplayed] < 1.0).any()
 
 
-@pytest.mark.slow
 def test_classes_save_half_of_the_steps_and_without_structure_nothing_is_lost():
     """Five runs each; the study `discounted` has twenty, in more and larger worlds."""
 

@@ -49,6 +49,11 @@ CASES = [  # counts of successors by pair, alpha, gamma
 FACTORS = ("gamma", "members", "total")
 
 
+def draws(short, long):
+    """Draws of a test, by the test and by its long run; of the short one, each wrong law is rejected all but surely."""
+    return pytest.mark.parametrize("draws", [short, pytest.param(long, marks=pytest.mark.long)])
+
+
 def rng(seed):
     return draw_state(np.random.SeedSequence(seed))
 
@@ -131,8 +136,9 @@ def one_pass_from_the_posterior(counts, alpha, gamma, draws, step=resample_pairs
 
 
 @pytest.mark.parametrize(("counts", "alpha", "gamma"), CASES)
-def test_a_pass_leaves_the_posterior_of_partitions_and_correspondences_as_it_is(counts, alpha, gamma):
-    found = one_pass_from_the_posterior(counts, alpha, gamma, 15_000)
+@draws(5_000, 15_000)
+def test_a_pass_leaves_the_posterior_of_partitions_and_correspondences_as_it_is(counts, alpha, gamma, draws):
+    found = one_pass_from_the_posterior(counts, alpha, gamma, draws)
     assert chi_square(found, posterior(counts, alpha, gamma)) > 1e-3
     for factor in FACTORS:
         assert chi_square(found, posterior(counts, alpha, gamma, without=factor)) < 1e-6
@@ -151,8 +157,9 @@ def long_run(counts, alpha, gamma, draws, thin, seed=3):
 
 
 @pytest.mark.parametrize(("counts", "alpha", "gamma"), CASES)
-def test_frequencies_of_a_long_run_are_the_posterior(counts, alpha, gamma):
-    found = long_run(counts, alpha, gamma, 6_000, 10)
+@draws(2_000, 6_000)
+def test_frequencies_of_a_long_run_are_the_posterior(counts, alpha, gamma, draws):
+    found = long_run(counts, alpha, gamma, draws, 10)
     partitions = Counter()
     for key, times in found.items():
         partitions[partition_of(key)] += times
@@ -162,7 +169,8 @@ def test_frequencies_of_a_long_run_are_the_posterior(counts, alpha, gamma):
         assert chi_square(partitions, marginal(posterior(counts, alpha, gamma, without=factor))) < 1e-6
 
 
-def test_given_the_other_pairs_a_pair_with_neighbours_has_its_posterior():
+@draws(3_000, 10_000)
+def test_given_the_other_pairs_a_pair_with_neighbours_has_its_posterior(draws):
     """Two states of two pairs and one of three; the classes of all pairs but one are kept."""
     counts, ptr, eta, k = [[3], [2, 1], [4], [2], [1], [1], [2]], [0, 2, 4, 7], 0.3, 6
     label = {0: 0, 1: 1, 2: 0, 3: 1, 4: 0, 5: 0}
@@ -171,7 +179,7 @@ def test_given_the_other_pairs_a_pair_with_neighbours_has_its_posterior():
     state, scratch = workspace(seen, 0.8, 0.6, ptr, eta)
     state = write_structure(kept, seen, state)
     found, names = Counter(), {int(state.label[0]): 0, int(state.label[1]): 1}
-    for i in range(60_000):
+    for i in range(6 * draws):
         assert resample(random, k, seen, state, scratch)
         if i % 6 == 0:
             found[names.get(int(state.label[k]), -1)] += 1
@@ -244,7 +252,7 @@ def plain_sampler(monkeypatch, name=None, mistaken=None):
     return partial(resample_pairs, step=class_sampler.resample_range)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "mistaken"), MISTAKES.values(), ids=MISTAKES)
 def test_a_sampler_with_a_mistake_is_noticed(name, mistaken, monkeypatch):
     counts, alpha, gamma = [[3, 2], [2, 1], [4]], 0.3, 0.2
@@ -252,14 +260,15 @@ def test_a_sampler_with_a_mistake_is_noticed(name, mistaken, monkeypatch):
     assert chi_square(found, posterior(counts, alpha, gamma)) < 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_sampler_as_written_passes_the_test_of_the_mistaken_ones(monkeypatch):
     counts, alpha, gamma = [[3, 2], [2, 1], [4]], 0.3, 0.2
     found = one_pass_from_the_posterior(counts, alpha, gamma, 5_000, plain_sampler(monkeypatch))
     assert chi_square(found, posterior(counts, alpha, gamma)) > 1e-3
 
 
-def test_given_classes_their_correspondences_have_the_posterior():
+@draws(2_500, 7_500)
+def test_given_classes_their_correspondences_have_the_posterior(draws):
     counts, gamma = [[3, 1], [2, 2], [1, 1]], 0.8
     whole = frozenset([frozenset(range(3))])
     law = {key: p for key, p in posterior(counts, 1.0, gamma).items() if partition_of(key) == whole}
@@ -269,7 +278,7 @@ def test_given_classes_their_correspondences_have_the_posterior():
     state.label[:] = 0
     state = write_structure([], seen, state)
     found = Counter()
-    for i in range(60_000):
+    for i in range(8 * draws):
         assert resample_pairs(random, 0, False, True, seen, state, scratch)[0] == 3
         if i % 8 == 0:
             found[read_structure(seen, state)] += 1
@@ -297,12 +306,13 @@ def test_alpha_and_gamma_are_drawn_from_their_posterior_on_the_grid(which):
     assert chi_square(found, dict(zip(grid.tolist(), np.array(weights) / sum(weights), strict=True))) > 1e-3
 
 
-def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior():
+@draws(2_000, 5_000)
+def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior(draws):
     counts = [[4, 1], [3, 1], [2]]
     seen, random = snapshot(counts), rng(6)
     sampler = ClassRows().sampler(Problem(Pairs.uniform(3, 1), NOTHING, math.nan, False))
     found = Counter()
-    for _ in range(5_000):
+    for _ in range(draws):
         for _ in range(12):
             sampler.refresh(seen, random)
         found[read_structure(seen, sampler.state)] += 1
