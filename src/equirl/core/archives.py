@@ -3,8 +3,8 @@
 An archive is refused where it has too many members, where they would unpack to far more than the file's own size, or
 where a member is not exactly as long as its own description says. Members are unpacked one by one, when asked for.
 
-One that :func:`pack` made ends with a seal, the hash of all bytes before it: whatever is changed, put before, put behind
-or exchanged for a part of another file, is noticed before anything is unpacked. The seal is the comment of the zip file.
+One that :func:`pack` made ends with a seal, the hash of all bytes before it, as the comment of the zip file: whatever
+is changed, put before or behind, or exchanged for a part of another file, is noticed before anything is unpacked.
 """
 
 from __future__ import annotations

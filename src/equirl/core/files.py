@@ -232,11 +232,13 @@ def load_npz(
             if handle.read(2) != b"PK":
                 raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
             archive = Archive(handle)
-            header = json.loads(str(archive.read("header", longest_header))) if "header" in archive.names else None
+            header: Any = None
+            if "header" in archive.names:
+                header = json.loads(str(archive.read("header", longest_header)))
             meta, listing = _checked_header(path, header, kind, versions)
             arrays = _listed_arrays(path, archive, listing)
             if header.get("archive", 1) != 1 and not archive.sealed:
-                raise DamagedFile(f"{path} is damaged: its seal is missing. It was packed again, or parts were exchanged")
+                raise DamagedFile(f"{path} is damaged: its seal is missing. Something else packed it again")
             return arrays, meta
     except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):
         raise
