@@ -35,7 +35,10 @@ def _show_folder(folder: Path, as_json: bool) -> None:
 
     table = saved_runs(folder)
     if not len(table):
-        table = kept_table(read_plan(folder), folder)
+        found = read_plan(folder)
+        for complaint in found.complaints:
+            say(complaint, err=True)
+        table = kept_table(found.runs, folder)
     if not len(table):
         raise ValueError(
             f"{folder} holds no learners; equirl run --save FOLDER and equirl study --keep-agents put some there"

@@ -65,6 +65,8 @@ def compute_runs(
     are = "is" if n_ready == 1 else "are"
     done = f"{counted(n_ready, 'run')} {are} done, {report.n_computed} computed now; results in {store.folder}"
     say(done, err=as_json)
+    if outcome.plan_trouble:
+        say(outcome.plan_trouble, err=True)
     if outcome.n_lost:
         gone = counted(outcome.n_lost, "result is", "results are")
         say(f"{gone} not in {store.folder} any more; the same command computes what is gone", err=True)
