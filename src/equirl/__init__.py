@@ -15,7 +15,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from equirl.interop.gym_registration import register_worlds
+from equirl.core.interrupts import interrupts_end_loading
+
+with interrupts_end_loading():
+    from equirl.interop.gym_registration import register_worlds
 
 __version__ = "0.1.0"
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from importlib.resources import files as package_files
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -81,7 +82,7 @@ class ExploreServer:
         return f"http://{name}:{self.port}/?token={self.token}{self.opening.fragment}"
 
     def run(self, on_ready: Callable[[str], None] | None = None) -> None:
-        """Serve until interrupted.
+        """Serve until interrupted, which is then a KeyboardInterrupt, or until stopped.
 
         Parameters
         ----------
@@ -91,8 +92,7 @@ class ExploreServer:
         threading.Thread(target=warm_learners, args=(self.context,), daemon=True).start()
         if on_ready is not None:
             on_ready(self.address)
-        with contextlib.suppress(KeyboardInterrupt):
-            self.server.run(sockets=[self.listening])
+        self.server.run(sockets=[self.listening])
 
     def stop(self) -> None:
         """Ask a server that runs in another thread to end."""
@@ -161,7 +161,7 @@ def explore(
     say: Callable[[str], None],
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve pages until interrupted.
+    """Serve pages until interrupted (KeyboardInterrupt) or asked to end by SIGTERM (SystemExit).
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def explore(
     server = ExploreServer(opening, host, port)
     if not is_loopback(host):
         say(f"equirl: others on the network can reach {host}; whoever knows the token can use this machine through it")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)  # uvicorn, once it has ended, passes both signals on
 
     def ready(address: str) -> None:
         if on_ready is not None:
@@ -191,3 +191,7 @@ def explore(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     server.run(ready)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit
