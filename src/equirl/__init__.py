@@ -12,12 +12,12 @@ quick.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from equirl.core.command_loading import InterruptsEndLoading
 
-from equirl.core.interrupts import interrupts_end_loading
+with InterruptsEndLoading():
+    import importlib
+    from typing import TYPE_CHECKING, Any
 
-with interrupts_end_loading():
     from equirl.interop.gym_registration import register_worlds
 
 __version__ = "0.1.0"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from equirl.core.interrupts import interrupts_end_loading
+from equirl.core.command_loading import InterruptsEndLoading
 
 
 def main() -> None:
     """Load the command and run it."""
-    with interrupts_end_loading():
+    with InterruptsEndLoading():
         from equirl.cli import app
     app(prog_name="equirl")
 
