@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -46,6 +47,26 @@ def named(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "console")], ids=named)
 def test_the_code_of_a_page_runs_and_shows_what_it_says(page, tmp_path):
     executed_pages.run_page(page.read_text(), named(page), tmp_path)
+    written = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in written if (ROOT / path).exists()] == []  # what pages write is no part of the tree
+
+
+def test_a_page_is_run_in_an_empty_folder_alone():
+    with pytest.raises(ValueError, match=r"run in an empty folder for that; .* is not empty"):
+        executed_pages.run_page("```python\n1\n```\n", "page", ROOT)
+
+
+def test_what_a_page_of_the_site_writes_is_gone_once_it_is_built():
+    pytest.importorskip("mkdocs")
+    here, page = Path.cwd(), SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    code = "from pathlib import Path\nPath('left.csv').write_text('x')\nprint('in', Path.cwd())"
+    config = SimpleNamespace(extra={"executed": ["page.md"]})
+    shown = executed_pages.on_page_markdown(f"```python\n{code}\n```\n", page, config, [])
+    folder = Path(re.search("^in (.+)$", shown, re.MULTILINE)[1])
+    assert not folder.exists()
+    assert not folder.is_relative_to(ROOT)
+    assert not (here / "left.csv").exists()
+    assert Path.cwd() == here
 
 
 def test_what_a_block_prints_and_draws_is_kept(tmp_path):

@@ -10,8 +10,9 @@ import typer
 
 from equirl.cli.completing import complete_learners, complete_study
 from equirl.cli.console import AsJson, print_json, print_table, say
+from equirl.cli.exit_codes import FAILED, MISTAKE
 from equirl.cli.learner_commands import Setting
-from equirl.cli.study_reports import FAILED, compute_runs, summary_of
+from equirl.cli.study_reports import compute_runs, summary_of
 
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
@@ -258,7 +259,7 @@ def _open(
         planned = expand(chosen.keeping_agents() if keep_agents else chosen, file.parent)
     except StudyError as error:
         say(f"equirl: {error}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(MISTAKE) from None
     return planned, Store(out or Path("results") / loaded.name)
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from equirl.cli.console import print_table, regret_cells, say
+from equirl.cli.exit_codes import INTERRUPTED, STOPPED
 
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
     from equirl.studies.expansion import PlannedRun
     from equirl.studies.store import Store
 
-FAILED, STOPPED, INTERRUPTED = 1, 3, 130  # exit codes: some runs failed; results cannot be kept or computed; Ctrl-C
 SUMMARIES = (  # curve, title, file
     ("regret", "Regret at T", "summary.csv"),
     ("sample_complexity", "Steps up to T at which the policy was not near-optimal", "summary-sample-complexity.csv"),
