@@ -97,7 +97,7 @@ def _compiled(function: F, **options: Any) -> F:
     if compiled is not function:
         compiled.compile = _uninterrupted(compiled.compile)
         try:
-            compiled._cache = KernelCache(function)
+            compiled._cache = KernelCache(compiled)
         except RuntimeError:  # no writable place for the cache
             _Notice.uncached |= function.__module__.startswith("equirl.")
     return compiled
