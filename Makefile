@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup paper test fuzz lint coverage bench docs clean
+.PHONY: setup paper test fuzz mutants lint coverage bench docs clean
 
 setup: .venv/ready
 
@@ -21,6 +21,14 @@ MINUTES = 60
 
 fuzz: setup
 	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -m fuzz -n auto --dist worksteal -s
+
+# Small wrong changes, one at a time, against the nearest tests: make mutants N=100, with SEED=7, WHERE=posterior/
+N = 100
+SEED = 0
+WHERE =
+
+mutants: setup
+	$(BIN)/python tests/mutants.py $(N) --seed $(SEED) --where "$(WHERE)"
 
 lint: setup
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import difflib
 import functools
 import hashlib
@@ -22,7 +23,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,49 +30,46 @@ from pathlib import Path
 from mutations import Mutation, mutations
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = "src/equirl"
 MATHEMATICS = ("core", "model", "solving", "structure", "estimation", "clustering", "planning", "posterior", "learners")
 MATHEMATICS += ("simulation", "theory")
 WEIGHTS = dict.fromkeys(MATHEMATICS, 3.0) | dict.fromkeys(("interop", "worlds", "studies", "logs", "leaderboard"), 1.0)
 KERNEL_WEIGHT = 2.0  # times more often in compiled code
 FAR = ("tests/explore/", "tests/fuzz/", "tests/benchmarks/", "tests/test_house", "tests/test_site", "tests/test_docs")
-BUDGET = 60.0  # seconds of tests, as they take unchanged, for one mutant
+BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
+CANDIDATES = 10  # test files considered for one mutant
 TEST_SECONDS = 90  # of the processor for one test, compiling included; more is a loop without end
 MUTANT_SECONDS = 900  # of the clock for all tests of a mutant
 MEMORY = 16 * 2**30
-PASSED, FAILED, ALL_LEFT_OUT = 0, 1, 5  # exit codes of pytest
-
-
-def pytest_runtest_logstart() -> None:
-    """In the runs of tests, this file is a plugin: a test that loops for ever ends its process, kernels too."""
-    signal.setitimer(signal.ITIMER_PROF, TEST_SECONDS)
+COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "mkdocs.yml")
+# A plugin of the tests: one that loops for ever ends its process, in a kernel too.
+PLUGIN = "import signal\n\ndef pytest_runtest_logstart():\n    signal.setitimer(signal.ITIMER_PROF, {seconds})\n"
+OWN = {"tests/mutants.py", "tests/mutations.py"}
+PASSED, ALL_LEFT_OUT = 0, 5  # exit codes of pytest
 
 
 class Tree:
     """A private copy of the tree with the kernels that its tests compile, and what is known of these tests."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path) -> None:
         self.folder, self.path, self.warm = folder, folder / "tree", folder / "kernels"
         self.warm.mkdir(parents=True, exist_ok=True)
-        listed = subprocess.run(
-            ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
-        )
-        files = [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
-        for name in files:
-            here, there = ROOT / name, self.path / name
+        (folder / "end_loops.py").write_text(PLUGIN.format(seconds=TEST_SECONDS))
+        files = _files(root)
+        for name, here in files.items():
+            there = self.path / name
             if not there.is_file() or there.read_bytes() != here.read_bytes():
                 there.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(here, there)
-        for stale in {str(p.relative_to(self.path)) for p in self.path.rglob("*.py")} - set(files):
-            (self.path / stale).unlink()
-        self.sources = {name: (ROOT / name).read_text() for name in files if _is_source(name)}
-        self.tests = {name: (ROOT / name).read_text() for name in files if re.search(r"^tests/.*test_\w+\.py$", name)}
-        kits = {name: (ROOT / name).read_text() for name in files if name.startswith("tests/") and name.endswith(".py")}
-        self.shared = _hash([*self.sources.items(), *sorted(kits.items() - self.tests.items())])
-        self.key = _hash([self.shared, *self.tests.items()])
+        for name in _files(self.path).keys() - files:
+            (self.path / name).unlink()
+        texts = {name: path.read_text() for name, path in files.items() if name.endswith(".py")}
+        self.sources = {name: text for name, text in texts.items() if name.startswith("src/")}
+        self.tests = {name: text for name, text in texts.items() if re.search(r"^tests/(.*/)?test_\w+\.py$", name)}
+        kits = {name: text for name, text in texts.items() if name not in {*self.tests, *OWN}}
+        self.shared, self.key = _hash(kits), _hash([kits, self.tests])
 
     def seconds(self, test: str) -> float | None:
-        """What a test file takes unchanged; None where it does not pass, or holds no test."""
+        """What a test file takes of the processor unchanged; None where it does not pass, or holds no test."""
         known = _read_lines(self.folder / "unchanged.jsonl")
         text = self.tests.get(test) or self.sources[test]
         stamp = _hash([self.shared, text])
@@ -80,10 +77,10 @@ class Tree:
             if (line["test"], line["stamp"]) == (test, stamp):
                 return line["seconds"]
         code, seconds, said = 0, 0.0, ""
-        for _ in range(2):  # again where kernels were compiled
+        for _ in range(2):  # again where kernels were compiled for long
             before = len(list(self.warm.rglob("*")))
             code, seconds, said = self.run([test], self.warm)
-            if len(list(self.warm.rglob("*"))) == before:
+            if seconds < BUDGET / 4 or len(list(self.warm.rglob("*"))) == before:
                 break
         if code not in (PASSED, ALL_LEFT_OUT):
             print(f"left out: {test} fails without a mutation\n{said}", flush=True)
@@ -92,18 +89,18 @@ class Tree:
         return line["seconds"]
 
     def run(self, tests: list[str], kernels: Path) -> tuple[int, float, str]:
-        """The exit code of these tests, which stop at the first failure, their seconds and the end of what they say."""
+        """The exit code of tests that stop at the first failure, their seconds of the processor, their last words."""
         scratch = self.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         env = os.environ | {
-            "PYTHONPATH": f"{self.path / 'src'}:{self.path / 'tests'}", "NUMBA_CACHE_DIR": str(kernels),
+            "PYTHONPATH": f"{self.path / 'src'}:{self.folder}", "NUMBA_CACHE_DIR": str(kernels),
             "TMPDIR": str(scratch), "HOME": str(scratch), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
         }  # fmt: skip
         if kernels != self.warm:
             env["PYTHONDONTWRITEBYTECODE"] = "1"
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "mutants", "--tb=line"]
-        began = time.monotonic()
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "end_loops", "--tb=line"]
+        before = _processor_seconds()
         child = subprocess.Popen(
             [sys.executable, "-m", "pytest", *options, *tests], cwd=self.path, env=env, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
@@ -115,15 +112,15 @@ class Tree:
             said = ""
         finally:
             _end(child)
-        return child.returncode, round(time.monotonic() - began, 1), said[-800:]
+        return child.returncode, round(_processor_seconds() - before, 1), said[-800:]
 
     def nearest(self, name: str, mutation: Mutation) -> list[str]:
         """The tests of a source file, nearest first, as many as the budget allows; its doctests are the first."""
         scores = {test: nearness(test, text, name, mutation.function, self) for test, text in self.tests.items()}
         near = sorted((test for test in scores if scores[test]), key=lambda test: (-scores[test], test))
         chosen, total = [], 0.0
-        for test in ([name] if ">>>" in self.sources[name] else []) + near:
-            seconds = self.seconds(test) if total < BUDGET else None
+        for test in ([name] if ">>>" in self.sources[name] else []) + near[:CANDIDATES]:
+            seconds = self.seconds(test) if total < 0.8 * BUDGET else None
             if seconds is not None and (not chosen or total + seconds <= BUDGET):
                 chosen.append(test)
                 total += seconds
@@ -141,12 +138,14 @@ class Tree:
 
 
 def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
-    """How near a test file is to a function of a source file: by its own name, its imports, its words and its folder."""
+    """How near a test file is to a function of a source file, by its name, its imports, its words and its folder."""
     folder, stem = Path(name).parts[-2:]
     if test.startswith(FAR) and f"tests/{folder}/" not in test:
         return 0
     stem, module, words = Path(stem).stem, _module(name), set(re.findall(r"\w+", text))
-    public = {node.name for node in ast.parse(tree.sources[name]).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    public = {
+        node.name for node in ast.parse(tree.sources[name]).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
     importers = tree.importers.get(module, set())
     return (
         32 * (Path(test).stem == f"test_{stem}")
@@ -190,15 +189,15 @@ def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, object]:
     return {"outcome": result, "by": failed[:1], "code": code, "tests": tests, "seconds": seconds}
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
     """Draw, try, report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("n", type=int, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--where", default="", help="only files whose path contains this")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants", help="for the copy and the results")
-    asked = parser.parse_args()
-    tree = Tree(asked.folder.resolve())
+    asked = parser.parse_args(arguments)
+    tree = Tree(root, asked.folder.resolve())
     journal = tree.folder / "outcomes.jsonl"
     done = {line["index"]: line for line in _read_lines(journal) if line["run"] == [tree.key, asked.seed, asked.where]}
     results = []
@@ -233,12 +232,18 @@ def report(results: list[dict]) -> None:
     print(f"\n{noticed} of {len(results)} noticed: {counts['killed']} killed, {counts['timed out']} timed out")
 
 
-def _is_source(name: str) -> bool:
-    return name.startswith(PACKAGE) and name.endswith(".py")
+def _files(root: Path) -> dict[str, Path]:
+    found = (path for name in COPIED for path in [root / name, *(root / name).rglob("*")])
+    return {str(path.relative_to(root)): path for path in found if path.is_file() and "__pycache__" not in path.parts}
 
 
 def _module(name: str) -> str:
     return name.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _hash(parts: object) -> str:
@@ -258,12 +263,11 @@ def _append(path: Path, line: dict) -> None:
 
 def _end(child: subprocess.Popen) -> None:
     """The child and all that it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.wait()
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended too
     main()
