@@ -14,6 +14,7 @@ import contextlib
 import difflib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -26,6 +27,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from mutations import Mutation, mutations
 
@@ -36,6 +38,7 @@ WEIGHTS = dict.fromkeys(MATHEMATICS, 3.0) | dict.fromkeys(("interop", "worlds", 
 KERNEL_WEIGHT = 2.0  # times more often in compiled code
 FAR = ("tests/explore/", "tests/fuzz/", "tests/benchmarks/", "tests/test_house", "tests/test_site", "tests/test_docs")
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
+NEXT_TO_IT = 2  # test files that run first
 CANDIDATES = 10  # test files considered for one mutant
 TEST_SECONDS = 90  # of the processor for one test, compiling included; more is a loop without end
 MUTANT_SECONDS = 900  # of the clock for all tests of a mutant
@@ -114,17 +117,18 @@ class Tree:
             _end(child)
         return child.returncode, round(_processor_seconds() - before, 1), said[-800:]
 
-    def nearest(self, name: str, mutation: Mutation) -> list[str]:
+    def nearest(self, name: str, mutation: Mutation) -> Iterator[str]:
         """The tests of a source file, nearest first, as many as the budget allows; its doctests are the first."""
         scores = {test: nearness(test, text, name, mutation.function, self) for test, text in self.tests.items()}
         near = sorted((test for test in scores if scores[test]), key=lambda test: (-scores[test], test))
-        chosen, total = [], 0.0
+        left, first = BUDGET, True
         for test in ([name] if ">>>" in self.sources[name] else []) + near[:CANDIDATES]:
-            seconds = self.seconds(test) if total < 0.8 * BUDGET else None
-            if seconds is not None and (not chosen or total + seconds <= BUDGET):
-                chosen.append(test)
-                total += seconds
-        return chosen
+            seconds = self.seconds(test)
+            if seconds is not None and (first or seconds <= left):
+                yield test
+                left, first = left - seconds, False
+            if left < 0.2 * BUDGET:
+                return
 
     @functools.cached_property
     def importers(self) -> dict[str, set[str]]:
@@ -168,25 +172,30 @@ def drawn(sources: dict[str, str], seed: int, where: str) -> Iterator[tuple[str,
     return ((name, mutation) for _, name, mutation in sorted(keyed, reverse=True))
 
 
-def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, object]:
-    """Whether the nearest tests notice a mutation, and how."""
-    tests, place = tree.nearest(name, mutation), tree.path / name
-    if not tests:
-        return {"outcome": "survived", "tests": [], "seconds": 0.0}
+def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, Any]:
+    """Whether the nearest tests notice a mutation, and how: those next to it first, the others if they do not."""
+    place, times = tree.path / name, (tree.path / name).stat()
+    near, tests, total, code, said = tree.nearest(name, mutation), [], 0.0, PASSED, ""
     kernels = tree.folder / "kernels of the mutant"
-    shutil.rmtree(kernels, ignore_errors=True)
-    shutil.copytree(tree.warm, kernels, copy_function=os.link)  # a kernel compiled anew replaces its file, so links do
-    times = place.stat()
-    try:
-        place.write_text(mutation.applied(tree.sources[name]))
-        code, seconds, said = tree.run(tests, kernels)
-    finally:
-        place.write_text(tree.sources[name])
-        os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for size in (NEXT_TO_IT, CANDIDATES):
+        group = list(itertools.islice(near, size))
+        if not group:
+            break
+        shutil.rmtree(kernels, ignore_errors=True)
+        shutil.copytree(tree.warm, kernels, copy_function=os.link)  # a kernel compiled anew is another file
+        try:
+            place.write_text(mutation.applied(tree.sources[name]))
+            code, seconds, said = tree.run(group, kernels)
+        finally:
+            place.write_text(tree.sources[name])
+            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+        tests, total = tests + group, round(total + seconds, 1)
+        if code != PASSED:
+            break
     late = code in (-signal.SIGPROF, -signal.SIGKILL)
     result = "survived" if code == PASSED else "timed out" if late else "killed"
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
-    return {"outcome": result, "by": failed[:1], "code": code, "tests": tests, "seconds": seconds}
+    return {"outcome": result, "by": failed[:1], "code": code, "tests": tests, "seconds": total}
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:

@@ -119,7 +119,7 @@ def test_what_the_tests_notice_is_killed_and_a_loop_without_end_is_ended(package
         mutation = by_text[LOOP.replace(old, new)]
         assert outcome(tree, name, mutation)["outcome"] == expected
         assert (tree.path / name).read_text() == LOOP
-    assert tree.nearest(name, mutation) == ["tests/core/test_loop.py", "tests/core/test_other.py"]
+    assert list(tree.nearest(name, mutation)) == ["tests/core/test_loop.py", "tests/core/test_other.py"]
 
 
 def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(package, tmp_path, monkeypatch, capsys):

@@ -155,3 +155,13 @@ def test_of_a_learner_that_says_nothing_anything_is_possible():
     assert {name: list(column) for name, column in found.successors.columns.items()} == {
         "state": ["any other"], "seen": [0], "probability": [0.0], "lower": [0.0], "upper": [1.0],
     }  # fmt: skip
+
+
+def test_of_a_large_class_the_ten_most_visited_others_are_listed():
+    agent = eq.make_agent("c-ucrl-c", 15, 1, classes=np.zeros(15, int), seed=0)
+    for state in range(15):
+        for _ in range(state + 1):
+            agent.observe(state, 0, 0.5, (state + 1) % 15)
+    found = agent.explain(13, 0)
+    assert found.alike_by == "given"
+    assert found.alike["state"] == [14, *range(12, 3, -1)]
