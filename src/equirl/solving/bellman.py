@@ -24,6 +24,7 @@ class Model(NamedTuple):
     succ: np.ndarray  # (nnz,) uint32
     prob: np.ndarray  # (nnz,) float64
     reward: np.ndarray  # (m,) float64
+    defect: float  # how far from 1 a row sums at most
 
 
 class StopRule(NamedTuple):
@@ -31,7 +32,7 @@ class StopRule(NamedTuple):
 
     damping: float  # u <- u + damping (T u - u)
     accuracy: float  # asked of half the bracket, rounding included
-    rounding: float  # relative error of a sweep
+    rounding: float  # error of a sweep, relative to 1 + max |u|
     max_sweeps: int
 
 
@@ -54,7 +55,7 @@ def mean_value(model: Model, k: Index, u: np.ndarray) -> float:
 @kernel
 def bellman(model: Model, discount: float, u: np.ndarray, out: np.ndarray) -> tuple[float, float]:
     """out = T u; returns the smallest and the largest of T u - u."""
-    pair_ptr, row_ptr, succ, prob, reward = model
+    pair_ptr, row_ptr, succ, prob, reward, _ = model
     one, k, j = np.uint64(1), np.uint64(0), np.uint64(0)
     low, high = np.inf, -np.inf
     for s in range(np.uint64(len(u))):

@@ -28,6 +28,8 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reachability import reached
 from equirl.solving.bellman import Model
 
+EXACT_SUM = 1e-14  # sums of rows this close to 1 are 1 but for rounding
+
 
 class Block(NamedTuple):
     """Some states and some pairs of an MDP that no kept pair leaves, renumbered from 0: n states, m pairs."""
@@ -39,6 +41,7 @@ class Block(NamedTuple):
     succ: np.ndarray  # (nnz,) in 0 .. n-1
     prob: np.ndarray  # (nnz,)
     reward: np.ndarray  # (m,)
+    defect: float  # how far from 1 a row sums at most; rows mean their entries divided by their sum
 
     @property
     def n_states(self) -> int:
@@ -54,8 +57,14 @@ class Block(NamedTuple):
         """The same arrays for kernels; nothing is copied."""
         return Model(
             self.pair_ptr.view(np.uint64), self.row_ptr.view(np.uint64), self.succ.view(np.uint32),
-            self.prob, self.reward,
+            self.prob, self.reward, self.defect,
         )  # fmt: skip
+
+    @property
+    def rounding(self) -> float:
+        """How far T u may be from what is computed, relative to 1 + max |u|: a rounding per entry, and the defect."""
+        widest = int(np.diff(self.row_ptr).max())
+        return (widest + 3) * float(np.finfo(float).eps) + self.defect
 
     def matrix(self) -> scipy.sparse.csr_array:
         """The transition probabilities as a sparse (m, n) matrix."""
@@ -88,15 +97,27 @@ def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) 
     local = np.cumsum(states) - 1
     entries = np.repeat(keep, np.diff(mdp.rows.ptr))
     per_state = np.bincount(local[mdp.pairs.state[keep]], minlength=int(states.sum()))
+    row_ptr = starts(np.diff(mdp.rows.ptr)[keep])
+    prob, defect = _summing_to_one(mdp.rows.prob[entries], row_ptr)
     return Block(
         np.flatnonzero(states),
         np.flatnonzero(keep),
         starts(per_state),
-        starts(np.diff(mdp.rows.ptr)[keep]),
+        row_ptr,
         local[mdp.rows.succ[entries]].astype(np.int32),
-        mdp.rows.prob[entries],
+        prob,
         mdp.r_mean[keep],
+        defect,
     )
+
+
+def _summing_to_one(prob: np.ndarray, row_ptr: np.ndarray) -> tuple[np.ndarray, float]:
+    """Rows divided by their sums where these are off by more than rounding, and how far from 1 a sum then is."""
+    total = np.add.reduceat(prob, row_ptr[:-1])
+    off = np.abs(total - 1)
+    if off.max() <= EXACT_SUM:
+        return prob, float(off.max())
+    return prob / np.repeat(np.where(off > EXACT_SUM, total, 1.0), np.diff(row_ptr)), EXACT_SUM
 
 
 def whole(mdp: TabularMDP) -> Block:

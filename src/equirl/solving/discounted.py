@@ -32,7 +32,7 @@ from equirl.solving.bellman import Model, bellman, greedy, mean_value
 from equirl.solving.chains import Block, whole
 from equirl.solving.factorization import TooMuchFill
 from equirl.solving.renewal import discounted_values
-from equirl.solving.value_iteration import LEAST_PER_CALL, ROUNDING, SUCCESSORS_PER_CALL, SolverLimits
+from equirl.solving.value_iteration import LEAST_PER_CALL, SUCCESSORS_PER_CALL, SolverLimits
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
 EVALUATION_SWEEPS = 20  # of modified policy iteration, per improvement
@@ -126,6 +126,7 @@ class _Pace(NamedTuple):
     accuracy: float
     evaluations: int  # sweeps that only evaluate, per sweep that improves
     max_sweeps: int
+    rounding: float  # error of a sweep, relative to 1 + max |v|
 
 
 def solve_discounted(
@@ -253,9 +254,10 @@ def _sweeps(
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))
     while True:
         cap = min(at_once, limits.max_sweeps - done)
-        n, low, high = _discounted_sweeps(part.model, _Pace(discount, limits.accuracy, evaluations, cap), v, out, pair)
+        pace = _Pace(discount, limits.accuracy, evaluations, cap, part.rounding)
+        n, low, high = _discounted_sweeps(part.model, pace, v, out, pair)
         done += n
-        value, bound = _macqueen(discount, out, low, high)
+        value, bound = _macqueen(part, discount, out, low, high)
         if bound <= limits.accuracy or done >= limits.max_sweeps or n < cap:
             return _Values(value, bound, done, "modified" if evaluations else "value")
 
@@ -278,18 +280,18 @@ def _exact_step(part: Block, discount: float, pair: np.ndarray, done: int) -> _V
     """The values of the policy ``pair``, swept once for their bounds."""
     v, out = discounted_values(part.matrix()[pair], part.reward[pair], discount), np.empty(part.n_states)
     v -= v[0]
-    value, bound = _macqueen(discount, out, *bellman(part.model, discount, v, out))
+    value, bound = _macqueen(part, discount, out, *bellman(part.model, discount, v, out))
     return _Values(value, bound, done + 1, "policy")
 
 
-def _macqueen(discount: float, swept: np.ndarray, low: float, high: float) -> tuple[np.ndarray, float]:
+def _macqueen(part: Block, discount: float, swept: np.ndarray, low: float, high: float) -> tuple[np.ndarray, float]:
     """The middle of MacQueen's bounds and half their distance with what rounding may hide; ``swept`` is T v.
 
     Rows that sum to 1 but for rounding make values uncertain by that times their size, 1 / (1 - discount) times over.
     """
     ahead = discount / (1 - discount)
     value = swept + ahead * (low + high) / 2
-    return value, float(ahead * (high - low) / 2 + ROUNDING * (1 + ahead) * (1 + np.abs(value).max()))
+    return value, float(ahead * (high - low) / 2 + part.rounding * (1 + ahead) * (1 + np.abs(value).max()))
 
 
 @kernel
@@ -302,11 +304,11 @@ def _discounted_sweeps(
         low, high = bellman(model, pace.discount, v, out)
         n += 1
         half = ahead * (high - low) / 2
-        if half <= pace.accuracy or n >= pace.max_sweeps or half <= 2 * ROUNDING * (1 + ahead) ** 2:
+        if half <= pace.accuracy or n >= pace.max_sweeps or half <= 2 * pace.rounding * (1 + ahead) ** 2:
             size = 0.0
             for s in range(len(v)):
                 size = max(size, abs(out[s] + ahead * (low + high) / 2))
-            noise = ROUNDING * (1 + ahead) * (1 + size)
+            noise = pace.rounding * (1 + ahead) * (1 + size)
             if half + noise <= pace.accuracy or half <= noise or n >= pace.max_sweeps:
                 return n, low, high
         first = out[0]

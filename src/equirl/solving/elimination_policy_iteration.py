@@ -6,7 +6,8 @@ sweeps stall and linear equations cancel. Three things help:
 - each policy is solved by GTH elimination, which never subtracts;
 - the bias is kept as a sum of two doubles, refined until its equation holds;
 - T h - h is computed from differences, r + sum_x p(x) (h(x) - h(s)), to which steps from s to s add nothing,
-  with a bound on its rounding error. So the bracket around the optimal gain stays a certificate.
+  with a bound on its error, by rounding and by rows that sum to 1 but for rounding. So the bracket around the
+  optimal gain stays a certificate.
 
 Policies are kept unichain: where one has several recurrent classes, all states head for the best of them. Dense: n^2
 numbers and at most n^3 / 3 operations per policy.
@@ -122,7 +123,7 @@ def _change(model: Model, bias: Bias, k: Index, s: int) -> tuple[float, float]:
         total += model.prob[j] * (main + rest)
         size += model.prob[j] * (abs(main) + abs(rest))
         n += 1
-    return total, (n + 2) * EPS * size
+    return total, ((n + 2) * EPS + model.defect) * size
 
 
 @kernel

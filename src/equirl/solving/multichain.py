@@ -6,8 +6,12 @@ where a component is one node that one may leave by any of its pairs that lead o
 
     v(node) = max( gain(node), max over the pairs k that leave it of sum_x p(x | k) v(node of x) )
 
-No policy walks the quotient for ever without staying somewhere, so policy iteration solves it exactly: one sparse LU
-per step, of as many nodes as there are components and states outside them.
+No policy walks the quotient for ever without staying somewhere, so policy iteration solves it: one sparse LU per step,
+of as many nodes as there are components and states outside them. What a pair leads back to its own node is left out
+and the rest scaled to 1, so that rare exits are weighed by where they lead, not by how rare they are.
+
+The certificate: with moves(node) the largest expected number of moves over all policies, itself found by policy
+iteration, and no move or stay better than v by more than d, v + d moves is an upper bound of every policy's value.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from equirl.core.arrays import take_rows
+from equirl.core.arrays import owners, take_rows
 from equirl.model.mdp import TabularMDP
 from equirl.solving.approach import approach
 from equirl.solving.chains import Block, closed_classes
@@ -27,7 +31,7 @@ from equirl.solving.gain_methods import solve_block
 from equirl.solving.renewal import IllConditioned
 from equirl.solving.value_iteration import SolverLimits
 
-TIE = 1e-12  # values of the quotient this close are equal
+TIE = 1e-14  # values of the quotient this close are equal to policy iteration; what that loses is certified
 MOST_STEPS = 1000
 
 
@@ -104,61 +108,116 @@ def check_constant_gain(mdp: TabularMDP, part: Block, solved: Components) -> Non
             )
 
 
+class _Moves(NamedTuple):
+    """The pairs that leave nodes of a quotient: R rows over N nodes, sorted by the node they leave."""
+
+    matrix: scipy.sparse.csr_array  # (R, N) where they lead, what stays at their own node left out
+    origin: np.ndarray  # (R,) node of each row
+    first: np.ndarray  # (N',) the first row of each node that can move
+    mover: np.ndarray  # (N',) those nodes
+
+    @property
+    def rounding(self) -> float:
+        """Error of a row's mean, relative to the largest value: a rounding per entry, twice as rows are scaled."""
+        return (2 * int(np.diff(self.matrix.indptr).max(initial=0)) + 6) * float(np.finfo(float).eps)
+
+    def best(self, value: np.ndarray, paid: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """(N,) the most that a move from each node is worth and the first row that is; -inf and -1 for none."""
+        top, row = np.full(self.matrix.shape[1], -np.inf), np.full(self.matrix.shape[1], -1)
+        if len(self.mover):
+            worth = paid + self.matrix @ value
+            top[self.mover] = np.maximum.reduceat(worth, self.first)
+            attains = np.flatnonzero(worth >= top[self.origin])[::-1]
+            row[self.origin[attains]] = attains
+        return top, row
+
+
 def gain_by_state(part: Block, solved: Components) -> GainByState:
     """The optimal gain from each state of a block, from its solved components."""
     n_components = len(solved.low)
     outside = np.flatnonzero(solved.label < 0)
     node = solved.label.copy()
     node[outside] = n_components + np.arange(len(outside))
-    n_nodes = n_components + len(outside)
-    leaving = np.flatnonzero(~solved.stays)
-    merge = scipy.sparse.csr_array(
-        (np.ones(part.n_states), (np.arange(part.n_states), node)), shape=(part.n_states, n_nodes)
-    )
-    steps = scipy.sparse.csr_array(part.matrix()[leaving] @ merge)
-    value, choice, error = _quotient_values(steps, node[part.owner[leaving]], solved.gain)
-    pair = _policy(part, solved, node, np.where(choice < 0, -1, leaving[choice]) if len(leaving) else choice)
+    moves, leaving = _moves(part, node, np.flatnonzero(~solved.stays), n_components + len(outside))
+    stay = np.full(n_components + len(outside), -np.inf)
+    stay[:n_components] = solved.gain
+    value, choice = _quotient_values(moves, stay)
+    value = np.clip(value, solved.gain.min(), solved.gain.max())
+    exits = np.where(choice < 0, -1, leaving[choice]) if len(leaving) else choice
+    error = min(_quotient_error(moves, stay, value, choice), float(np.ptp(solved.gain)))
     accuracy = float((solved.high - solved.low).max() / 2) + error
-    return GainByState(value[node], pair, accuracy, solved.n_sweeps)
+    return GainByState(value[node], _policy(part, solved, node, exits), accuracy, solved.n_sweeps)
 
 
-def _quotient_values(
-    steps: scipy.sparse.csr_array, origin: np.ndarray, gain: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Optimal values of the quotient, the row of ``steps`` that each node plays (-1: stay), and a rounding error.
+def _moves(part: Block, node: np.ndarray, leaving: np.ndarray, n_nodes: int) -> tuple[_Moves, np.ndarray]:
+    """The moves of the quotient, and the pair of the block behind each row."""
+    leaving = leaving[np.argsort(node[part.owner[leaving]], kind="stable")]
+    origin = node[part.owner[leaving]]
+    ptr, entries = take_rows(part.row_ptr, leaving)
+    row, target = owners(ptr), node[part.succ[entries]]
+    away = target != origin[row]
+    row, target, prob = row[away], target[away], part.prob[entries][away]
+    prob = prob / np.bincount(row, weights=prob, minlength=len(leaving))[row]
+    matrix = scipy.sparse.csr_array((prob, (row, target)), shape=(len(leaving), n_nodes))
+    mover, first = np.unique(origin, return_index=True)
+    return _Moves(matrix, origin, first, mover), leaving
 
-    Row i of ``steps`` leads from node ``origin[i]``; the first nodes are components, which may stay for their ``gain``.
-    """
-    n_nodes = steps.shape[1]
-    order = np.argsort(origin, kind="stable")
-    movers, starts = np.unique(origin[order], return_index=True)  # nodes that can move, and their first row in order
-    choice = np.full(n_nodes, -1)
-    choice[movers] = order[starts]
-    choice[: len(gain)] = -1
-    stay = np.full(n_nodes, -np.inf)
-    stay[: len(gain)] = gain
+
+def _quotient_values(moves: _Moves, stay: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values of the quotient, and the row of ``moves`` that each node plays (-1: stay), by policy iteration."""
+    choice = np.full(len(stay), -1)
+    choice[moves.mover] = moves.first
+    choice[np.isfinite(stay)] = -1
+    value = stay
     for _ in range(MOST_STEPS):
-        moving = choice >= 0
-        rows = np.flatnonzero(moving)
-        chosen = steps[choice[rows]].tocoo()
-        chain = scipy.sparse.csr_array((chosen.data, (rows[chosen.row], chosen.col)), shape=(n_nodes, n_nodes))
-        lu = factor(chain, moving.astype(float))
-        if lu is None:
-            break
-        value, times = lu.solve(np.where(moving, 0.0, stay)), lu.solve(np.ones(n_nodes))
-        if len(origin) == 0:
-            return value, choice, 0.0
-        q = (steps @ value)[order]
-        top = np.full(n_nodes, -np.inf)
-        top[movers] = np.maximum.reduceat(q, starts)
+        found = _evaluate(moves, choice, np.where(choice < 0, stay, 0.0))
+        if found is None:
+            raise IllConditioned("where this MDP ends from each state is beyond double precision")
+        value = found
+        top, row = moves.best(value)
         better = np.maximum(top, stay) > value + TIE
         if not better.any():
-            return value, choice, float(4 * np.finfo(float).eps * times.max() * max(1.0, np.abs(value).max()))
-        first_best = np.full(n_nodes, -1)
-        attains = np.flatnonzero(q >= top[origin[order]])[::-1]
-        first_best[origin[order][attains]] = order[attains]
-        choice = np.where(better, np.where(top > stay, first_best, -1), choice)
-    raise IllConditioned("where this MDP ends from each state is beyond double precision")
+            break
+        choice = np.where(better, np.where(top > stay, row, -1), choice)
+    return value, choice
+
+
+def _quotient_error(moves: _Moves, stay: np.ndarray, value: np.ndarray, choice: np.ndarray) -> float:
+    """How far ``value`` may be from the optimal values, and from those of its policy; inf where that is not known."""
+    if len(moves.origin) == 0:
+        return 0.0
+    played = np.where(choice < 0, stay, 0.0)
+    moving = np.flatnonzero(choice >= 0)
+    played[moving] = moves.matrix[choice[moving]] @ value
+    off = max((np.maximum(moves.best(value)[0], stay) - value).max(), np.abs(played - value).max())
+    return float(off + moves.rounding * np.abs(value).max()) * _most_moves(moves)
+
+
+def _most_moves(moves: _Moves) -> float:
+    """At least the largest expected number of moves, over policies and nodes; inf beyond double precision."""
+    choice = np.full(moves.matrix.shape[1], -1)
+    choice[moves.mover] = moves.first
+    paid = (choice >= 0).astype(float)
+    for _ in range(MOST_STEPS):
+        times = _evaluate(moves, choice, paid)
+        if times is None:
+            break
+        top, row = moves.best(times, paid=1.0)
+        lacking = float((top - times).max()) + moves.rounding * (1 + np.abs(times).max())
+        if lacking < 0.5 and times.min() >= 0:  # then times / (1 - lacking) is at least 1 plus that of any move
+            return float(times.max()) / (1 - lacking)
+        choice = np.where(top > times, row, choice)
+    return np.inf
+
+
+def _evaluate(moves: _Moves, choice: np.ndarray, paid: np.ndarray) -> np.ndarray | None:
+    """(N,) what is ``paid`` on the way when each node plays the row ``choice`` (-1: ends); None if that is singular."""
+    n_nodes = len(choice)
+    rows = np.flatnonzero(choice >= 0)
+    chosen = moves.matrix[choice[rows]].tocoo()
+    chain = scipy.sparse.csr_array((chosen.data, (rows[chosen.row], chosen.col)), shape=(n_nodes, n_nodes))
+    lu = factor(chain, (choice >= 0).astype(float))
+    return None if lu is None else lu.solve(paid)
 
 
 def _policy(part: Block, solved: Components, node: np.ndarray, exits: np.ndarray) -> np.ndarray:
@@ -194,10 +253,10 @@ def _inner_block(part: Block, states: np.ndarray, pairs: np.ndarray) -> Block:
     """The block of some states and pairs of a block (numbers, increasing), which no such pair leaves."""
     ptr, entries = take_rows(part.row_ptr, pairs)
     pair_ptr = np.searchsorted(pairs, np.append(part.pair_ptr[states], part.pair_ptr[states[-1] + 1]))
+    succ = np.searchsorted(states, part.succ[entries]).astype(np.int32)
     return Block(
-        part.state[states], part.pair[pairs], pair_ptr, ptr,
-        np.searchsorted(states, part.succ[entries]).astype(np.int32), part.prob[entries], part.reward[pairs],
-    )  # fmt: skip
+        part.state[states], part.pair[pairs], pair_ptr, ptr, succ, part.prob[entries], part.reward[pairs], part.defect
+    )
 
 
 def _named(mdp: TabularMDP, state: int) -> str:

@@ -198,6 +198,8 @@ def solve(
     ------
     NoConstantGain
         Where the optimal gain depends on the start and ``multichain`` is false.
+    IllConditioned
+        With ``multichain``, where the ends are reached too rarely to be told apart in double precision.
 
     Examples
     --------
@@ -279,7 +281,7 @@ def certified_gain(mdp: TabularMDP, within: float = 1e-6) -> float:
 
 def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer, accuracy: float) -> Solution:
     bias, gains = np.full((2, mdp.n_states), np.nan)
-    gain = (answer.low + answer.high) / 2
+    gain = float(np.clip((answer.low + answer.high) / 2, solved.reward.min(), solved.reward.max()))
     bias[solved.state], gains[solved.state] = answer.bias - answer.bias.min(), gain
     pair = mdp.pairs.ptr[:-1].copy()
     pair[solved.state] = solved.pair[answer.pair]
@@ -305,8 +307,9 @@ def _assemble_by_state(mdp: TabularMDP, reachable: Block, found: GainByState, ac
     gains[reachable.state] = found.gain
     pair = mdp.pairs.ptr[:-1].copy()
     pair[reachable.state] = reachable.pair[found.pair]
+    start = mdp.initial[reachable.state]
     return Solution(
-        gain=float(mdp.initial[reachable.state] @ found.gain),
+        gain=float(np.clip(start @ found.gain / start.sum(), found.gain.min(), found.gain.max())),
         bias=np.full(mdp.n_states, np.nan),
         policy=mdp.pairs.action[pair],
         policy_pair=pair,

@@ -69,7 +69,8 @@ def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = No
     if discount is not None:
         return discounted_values(chain, reward, checked_discount(discount))
     parts = renew(chain)
-    return PolicyValue(*gain_and_bias(parts, reward), parts.label)
+    gain, bias = gain_and_bias(parts, reward)
+    return PolicyValue(np.clip(gain, reward.min(), reward.max()), bias, parts.label)
 
 
 def policy_gain(mdp: TabularMDP, policy: Any) -> float:
@@ -95,7 +96,7 @@ def policy_gain(mdp: TabularMDP, policy: Any) -> float:
     """
     check_mdp(mdp)
     chain, reward = policy_chain(mdp, policy)
-    return float(share_of_time(chain, mdp.initial) @ reward)
+    return float(np.clip(share_of_time(chain, mdp.initial) @ reward, reward.min(), reward.max()))
 
 
 def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:

@@ -97,7 +97,7 @@ def _policy_step(
     u[:] = bias
     new = value_iteration(part, u, SolverLimits(accuracy, done + 1), done)._replace(method="policy")
     error = np.abs(part.reward[pair] + chain @ bias - bias - gain).max()
-    return new, improve(part.model, gain, bias, Ties(GAIN_TIE, 4 * (error + rounding_error(bias))), pair)
+    return new, improve(part.model, gain, bias, Ties(GAIN_TIE, 4 * (error + rounding_error(part, bias))), pair)
 
 
 def _states_worth_going_to(part: Block, u: np.ndarray) -> Iterator[int]:

@@ -17,7 +17,6 @@ from equirl.solving.chains import Block
 DAMPING = 0.8
 SUCCESSORS_PER_CALL = 10**9  # looked at in one compiled call, so that Ctrl-C is heard
 LEAST_PER_CALL = 1000  # sweeps
-ROUNDING = 4 * np.finfo(float).eps
 
 
 class SolverLimits(NamedTuple):
@@ -49,21 +48,21 @@ def better(old: Answer, new: Answer) -> Answer:
     return new if new.accuracy <= old.accuracy else old._replace(n_sweeps=new.n_sweeps)
 
 
-def rounding_error(u: np.ndarray) -> float:
+def rounding_error(part: Block, u: np.ndarray) -> float:
     """What rounding may hide in T u - u."""
-    return float(ROUNDING * (1 + np.abs(u).max()))
+    return float(part.rounding * (1 + np.abs(u).max()))
 
 
 def value_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
     """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of the sweeps some were ``done``."""
-    model = part.model
+    model, rounding = part.model, part.rounding
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))
     while True:
         cap = min(at_once, limits.max_sweeps - done)
-        n, low, high = relax(model, u, StopRule(DAMPING, limits.accuracy, ROUNDING, cap))
+        n, low, high = relax(model, u, StopRule(DAMPING, limits.accuracy, rounding, cap))
         done += n
         if n < cap or done >= limits.max_sweeps:
             pair = np.zeros(len(u), np.int64)
             greedy(model, 1.0, u, pair)
-            return Answer(low, high, rounding_error(u), u.copy(), pair, done, "value")
+            return Answer(low, high, rounding_error(part, u), u.copy(), pair, done, "value")
         done -= 1  # the last sweep changed nothing: the next call makes it again
