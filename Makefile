@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup paper test test-long fuzz lint coverage bench docs clean
+.PHONY: setup paper test test-long test-lowest fuzz mutants lint coverage bench docs clean
 .NOTPARALLEL:  # two installations in one environment would break it
 
 setup: .venv/ready
@@ -35,7 +35,6 @@ test-long: setup
 LOWEST = .venv-lowest
 LOWEST_PYTHON ?= python3.11
 
-.PHONY: test-lowest
 test-lowest: $(LOWEST)/ready
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto --dist worksteal -rs
 
@@ -50,6 +49,14 @@ MINUTES = 60
 
 fuzz: setup
 	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(PYTEST) -m fuzz -s
+
+# Small wrong changes, one at a time, against the nearest tests: make mutants N=100, with SEED=7, WHERE=posterior/
+N = 100
+SEED = 0
+WHERE =
+
+mutants: setup
+	$(BIN)/python tests/mutants.py $(N) --seed $(SEED) --where "$(WHERE)"
 
 lint: setup
 	$(BIN)/ruff check .

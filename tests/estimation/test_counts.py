@@ -138,3 +138,19 @@ def test_a_successor_outside_the_known_profile_is_named():
     table, label = profiles(mdp), np.zeros(2, int)
     with pytest.raises(ValueError, match="pair 1 was seen to reach state 1"):
         pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), pool_rewards=True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.floats(-1, 1)), max_size=60), st.integers(0, 2))
+def test_a_path_counts_as_its_steps_one_by_one_and_the_table_grows_on_the_way(steps, final):
+    owner = np.array([0, 0, 1, 1, 2, 2])
+    path, rewards = np.array([k for k, _ in steps], np.int64), np.array([r for _, r in steps])
+    successors = [*owner[path[1:]].tolist(), final][: len(path)]
+    whole, stepwise = Counts(6, room=1), Counts(6, room=1)
+    whole.record_path(path, rewards, final, owner)
+    squares = np.zeros(6)
+    for k, reward, x in zip(path.tolist(), rewards.tolist(), successors, strict=True):
+        stepwise.record(k, reward, x)
+        squares[k] += reward * reward
+    for mine, other in zip(whole.snapshot(), stepwise.snapshot(), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+    np.testing.assert_allclose(stepwise.r_squares, squares, rtol=1e-12)

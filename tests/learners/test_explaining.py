@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from outside_learners import OUTSIDE
 
 import equirl as eq
 from equirl.estimation.kl_radius import kl_interval
@@ -141,3 +142,26 @@ def test_what_is_refuted_is_not_warned_of_by_asking():
     agent.explain(0)  # a warning is an error
     with pytest.warns(eq.RefutedStructure):
         agent.act(0)
+
+
+def test_of_a_learner_that_says_nothing_anything_is_possible():
+    agent = eq.make_agent(OUTSIDE[2], ["cold", "warm", "hot"], ["wait", "heat"], reward_range=RANGE, seed=0)
+    found = agent.explain("warm", "heat")
+    assert found.visits == -1
+    assert math.isnan(found.mean_reward)
+    assert found.reward_bounds == RANGE
+    assert found.samples == 0
+    assert found.bounds_by == "none: the learner says nothing"
+    assert {name: list(column) for name, column in found.successors.columns.items()} == {
+        "state": ["any other"], "seen": [0], "probability": [0.0], "lower": [0.0], "upper": [1.0],
+    }  # fmt: skip
+
+
+def test_of_a_large_class_the_ten_most_visited_others_are_listed():
+    agent = eq.make_agent("c-ucrl-c", 15, 1, classes=np.zeros(15, int), seed=0)
+    for state in range(15):
+        for _ in range(state + 1):
+            agent.observe(state, 0, 0.5, (state + 1) % 15)
+    found = agent.explain(13, 0)
+    assert found.alike_by == "given"
+    assert found.alike["state"] == [14, *range(12, 3, -1)]

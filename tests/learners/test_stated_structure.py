@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.learners.statement_watch import StatementWatch
 
 RING = 5
 
@@ -218,3 +219,18 @@ def test_known_rewards_are_not_part_of_the_statement():
 def test_learners_told_nothing_have_nothing_refuted():
     assert len(eq.make_agent("c-psrl", 2, 2).refuted()) == 0
     assert len(eq.make_agent("random", 2, 2).refuted()) == 0
+
+
+@pytest.mark.parametrize(("steps", "later"), [(1, 64), (100, 64), (300, 150)])
+def test_a_statement_is_looked_at_after_64_steps_or_half_as_many_again(steps, later):
+    agent = eq.make_agent("c-ucrl-c", 2, 1, classes=np.zeros(2, int), seed=0)
+    for i in range(steps):
+        agent.observe(i % 2, 0, 0.5, (i + 1) % 2)
+    assert StatementWatch(agent).look(agent) == agent.t + later
+
+
+def test_a_statement_on_many_pairs_is_looked_at_less_often():
+    agent = eq.make_agent("c-ucrl-c", 50, 1, classes=np.zeros(50, int), seed=0)
+    for s in range(10):
+        agent.observe(s, 0, 0.5, s)
+    assert StatementWatch(agent).look(agent) == agent.t + 4 * (50 + 10)

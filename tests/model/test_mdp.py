@@ -532,3 +532,15 @@ def test_equality_sees_laws_rewards_names_pictures_and_reward_laws_but_not_the_t
 
 def test_repr_tells_the_sizes():
     assert repr(small(name="toy")) == ("TabularMDP('toy', S=2, M=4, successors=6, deterministic rewards in [0, 1])")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rows_sum_to_one_within_a_hundred_millionth_and_are_normalized_within_a_thousandth(sign):
+    def with_sum(excess, **options):
+        return TabularMDP.from_pairs([(0, 0, {0: 0.5, 1: 0.5 + sign * excess}, 0), (1, 0, {0: 1.0}, 0)], 2, **options)
+
+    with_sum(0.9e-8)
+    for excess, normalize in ((1.1e-8, False), (1.1e-3, True)):
+        with pytest.raises(ValueError, match=r"s=0, a=0\) sums to"):
+            with_sum(excess, normalize=normalize)
+    assert with_sum(0.9e-3, normalize=True).rows.prob[:2].sum() == pytest.approx(1, abs=1e-15)

@@ -310,3 +310,18 @@ def test_compiled_rows_of_classes_equal_the_plain_ones():
         ends.append((random.tolist(), laws(dense(rows, 6))))
     assert ends[0][0] == ends[1][0]
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("counts", "positions"), [([[], []], []), ([[1], []], [[(0, 0)]])])
+def test_an_odd_pair_of_a_given_class_stays_put_where_nothing_was_seen_of_the_class(counts, positions):
+    seen, S = snapshot(counts), 4
+    state, _ = workspace(seen, 1.0, 1e-9)
+    state = write_structure([((0, 1), positions)], seen, state)
+    space, rows = space_of(S, 2, 2, len(state.mass) + 1, 2, odd=[-1, 2])._replace(leave=0.2), make_rows(2, 1, 2)
+    draw_masses(rng(1), state, space.w, space.w_new)
+    draw_class_rows(rng(1), seen, state, space, rows)
+    drawn = dense(rows, S)[1]
+    if positions:  # one step of the class: its mass goes to one state, whatever the odd one
+        assert drawn.max() > 0.999
+    else:
+        np.testing.assert_allclose(drawn, [0.05, 0.05, 0.85, 0.05])

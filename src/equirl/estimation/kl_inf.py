@@ -67,7 +67,7 @@ def _stationary(weight: np.ndarray, x: np.ndarray, size: int, target: float, c: 
             low = theta
         else:
             high = theta
-        new = theta - slope / curve if curve < 0.0 else 0.5 * (low + high)
+        new = theta - slope / curve if curve < 0.0 else low
         if not low < new < high:
             new = 0.5 * (low + high)
         if abs(new - theta) <= TOLERANCE * min(theta, 1.0 - theta):

@@ -1,0 +1,54 @@
+"""When a stretch of a policy ends: by steps, by the visits of a pair or of its group, and what grace allows."""
+
+import numpy as np
+import pytest
+
+from equirl.learners.stretches import Limits, Stretch, is_over, pair_played, spend, spend_path, step_limits
+
+
+def limits(pair_left=(9, 9), group_left=(9,), grace=0, steps=9):
+    as_int = lambda values: np.array(values, np.int64)  # noqa: E731
+    return Limits(as_int([0, 0]), as_int(pair_left), as_int(group_left), as_int([grace, 0]), as_int([steps]))
+
+
+@pytest.mark.parametrize(
+    "reached", [limits(steps=0), limits(pair_left=(0, 9)), limits(group_left=(0,))], ids=["steps", "pair", "group"]
+)
+def test_a_stretch_ends_where_any_limit_is_reached(reached):
+    assert is_over(0, reached)
+    assert not is_over(0, limits(pair_left=(1, 0), group_left=(1,), steps=1))
+
+
+def test_a_step_is_taken_off_its_pair_its_group_the_steps_and_the_grace():
+    left = limits(grace=5)
+    spend(1, left)
+    assert [part.tolist() for part in left[1:]] == [[9, 8], [8], [4, 0], [8]]
+
+
+def test_within_the_grace_a_pair_may_overdraw_by_a_quarter_of_what_is_left_of_it():
+    assert not is_over(0, limits(pair_left=(-2, 9), grace=8))
+    assert is_over(0, limits(pair_left=(-3, 9), grace=8))
+    assert not is_over(1, limits(pair_left=(-3, 0), grace=8))
+    assert is_over(1, limits(pair_left=(-3, 0), grace=0))
+
+
+def test_a_limit_once_reached_stays_reached_though_other_pairs_are_played():
+    left = limits(pair_left=(1, 9), grace=3)
+    spend_path(np.array([0, 0, 1]), left)
+    assert left.grace.tolist() == [0, 1]
+    assert is_over(1, left)
+    assert not is_over(1, limits(pair_left=(1, 9), grace=3))
+
+
+def test_steps_alone_may_limit_a_stretch():
+    left = step_limits(2)
+    spend_path(np.array([0, 1]), left)
+    assert is_over(0, left)
+    assert not is_over(0, step_limits())
+
+
+@pytest.mark.parametrize(("coin", "pair"), [(0.0, 2), (0.3, 2), (0.34, 3), (0.99, 4)])
+def test_a_coin_picks_one_of_the_pairs_of_a_state(coin, pair):
+    ptr, coins = np.array([0, 2, 5]), np.array([0.5, coin])
+    assert pair_played.py_func(Stretch(np.zeros(0, np.int64), step_limits(), coins), ptr, 1, 1) == pair
+    assert pair_played.py_func(Stretch(np.array([1, 4]), step_limits()), ptr, 1, 1) == 4

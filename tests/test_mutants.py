@@ -1,0 +1,136 @@
+"""The mutation check on a package of two files: what is changed, what is left alone, and what comes of it."""
+
+import json
+
+import pytest
+
+import mutants
+from mutants import Tree, drawn, main, outcome
+from mutations import mutations
+
+LOOP = '''"""A loop of 1 thing."""
+
+
+def steps(n: int) -> int:
+    """How many steps: at least 0."""
+    total = 0
+    while n > 0:
+        n -= 1
+        total += 1
+    return total
+
+
+def larger(a, b):
+    return a if a > b else b
+'''
+TESTS = """from equirl.core.loop import larger, steps
+
+
+def test_steps_are_counted():
+    assert steps(3) == 3
+
+
+def test_the_larger_one_is_taken():
+    assert (larger(1, 2), larger(2, 1)) == (2, 2)
+"""
+
+
+def changed(source):
+    return [(found.kind, found.applied(source)) for found in mutations(source)]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "expected"),
+    [
+        ("a < b", "comparison", "a <= b"),
+        ("(a) == (b)", "comparison", "(a) != (b)"),
+        ("é = [x for x in é if x is not y]", "comparison", "é = [x for x in é if x is y]"),
+        ("a + b", "arithmetic", "a - b"),
+        ("a //\\\n b", "arithmetic", "a *\\\n b"),
+        ("f(-a)", "arithmetic", "f(a)"),
+        ("a += b", "arithmetic", "a -= b"),
+        ("a and (b or c)", "boolean", "a or (b or c)"),
+        ("not a", "boolean", "a"),
+        ("a = 0", "constant", "a = 1"),
+        ("a = 7", "constant", "a = 8"),
+        ("a = 0.25", "constant", "a = 0.5"),
+        ("a = True", "constant", "a = False"),
+        ("np.maximum(a, b)", "extreme", "np.minimum(a, b)"),
+        ("if a: b", "condition", "if not (a): b"),
+        ("a = b if c else d", "condition", "a = b if not (c) else d"),
+        ("def f() -> float:\n    return a", "return", "def f() -> float:\n    return 0.0"),
+        ("def f() -> np.ndarray:\n    return a", "return", "def f() -> np.ndarray:\n    return 0 * (a)"),
+        ("a[i] = b", "deleted", "pass"),
+        ("check(a)", "deleted", "pass"),
+    ],
+)
+def test_every_kind_of_mutation_changes_what_it_says(source, kind, expected):
+    assert (kind, expected) in changed(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""At least 1 < 2."""',
+        'raise ValueError(f"{a + 1} is not {b}" + " or 0")',
+        "def f(a: Literal[1]) -> Literal[0]: ...",
+        "@cache(1)\ndef f(): ...",
+        "if TYPE_CHECKING: import a",
+        'a = f"{b + 1}"',
+        'a = b + " steps"',
+        "def __repr__(self):\n    return a + b",
+    ],
+)
+def test_texts_and_types_are_left_alone(source):
+    assert changed(source) == []
+
+
+def test_the_sample_depends_on_the_seed_alone_and_grows_without_changing():
+    sources = {"src/equirl/core/loop.py": LOOP, "src/equirl/plots/loop.py": LOOP}
+    first, again, other = (list(drawn(sources, seed, "")) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert sorted(first) == sorted(other)
+    assert {name for name, _ in first} == {"src/equirl/core/loop.py"}
+    assert {name for name, _ in drawn(sources, 1, "plots")} == {"src/equirl/plots/loop.py"}
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name, text in {
+        "src/equirl/__init__.py": "", "src/equirl/core/__init__.py": "", "src/equirl/core/loop.py": LOOP,
+        "tests/core/test_loop.py": TESTS, "tests/core/test_other.py": "def test_nothing():\n    pass\n",
+        "pyproject.toml": "[tool.pytest.ini_options]\n",
+    }.items():  # fmt: skip
+        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / name).write_text(text)
+    return tmp_path / "root"
+
+
+def test_what_the_tests_notice_is_killed_and_a_loop_without_end_is_ended(package, tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "TEST_SECONDS", 1)
+    tree, name = Tree(package, tmp_path / "work"), "src/equirl/core/loop.py"
+    by_text = {found.applied(LOOP): found for found in mutations(LOOP)}
+    for old, new, expected in [
+        ("total += 1", "total -= 1", "killed"),
+        ("        n -= 1", "        pass", "timed out"),
+        ("a > b", "a >= b", "survived"),
+    ]:
+        mutation = by_text[LOOP.replace(old, new)]
+        assert outcome(tree, name, mutation)["outcome"] == expected
+        assert (tree.path / name).read_text() == LOOP
+    assert list(tree.nearest(name, mutation)) == ["tests/core/test_loop.py", "tests/core/test_other.py"]
+
+
+def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(package, tmp_path, monkeypatch, capsys):
+    tried = []
+    monkeypatch.setattr(
+        mutants, "outcome", lambda *call: tried.append(call) or {"outcome": "survived", "tests": ["t"], "seconds": 1.0}
+    )
+    for n in (1, 3):
+        main([str(n), "--seed", "5", "--folder", str(tmp_path / "work")], package)
+    assert len(tried) == 3
+    assert "0 of 3 noticed" in capsys.readouterr().out
+    found = json.loads((tmp_path / "work" / "mutants-5.json").read_text())
+    assert [line["index"] for line in found] == [0, 1, 2]
+    assert all(line["place"].startswith("src/equirl/core/loop.py:") and "\n+" in line["diff"] for line in found)
