@@ -21,7 +21,7 @@ from equirl.learners.stated import Classes, Order, partition_of, profiles_of
 from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import reward_map_of as reward_map_of
+from equirl.model.reward_laws import reward_map_of
 from equirl.structure.profiles import TOLERANCE, Profiles
 
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported

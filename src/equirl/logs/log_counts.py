@@ -10,12 +10,12 @@ from equirl.core.arrays import starts
 from equirl.core.checking import choice
 from equirl.core.formatting import shown
 from equirl.estimation.counts import Snapshot
-from equirl.learners.learner_registry import reward_map_of
 from equirl.logs.log_columns import LogColumns
 from equirl.logs.log_roles import Origin
 from equirl.model.action_sets import pairs_from
 from equirl.model.names import checked_names, plain_name
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import reward_map_of
 
 ACTIONS = ("seen", "all")
 LARGEST_ID = 10**6  # whole numbers up to this are action ids as they are
