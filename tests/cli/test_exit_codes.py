@@ -102,8 +102,18 @@ def test_what_the_system_cannot_keep_is_3_and_a_wrong_path_2(number, code):
     assert code_of(OSError(number, os.strerror(number), "curves.csv")) == code
 
 
+@pytest.mark.parametrize("option", ["--csv", "--plot", "--animate", "--save"])
+def test_a_place_that_must_not_be_written_is_a_mistake_told_before_the_runs(option, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    file = tmp_path / {"--csv": "a.csv", "--plot": "a.png", "--animate": "a.gif", "--save": "kept"}[option]
+    done = CliRunner().invoke(app, [*PLAY, option, str(file)])
+    assert done.exit_code == 2, done.output
+    assert "Permission denied" in done.stderr
+    assert done.stdout == ""
+
+
 def test_a_film_that_ffmpeg_cannot_write_is_code_3(tmp_path, monkeypatch):
-    (tmp_path / "ffmpeg").write_text("#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n")
+    (tmp_path / "ffmpeg").write_text("#!/bin/sh\ncat >/dev/null\necho 'No space left on device' >&2\nexit 1\n")
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     done = CliRunner().invoke(app, [*PLAY, "--animate", str(tmp_path / "film.mp4")])
