@@ -37,7 +37,6 @@ WRITING = {  # what writes, and the words that make it; {} is an empty folder wi
     "learn --csv": ["learn", "{}/log.csv", "--draws", "2", "--steps", "0", "--csv", "{}/policy.csv"],
     "learn --save": ["learn", "{}/log.csv", "--draws", "2", "--steps", "0", "--save", "{}/agent.npz"],
     "study": ["study", "{}/small.toml", "--out", "{}/new", "--jobs", "1", "--quiet"],
-    "the summary of a study": ["study", "{}/small.toml", "--out", "{}/results", "--jobs", "1", "--quiet"],
     "export to CSV": ["export", "{}/small.toml", "--out", "{}/results", "--table", "{}/table.csv"],
     "export to Parquet": ["export", "{}/small.toml", "--out", "{}/results", "--table", "{}/table.parquet"],
     "paper": ["paper", "--runs", "1", "--out", "{}/paper", "--jobs", "1", "--quiet"],
@@ -84,12 +83,13 @@ def test_a_full_disk_ends_a_command_with_code_3_and_one_line(command, computed, 
     assert [path for path in sorted(computed.rglob("*")) if path.is_file() and path not in before] == []
 
 
-@pytest.mark.parametrize("command", ["paper", "leaderboard", "study --figures"])
+@pytest.mark.parametrize("command", ["paper", "leaderboard", "study", "study --figures"])
 def test_a_disk_that_fills_up_after_the_runs_is_code_3_too(command, computed, full_disk, monkeypatch):
     monkeypatch.setattr("equirl.cli.study_commands.compute_runs", lambda *_, **__: (True, {}))
-    monkeypatch.setattr("equirl.cli.study_commands.summary_of", lambda *_: [])
-    words = WRITING["the summary of a study"] + ["--figures"] if command.startswith("study") else WRITING[command]
-    done = CliRunner().invoke(app, [word.format(computed) for word in words])
+    words = WRITING[command.split()[0]] + command.split()[1:]
+    if "--figures" in words:
+        monkeypatch.setattr("equirl.cli.study_commands.summary_of", lambda *_: [])
+    done = CliRunner().invoke(app, [word.format(computed).replace("/new", "/results") for word in words])
     assert done.exit_code == 3, done.output
     assert "No space left on device" in done.stderr
 
@@ -124,9 +124,11 @@ def test_a_film_that_ffmpeg_cannot_write_is_code_3(tmp_path, monkeypatch):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("words", ["worlds", "worlds --json", "--help", "completion bash"])
 def test_output_that_cannot_be_written_is_code_3_and_one_line(words):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "equirl", *words.split()],
+            env=buffered,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
