@@ -37,7 +37,6 @@ WRITING = {  # what writes, and the words that make it; {} is an empty folder wi
     "learn --csv": ["learn", "{}/log.csv", "--draws", "2", "--steps", "0", "--csv", "{}/policy.csv"],
     "learn --save": ["learn", "{}/log.csv", "--draws", "2", "--steps", "0", "--save", "{}/agent.npz"],
     "study": ["study", "{}/small.toml", "--out", "{}/new", "--jobs", "1", "--quiet"],
-    "the summary of a study": ["study", "{}/small.toml", "--out", "{}/results", "--jobs", "1", "--quiet"],
     "export to CSV": ["export", "{}/small.toml", "--out", "{}/results", "--table", "{}/table.csv"],
     "export to Parquet": ["export", "{}/small.toml", "--out", "{}/results", "--table", "{}/table.parquet"],
     "paper": ["paper", "--runs", "1", "--out", "{}/paper", "--jobs", "1", "--quiet"],
@@ -84,12 +83,13 @@ def test_a_full_disk_ends_a_command_with_code_3_and_one_line(command, computed, 
     assert [path for path in sorted(computed.rglob("*")) if path.is_file() and path not in before] == []
 
 
-@pytest.mark.parametrize("command", ["paper", "leaderboard", "study --figures"])
+@pytest.mark.parametrize("command", ["paper", "leaderboard", "study", "study --figures"])
 def test_a_disk_that_fills_up_after_the_runs_is_code_3_too(command, computed, full_disk, monkeypatch):
     monkeypatch.setattr("equirl.cli.study_commands.compute_runs", lambda *_, **__: (True, {}))
-    monkeypatch.setattr("equirl.cli.study_commands.summary_of", lambda *_: [])
-    words = WRITING["the summary of a study"] + ["--figures"] if command.startswith("study") else WRITING[command]
-    done = CliRunner().invoke(app, [word.format(computed) for word in words])
+    words = WRITING[command.split()[0]] + command.split()[1:]
+    if "--figures" in words:
+        monkeypatch.setattr("equirl.cli.study_commands.summary_of", lambda *_: [])
+    done = CliRunner().invoke(app, [word.format(computed).replace("/new", "/results") for word in words])
     assert done.exit_code == 3, done.output
     assert "No space left on device" in done.stderr
 
@@ -102,8 +102,18 @@ def test_what_the_system_cannot_keep_is_3_and_a_wrong_path_2(number, code):
     assert code_of(OSError(number, os.strerror(number), "curves.csv")) == code
 
 
+@pytest.mark.parametrize("option", ["--csv", "--plot", "--animate", "--save"])
+def test_a_place_that_must_not_be_written_is_a_mistake_told_before_the_runs(option, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    file = tmp_path / {"--csv": "a.csv", "--plot": "a.png", "--animate": "a.gif", "--save": "kept"}[option]
+    done = CliRunner().invoke(app, [*PLAY, option, str(file)])
+    assert done.exit_code == 2, done.output
+    assert "Permission denied" in done.stderr
+    assert done.stdout == ""
+
+
 def test_a_film_that_ffmpeg_cannot_write_is_code_3(tmp_path, monkeypatch):
-    (tmp_path / "ffmpeg").write_text("#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n")
+    (tmp_path / "ffmpeg").write_text("#!/bin/sh\ncat >/dev/null\necho 'No space left on device' >&2\nexit 1\n")
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     done = CliRunner().invoke(app, [*PLAY, "--animate", str(tmp_path / "film.mp4")])
@@ -114,9 +124,11 @@ def test_a_film_that_ffmpeg_cannot_write_is_code_3(tmp_path, monkeypatch):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("words", ["worlds", "worlds --json", "--help", "completion bash"])
 def test_output_that_cannot_be_written_is_code_3_and_one_line(words):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "equirl", *words.split()],
+            env=buffered,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

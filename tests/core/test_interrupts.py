@@ -129,6 +129,11 @@ def test_the_command_is_known_by_its_names_on_windows_too(tmp_path, script):
     assert (done.returncode, done.stderr) == (130, "equirl: interrupted\n")
 
 
+def test_a_worker_that_is_loading_leaves_the_line_to_its_parent(tmp_path):
+    done = run_interrupted(tmp_path, "gymnasium", "--multiprocessing-fork", script="equirl")
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.parametrize("words", [["-c", "import equirl"], ["-m", "other"]])
 def test_a_program_that_imports_the_package_is_interrupted_as_python_does_it(tmp_path, words):
     (tmp_path / "other.py").write_text("import equirl\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
 
@@ -153,7 +153,8 @@ def half_sent(server, n):
     with ExitStack() as opened:
         lines = [opened.enter_context(line_to(server)) for _ in range(n)]
         for line in lines:
-            line.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            with suppress(ConnectionError):  # given up already
+                line.sendall(b"GET / HTTP/1.1\r\nHost: ")
         yield lines
 
 
@@ -205,6 +206,6 @@ def test_bytes_that_trickle_in_do_not_prolong_the_time():
                     return
             except TimeoutError:
                 continue
-            except (ConnectionResetError, BrokenPipeError):
+            except ConnectionError:
                 return
     pytest.fail("every byte bought more time")
