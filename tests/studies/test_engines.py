@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
@@ -12,7 +11,7 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
-from cluster_kit import Cluster, free_port
+from cluster_kit import Cluster, free_port, wait_until
 from equirl.cli import app
 from equirl.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
 from equirl.studies.execution import parse_shard, run_study
@@ -40,13 +39,6 @@ def expected(tmp_path_factory):
 def equirl(*words, **options):
     words = [sys.executable, "-c", "from equirl.cli import app; app()", *map(str, words)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-
-
-def wait_until(holds, seconds=300):
-    limit = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < limit, "waited too long"
-        time.sleep(0.02)
 
 
 def test_two_processes_give_the_same_table_as_one(tmp_path, expected):
