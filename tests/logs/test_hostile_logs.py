@@ -330,6 +330,13 @@ def test_the_gaps_of_pandas_are_gaps():
     assert complaint(frame.drop(columns="terminated")) == "the next_state in row 2 is missing"
 
 
+def test_a_column_that_can_hardly_be_that_of_actions_is_asked_about(tmp_path):
+    n = 40_000
+    columns = {"state": np.arange(n), "what": np.arange(n) / 7, "reward": np.zeros(n), "next_state": np.arange(n)}
+    told = complaint(columns, columns={"action": "what"})
+    assert told.startswith("the log has 40,000 states and 40,000 actions, too many to combine; is 'what' the column of")
+
+
 # --- Parquet
 
 
@@ -387,7 +394,7 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_is_read(par
 def test_a_long_name_that_many_rows_repeat_is_held_once(parquet):
     import pyarrow as pa
 
-    path = parquet(alike(20_000, "x" * 50_000))
+    path = parquet(alike(20_000, "x" * 50_000), store_schema=False)
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
     pa.set_memory_pool(pool)

@@ -19,6 +19,7 @@ from equirl.model.reward_laws import reward_map_of
 
 ACTIONS = ("seen", "all")
 LARGEST_ID = 10**6  # whole numbers up to this are action ids as they are
+MOST_COMBINATIONS = 10**9  # of states and actions: a byte for each while pairs are listed
 DIRECT = 10**7  # combinations of states and action ids up to which pairs are looked up in a table
 
 
@@ -94,6 +95,11 @@ def pairs_of(rows: LogColumns, keep: np.ndarray, actions: Any) -> tuple[Pairs, n
         choice("actions", actions, ACTIONS)
         plain = all(isinstance(name, int) and 0 <= name <= LARGEST_ID for name in rows.actions)
         ids = np.array(rows.actions if plain else range(len(rows.actions)), np.int64)
+        if len(names) * len(ids) > MOST_COMBINATIONS:
+            raise ValueError(
+                f"{rows.origin.where} has {len(names):,} states and {len(ids):,} actions, too many to combine; is "
+                f"{rows.origin.columns['action']!r} the column of actions? (columns=, --column action=NAME)"
+            )
         table = np.zeros((len(names), len(ids)), bool)
         table[number[rows.state], rows.action] = True
         table[~table.any(axis=1) | (actions == "all")] = True
