@@ -31,8 +31,12 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
     if seed := os.environ.get("EQUIRL_TEST_ORDER"):
-        items.sort(key=lambda item: item.nodeid)  # the same order in every worker
-        random.Random(seed).shuffle(items)
+        items[:] = shuffled(items, seed)
+
+
+def shuffled(items, seed):
+    """Tests in the random order of a seed, the same in every worker, however they were collected."""
+    return random.Random(seed).sample(sorted(items, key=lambda item: item.nodeid), len(items))
 
 
 # Tests write into temporary folders alone: a file that the tree has gained makes the whole run fail.
