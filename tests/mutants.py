@@ -16,6 +16,7 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -40,7 +41,7 @@ FAR = ("tests/explore/", "tests/fuzz/", "tests/benchmarks/", "tests/test_house",
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
 NEXT_TO_IT = 2  # test files that run first
 CANDIDATES = 10  # test files considered for one mutant
-TEST_SECONDS = 90  # of the processor for one test, compiling included; more is a loop without end
+TEST_SECONDS = 60  # of the processor for one test, compiling included; more is a loop without end
 MUTANT_SECONDS = 900  # of the clock for all tests of a mutant
 MEMORY = 16 * 2**30
 COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "mkdocs.yml")
@@ -121,13 +122,13 @@ class Tree:
         """The tests of a source file, nearest first, as many as the budget allows; its doctests are the first."""
         scores = {test: nearness(test, text, name, mutation.function, self) for test, text in self.tests.items()}
         near = sorted((test for test in scores if scores[test]), key=lambda test: (-scores[test], test))
-        left, first = BUDGET, True
+        left, chosen = BUDGET, 0
         for test in ([name] if ">>>" in self.sources[name] else []) + near[:CANDIDATES]:
             seconds = self.seconds(test)
-            if seconds is not None and (first or seconds <= left):
+            if seconds is not None and seconds <= (left / 2 if chosen else math.inf):  # one must not crowd out others
                 yield test
-                left, first = left - seconds, False
-            if left < 0.2 * BUDGET:
+                left, chosen = left - seconds, chosen + 1
+            if left < BUDGET / 5:
                 return
 
     @functools.cached_property

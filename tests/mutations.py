@@ -103,16 +103,23 @@ class _Finder(ast.NodeVisitor):
     # What computes is changed.
 
     def visit_If(self, node: ast.If) -> None:
-        if "TYPE_CHECKING" not in ast.unparse(node.test):
-            self.negate(node)
+        if "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        self.negate(node.test)
+        for block in (node.body, node.orelse):
+            if block and not isinstance(block[-1], ast.Raise):  # what leads to an error is its message
+                for part in block:
+                    self.visit(part)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
-        self.negate(node)
+        self.negate(node.test)
+        self.visit(node.body)
+        self.visit(node.orelse)
 
-    def negate(self, node: ast.If | ast.IfExp) -> None:
-        start, end = self.span(node.test)
+    def negate(self, test: ast.expr) -> None:
+        start, end = self.span(test)
         self.add("condition", start, end, f"not ({self.source[start:end]})")
-        self.generic_visit(node)
+        self.visit(test)
 
     def visit_Compare(self, node: ast.Compare) -> None:
         for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):

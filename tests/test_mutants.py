@@ -73,6 +73,7 @@ def test_every_kind_of_mutation_changes_what_it_says(source, kind, expected):
     [
         '"""At least 1 < 2."""',
         'raise ValueError(f"{a + 1} is not {b}" + " or 0")',
+        "if a:\n    b = c + 1\n    raise ValueError(b)",
         "def f(a: Literal[1]) -> Literal[0]: ...",
         "@cache(1)\ndef f(): ...",
         "if TYPE_CHECKING: import a",
@@ -82,7 +83,7 @@ def test_every_kind_of_mutation_changes_what_it_says(source, kind, expected):
     ],
 )
 def test_texts_and_types_are_left_alone(source):
-    assert changed(source) == []
+    assert [kind for kind, _ in changed(source) if kind != "condition"] == []
 
 
 def test_the_sample_depends_on_the_seed_alone_and_grows_without_changing():

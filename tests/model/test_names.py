@@ -7,6 +7,7 @@ import pytest
 
 import equirl as eq
 from equirl.model.action_sets import pairs_from
+from equirl.model.names import action_labels, state_labels
 
 GRID = [
     ((0, 0), "right", {(0, 1): 1.0}, -1.0),
@@ -130,3 +131,11 @@ def test_action_sets_may_differ_by_state_and_have_names():
 def test_action_sets_that_make_no_sense_are_named(states, actions, message):
     with pytest.raises((ValueError, TypeError), match=message):
         pairs_from(states, actions)
+
+
+def test_labels_are_names_where_there_are_names_and_numbers_where_there_are_none():
+    named = eq.TabularMDP.from_pairs([("ok", "run", {"bad": 1.0}, 0.0), ("bad", "mend", {"ok": 1.0}, 0.0)]).pairs
+    bare = eq.TabularMDP.from_pairs([(0, 0, {1: 1.0}, 0.0), (1, 3, {0: 1.0}, 0.0)]).pairs
+    assert (state_labels(named), state_labels(named, [1])) == (["ok", "bad"], ["bad"])
+    assert (state_labels(bare), state_labels(bare, [1])) == ([0, 1], [1])
+    assert (action_labels(named, [1, 0]), action_labels(bare, np.array([3]))) == (["mend", "run"], [3])
