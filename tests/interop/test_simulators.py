@@ -102,7 +102,7 @@ def test_a_simulator_that_could_not_be_played_is_refused_when_it_is_made(given, 
         eq.Simulator(**{"step": lambda s, a: (0, 0.0), "states": 3, "actions": 2, **given})
 
 
-@pytest.mark.parametrize("start", [2, np.int64(2), "c", lambda rng: 2], ids=repr)
+@pytest.mark.parametrize("start", [2, np.int64(2), "c", lambda rng: 2], ids=["int", "int64", "name", "function"])
 def test_a_start_may_be_a_number_a_name_or_a_function(start):
     assert eq.Simulator(lambda s, a, rng: (0, 0.0), ["a", "b", "c"], 2, start).reset() == 2
 
