@@ -555,7 +555,7 @@ def test_the_concentration_is_compared_where_rewards_are_beta_alone():
 
 @pytest.mark.parametrize(
     ("reward_map", "expected"),
-    [((3.0, 0.0), 0.37037036704), ((30.0, -30.0), -26.2962963296), ((1.0, 999.0), 999.123456789)],
+    [((3.0, 0.0), 0.37037036704), ((30.0, -30.0), -26.2962963296), ((1.0, 899.0), 899.123456789)],
 )
 def test_rewards_in_the_users_units_have_twelve_digits_of_the_largest(reward_map, expected):
     assert original_rewards(0.123456789012345, reward_map) == expected
