@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.picture import Picture
-from equirl.model.reward_laws import draw_rewards, rescale_rewards
+from equirl.model.reward_laws import draw_rewards, original_rewards, rescale_rewards
 from equirl.model.transition_rows import Rows
 from mdps_kit import UNEVEN, P, R, small, uneven
 
@@ -544,3 +544,18 @@ def test_rows_sum_to_one_within_a_hundred_millionth_and_are_normalized_within_a_
         with pytest.raises(ValueError, match=r"s=0, a=0\) sums to"):
             with_sum(excess, normalize=normalize)
     assert with_sum(0.9e-3, normalize=True).rows.prob[:2].sum() == pytest.approx(1, abs=1e-15)
+
+
+def test_the_concentration_is_compared_where_rewards_are_beta_alone():
+    one, two = ({"concentration": c} for c in (4.0, 5.0))
+    assert small(reward_law="beta", **one) == small(reward_law="beta", **one)
+    assert small(reward_law="beta", **one) != small(reward_law="beta", **two)
+    assert small(reward_law="bernoulli", **one) == small(reward_law="bernoulli", **two)
+
+
+@pytest.mark.parametrize(
+    ("reward_map", "expected"),
+    [((3.0, 0.0), 0.37037036704), ((30.0, -30.0), -26.2962963296), ((1.0, 899.0), 899.123456789)],
+)
+def test_rewards_in_the_users_units_have_twelve_digits_of_the_largest(reward_map, expected):
+    assert original_rewards(0.123456789012345, reward_map) == expected
