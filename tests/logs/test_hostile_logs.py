@@ -417,7 +417,7 @@ def test_texts_of_parquet_are_those_of_csv_with_gaps_and_several_groups(parquet,
 def test_an_action_that_no_row_holds_is_none(parquet):
     import pyarrow as pa
 
-    texts = pa.DictionaryArray.from_arrays([0, 0], ["go", "never"])
+    texts = pa.DictionaryArray.from_arrays(np.zeros(2, np.uint8), ["go", "never"])
     rows = {"state": ["a", "b"], "action": texts, "reward": [0.0, 1.0], "next_state": ["b", "a"]}
     assert eq.from_log(pa.table(rows), actions="all").pairs.action_names == ("go",)
     assert eq.from_log(parquet(rows), actions="all").pairs.action_names == ("go",)
