@@ -172,7 +172,8 @@ def _numbered_texts(values: Any, role: str, origin: Origin) -> Labels:
     whole = values.dictionary_encode().unify_dictionaries().combine_chunks()
     if not len(whole):
         return Labels(np.zeros(0, np.int64), [])
-    used, code = np.unique(whole.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False), return_inverse=True)
+    places = whole.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    used, code = np.unique(places, return_inverse=True)
     gaps = [None] if used[0] < 0 else []
     texts = [*gaps, *whole.dictionary.take(used[len(gaps) :]).to_pylist()]
     return Labels(code.astype(np.int64), [_name(text, role, origin) for text in texts])
