@@ -1,3 +1,4 @@
+import inspect
 import io
 import logging
 import os
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 
 from cluster_kit import Cluster, free_port, wait_until
 from equirl.cli import app
-from equirl.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine
+from equirl.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine, without_main
 from equirl.studies.execution import parse_shard, run_study
 from equirl.studies.export import export
 from equirl.studies.progress import LiveDisplay, LogLines
@@ -315,3 +316,10 @@ def test_a_folder_that_is_a_file_ends_with_its_message_and_code_3(tmp_path):
     (tmp_path / "s.toml").write_text(SMALL)
     result = cli("study", tmp_path / "s.toml", "--jobs", 1, "--out", tmp_path / "s.toml")
     assert (result.exit_code, "a file stands where a folder should be" in result.output) == (3, True)
+
+
+def test_other_threads_can_look_at_their_code_while_a_process_starts():
+    before, inside = (compile("0", f"{name}.py", "exec") for name in ("before", "inside"))
+    assert inspect.getsourcefile(before) is None  # from now on inspect knows the file of __main__
+    with without_main():
+        assert inspect.getsourcefile(inside) is None
