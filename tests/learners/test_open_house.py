@@ -115,7 +115,8 @@ def test_it_takes_part_in_a_study_with_processes_and_is_listed(tmp_path):
     table = (tmp_path / "t.csv").read_text()
     assert all(table.count(name) == 8 for name in OUTSIDE)
     assert "pairs_tried" in table.splitlines()[0]
-    assert all(name in run("agents").stdout for name in OUTSIDE)
+    listed = run("agents").stdout
+    assert all(name in listed for name in OUTSIDE)
 
 
 def test_processes_of_a_script_import_the_module_that_registered_it():
