@@ -10,6 +10,7 @@ import numba
 import pytest
 
 from equirl.core import kernel_cache
+from equirl.core.compiling import kernel
 
 CONSTANTS = "SCALE = 2\n"
 INNER = """
@@ -199,3 +200,17 @@ def test_a_disk_that_is_full_costs_the_cache_alone(use, tmp_path, monkeypatch):
     assert answer == 6
     assert any("the compiled twice cannot be kept (No space left on device)" in line for line in said)
     assert not files_of(tmp_path, "twice")
+
+
+@kernel
+def _counted_down(n):
+    return 0 if n <= 0 else 1 + _counted_down(n - 1)
+
+
+@kernel
+def _twice(n):
+    return _counted_down(n) + _counted_down(n)
+
+
+def test_a_kernel_that_calls_one_that_calls_itself_has_a_stamp():
+    assert kernel_cache.stamp(_twice) != kernel_cache.stamp(_counted_down)

@@ -112,3 +112,20 @@ def test_the_compiled_uniform_number_equals_the_plain_one():
     one, other = rng(11), rng(11)
     with np.errstate(over="ignore"):  # unsigned numbers wrap around
         assert [uniform(one) for _ in range(9)] == [uniform.py_func(other) for _ in range(9)]
+
+
+def test_uniform_numbers_are_those_of_splitmix64():
+    """As published: the first outputs for the seed 0."""
+    random = np.zeros(1, np.uint64)
+    for published in (0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC):
+        assert uniform(random) == ((published >> 11) + 0.5) / 2**53
+
+
+def test_a_whole_number_is_below_its_bound_where_the_uniform_one_rounds_to_one():
+    whole, z = 2**64, 2**64 - 1  # the output of 64 ones, undone step by step
+    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
+        z ^= (z >> shift) ^ (z >> 2 * shift)
+        z = z * pow(factor, -1, whole) % whole
+    state = np.array([(z - 0x9E3779B97F4A7C15) % whole], np.uint64)
+    assert uniform(state.copy()) == 1.0
+    assert [below(state.copy(), n) for n in (1, 7, 1000)] == [0, 6, 999]
