@@ -1,26 +1,54 @@
 PYTHON ?= python3
 BIN = .venv/bin
+INSTALL = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup paper test fuzz mutants lint coverage bench docs clean
+.PHONY: setup paper test test-long test-lowest fuzz mutants lint coverage bench docs clean
+.NOTPARALLEL:  # two installations in one environment would break it
 
 setup: .venv/ready
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch .venv/ready
+	$(BIN)/python $(INSTALL) -e '.[dev]'
+	touch .venv/paper-ready .venv/ready
 
-paper: setup
+# The package and its figures are all that the paper needs; what is there for developers stays.
+.venv/paper-ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(INSTALL) -e '.[plot]'
+	touch .venv/paper-ready
+
+paper: .venv/paper-ready
 	$(BIN)/equirl paper
 
+# Tests are compiled once, not in each run and each process, also where the environment forbids to keep bytecode.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -rs
+	$(PYTEST) -rs
+
+# Statistical attacks that take minutes; make test holds a smaller version of each.
+test-long: setup
+	$(PYTEST) -m long -rs
+
+# The lowest versions that pyproject.toml declares, of Python too, in an environment of their own.
+LOWEST = .venv-lowest
+LOWEST_PYTHON ?= python3.11
+
+test-lowest: $(LOWEST)/ready
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto --dist worksteal -rs
+
+$(LOWEST)/ready: pyproject.toml tests/lowest_versions.py
+	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python tests/lowest_versions.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python $(INSTALL) --constraint $(LOWEST)/lowest.txt -e '.[test,docs]'
+	touch $(LOWEST)/ready
 
 # As long as it is given, with new seeds each time: make fuzz MINUTES=600
 MINUTES = 60
 
 fuzz: setup
-	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -m fuzz -n auto --dist worksteal -s
+	EQUIRL_FUZZ_MINUTES=$(MINUTES) $(PYTEST) -m fuzz -s
 
 # Small wrong changes, one at a time, against the nearest tests: make mutants N=100, with SEED=7, WHERE=posterior/
 N = 100
@@ -39,16 +67,16 @@ lint: setup
 KERNEL_TESTS = $(addprefix tests/,estimation planning clustering learners structure)
 
 coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not slow and not fuzz" $(KERNEL_TESTS)
-	$(BIN)/coverage run --append -m pytest -m "not slow and not fuzz"
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not long and not fuzz" $(KERNEL_TESTS)
+	$(BIN)/coverage run --append -m pytest -m "not long and not fuzz"
 	$(BIN)/coverage report --skip-covered
 
 bench: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python $(INSTALL) -e '.[bench]'
 	$(BIN)/equirl bench
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

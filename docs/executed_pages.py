@@ -60,10 +60,12 @@ def apart(folder: Path) -> Iterator[None]:
 
 
 def run_page(text: str, name: str, folder: Path) -> dict[int, Output]:
-    """Run the code of a page; the output of each block by the place where it starts.
+    """Run the code of a page in an empty folder; the output of each block by the place where it starts.
 
     An ``AssertionError`` names the line that does not show what it says, a ``RuntimeError`` a command that failed.
     """
+    if any(folder.iterdir()):
+        raise ValueError(f"pages write files, and run in an empty folder for that; {folder} is not empty")
     outputs: dict[int, Output] = {}
     names: dict[str, Any] = {"__name__": "page"}
     with apart(folder):

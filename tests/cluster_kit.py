@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 
@@ -12,6 +14,13 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def wait_until(holds, seconds=300):
+    limit = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < limit, "waited too long"
+        time.sleep(0.02)
 
 
 @dataclass
@@ -24,9 +33,12 @@ class Cluster:
 
     @classmethod
     def start(cls, folder, n_workers=2):
-        port = free_port()
-        scheduler = ["distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-        started = cls(f"tcp://127.0.0.1:{port}", _start(scheduler, folder), [])
+        """Once the scheduler listens, at a port that the system chose."""
+        told = folder / "scheduler.json"
+        words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told)]
+        started = cls("", _start(["distributed.cli.dask_scheduler", *words], folder), [])
+        wait_until(lambda: told.exists() and told.read_text().rstrip().endswith("}"))
+        started.address = json.loads(told.read_text())["address"]
         for _ in range(n_workers):
             started.add_worker(folder)
         return started

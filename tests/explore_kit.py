@@ -18,6 +18,7 @@ from equirl.studies.runs import RunResult
 from equirl.studies.store import Store
 
 ENDINGS = ("done", "problem")
+PATIENCE = 300.0  # seconds until a test that hangs is given up
 
 
 @contextmanager
@@ -31,11 +32,11 @@ def running(opening=None, **options):
         yield server
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=PATIENCE):
     """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not condition():
@@ -64,7 +65,7 @@ class Page:
         self.socket.send(json.dumps({"id": self.number, "do": do, **fields}))
         return self.number
 
-    def hear(self, seconds=60.0):
+    def hear(self, seconds=PATIENCE):
         return json.loads(self.socket.recv(timeout=seconds))
 
     def ask(self, do, **fields):

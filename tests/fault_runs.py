@@ -141,10 +141,12 @@ def interrupts(folder: Path, n: int, seed: int) -> dict:
 def starts(folder: Path, n: int, seed: int) -> dict:
     """The same with processes of their own, interrupted from the moment at which Python itself is ready."""
 
+    script = folder / "equirl"
+    script.write_text("print('ready', flush=True)\nfrom equirl.__main__ import main\nmain()\n")
+
     def start(words: list[str]) -> int:
-        code = "print('ready', flush=True); from equirl.cli import app; app()"
         with open(folder / "said", "wb") as said:
-            process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=said, stderr=said)
+            process = subprocess.Popen([sys.executable, script, *words], stdout=said, stderr=said)
         while not (folder / "said").stat().st_size:
             time.sleep(0.01)
         return process.pid
@@ -175,7 +177,7 @@ def attack(folder: Path, n: int, seed: int, start: Callable[[list[str]], int], l
     return {"ends": dict(found), "odd": odd}
 
 
-def ended(pid: int, seconds: float = 60.0) -> int:
+def ended(pid: int, seconds: float = 300.0) -> int:
     """The status of a child, which is killed if it does not end."""
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:

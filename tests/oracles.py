@@ -6,20 +6,6 @@ import math
 from collections import Counter, defaultdict
 
 import numpy as np
-from scipy.optimize import linprog
-
-
-def inner_maximum(p, radius, u):
-    """max q.u over laws q with ||q - p||_1 <= radius, as a linear program in (q, |q - p|)."""
-    n = len(p)
-    eye = np.eye(n)
-    below = np.block([[eye, -eye], [-eye, -eye], [np.zeros((1, n)), np.ones((1, n))]])
-    limit = np.concatenate([p, -p, [radius]])
-    total = np.concatenate([np.ones(n), np.zeros(n)])[None]
-    bounds = [(0, 1)] * n + [(0, None)] * n
-    answer = linprog(np.concatenate([-u, np.zeros(n)]), below, limit, total, [1.0], bounds=bounds)
-    assert answer.status == 0
-    return -answer.fun
 
 
 def plain_evi(pair_ptr, laws, radius, reward, accuracy):

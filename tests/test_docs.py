@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -43,9 +45,49 @@ def named(page):
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "console")], ids=named)
+TUTORIALS = ("a-cluster", "my-simulator", "reproduce-a-figure")
+LONG = {"docs/gallery.md", *(f"docs/tutorials/{name}.md" for name in TUTORIALS)}  # ten seconds and more each
+RUN = [
+    pytest.param(page, marks=[pytest.mark.long] if named(page) in LONG else [], id=named(page))
+    for page in PAGES
+    if blocks(page, "python", "console")
+]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_the_code_of_a_page_runs_and_shows_what_it_says(page, tmp_path):
     executed_pages.run_page(page.read_text(), named(page), tmp_path)
+    written = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in written if (ROOT / path).exists()] == []  # what pages write is no part of the tree
+
+
+def test_a_page_is_run_in_an_empty_folder_alone():
+    with pytest.raises(ValueError, match=r"run in an empty folder for that; .* is not empty"):
+        executed_pages.run_page("```python\n1\n```\n", "page", ROOT)
+
+
+def test_what_a_page_of_the_site_writes_is_gone_once_it_is_built():
+    pytest.importorskip("mkdocs")
+    here, page = Path.cwd(), SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    code = "from pathlib import Path\nPath('left.csv').write_text('x')\nprint('in', Path.cwd())"
+    config = SimpleNamespace(extra={"executed": ["page.md"]})
+    shown = executed_pages.on_page_markdown(f"```python\n{code}\n```\n", page, config, [])
+    folder = Path(re.search("^in (.+)$", shown, re.MULTILINE)[1])
+    assert not folder.exists()
+    assert not folder.is_relative_to(ROOT)
+    assert not (here / "left.csv").exists()
+    assert Path.cwd() == here
+
+
+@pytest.mark.parametrize("page", sorted(LONG))
+def test_what_a_page_that_takes_long_imports_is_there_and_its_calls_name_what_exists(page):
+    for code in blocks(ROOT / page, "python"):
+        tree = ast.parse(code, page)
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), page, "exec"), {})
+        used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        names = [node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == "eq"]
+        assert [name for name in names if not hasattr(equirl, name)] == []
 
 
 def test_what_a_block_prints_and_draws_is_kept(tmp_path):

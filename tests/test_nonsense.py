@@ -373,7 +373,7 @@ def test_every_flag_is_among_them(name):
         (lambda: eq.play(Environment(answer=3), "random", 2), r"^env.step\([01]\) returned 3, not \(observation,"),
         (
             lambda: eq.play(Environment(answer=(0, 0.5, np.zeros(2), False, {})), "random", 2),
-            r"^env.step\([01]\) returned \(0, 0.5, array",
+            r"^terminated, which env.step\([01]\) returned, must be True or False, not array",
         ),
         (lambda: eq.play(LAKE, "psrl", 1, mean_rewards="x"), "^mean_rewards must be an array of numbers"),
         (lambda: eq.play(LAKE, "psrl", 1, save=1j), "^save must be a str or a path, not 1j"),

@@ -12,10 +12,13 @@ quick.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from equirl.core.command_loading import InterruptsEndLoading
 
-from equirl.interop.gym_registration import register_worlds
+with InterruptsEndLoading():
+    import importlib
+    from typing import TYPE_CHECKING, Any
+
+    from equirl.interop.gym_registration import register_worlds
 
 __version__ = "0.1.0"
 

@@ -1,8 +1,16 @@
-"""``python -m equirl``: the command, where its script is not on the path."""
+"""The command ``equirl``, also as ``python -m equirl`` where its script is not on the path."""
 
 from __future__ import annotations
 
-from equirl.cli import app
+from equirl.core.command_loading import InterruptsEndLoading
+
+
+def main() -> None:
+    """Load the command and run it."""
+    with InterruptsEndLoading():
+        from equirl.cli import app
+    app(prog_name="equirl")
+
 
 if __name__ == "__main__":
-    app(prog_name="equirl")
+    main()

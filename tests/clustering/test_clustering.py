@@ -97,8 +97,7 @@ def test_more_pairs_than_fit_a_leaf_are_merged_as_line_by_line(seed, kind):
     check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, known=known, **settle(rng, M))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(k, marks=pytest.mark.long) for k in range(12, 60))])
 def test_many_pairs_are_merged_as_line_by_line(seed):
     rng = np.random.default_rng([seed, 11])
     M, S = int(rng.integers(100, 220)), int(rng.choice([2, 3, 8, 30]))

@@ -1,7 +1,8 @@
-"""Damage at every place of a file: it is noticed, or it changes nothing."""
+"""Damage at every place of a file is noticed; in files of the first format, without a seal, or it changes nothing."""
 
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 
 import equirl as eq
 from damage_kit import SUBJECTS, flipped, tally, without_list, zeroed
+from equirl.core.archives import pack
 from equirl.core.files import DamagedFile, save_npz
 from equirl.studies.run_specs import RESULT_VERSION
 from equirl.studies.store import Store
+from mdps_kit import small
 from studies_kit import specs
 
 STRIDE = 37  # of the bits tried in the quick tests; it is prime, so all eight of a byte have their turn
@@ -33,19 +36,26 @@ def path(subject, tmp_path):
     return subject.make(tmp_path)
 
 
-def test_a_flipped_bit_is_noticed_or_changes_nothing(subject, path):
+def test_a_flipped_bit_is_noticed(subject, path):
+    content = path.read_bytes()
+    bits = range(0, 8 * len(content), STRIDE)
+    assert tally(subject, path, [flipped(content, bit) for bit in bits]) == {"refused": len(bits)}
+
+
+@pytest.mark.fuzz
+def test_every_flipped_bit_is_noticed(kind, subject, path):
+    content = path.read_bytes()
+    ends = tally(subject, path, [flipped(content, bit) for bit in range(8 * len(content))])
+    print(f"{kind}: {8 * len(content)} bits, {ends}")
+    assert ends == {"refused": 8 * len(content)}
+
+
+def test_a_flipped_bit_of_a_file_without_a_seal_is_noticed_or_changes_nothing(subject, path):
+    path.write_bytes(without_list(subject.content(path), subject.format))
     content = path.read_bytes()
     ends = tally(subject, path, [flipped(content, bit) for bit in range(0, 8 * len(content), STRIDE)])
     assert set(ends) == {"refused", "same"}
     assert ends["refused"] > ends["same"]
-
-
-@pytest.mark.fuzz
-def test_every_flipped_bit_is_noticed_or_changes_nothing(kind, subject, path):
-    content = path.read_bytes()
-    ends = tally(subject, path, [flipped(content, bit) for bit in range(8 * len(content))])
-    print(f"{kind}: {8 * len(content)} bits, {ends}")
-    assert set(ends) == {"refused", "same"}
 
 
 @pytest.mark.fuzz
@@ -62,9 +72,34 @@ def test_a_file_cut_anywhere_is_refused(subject, path):
     assert tally(subject, path, [content[:n] for n in range(len(content))]) == {"refused": len(content)}
 
 
-def test_sixteen_zeroed_bytes_are_noticed_or_change_nothing(subject, path):
+def test_sixteen_zeroed_bytes_are_noticed(subject, path):
     content = path.read_bytes()
-    assert set(tally(subject, path, [zeroed(content, n) for n in range(0, len(content), 5)])) == {"refused", "same"}
+    changed = [new for n in range(0, len(content), 5) if (new := zeroed(content, n)) != content]
+    assert tally(subject, path, changed) == {"refused": len(changed)}
+
+
+FOREIGN = [b"x", b"PK", b"\x00" * 22, b"#!/bin/sh\n", b"\r\n"]
+
+
+@pytest.fixture(params=["sealed", "without a seal"])
+def content(request, subject, path):
+    """The bytes of a file as they are written today, or were once."""
+    if request.param != "sealed":
+        path.write_bytes(without_list(subject.content(path), subject.format))
+    return path.read_bytes()
+
+
+def test_bytes_before_a_file_are_refused(subject, path, content):
+    assert tally(subject, path, [foreign + content for foreign in FOREIGN]) == {"refused": len(FOREIGN)}
+
+
+def test_bytes_after_a_file_are_refused(subject, path, content):
+    assert tally(subject, path, [content + foreign for foreign in FOREIGN]) == {"refused": len(FOREIGN)}
+
+
+def test_two_files_one_after_the_other_are_refused(subject, path, content):
+    sealed = SUBJECTS["mdp"].make(path.parent).read_bytes() if path.name != "mdp.npz" else path.read_bytes()
+    assert tally(subject, path, [content + content, sealed + content, content + sealed]) == {"refused": 3}
 
 
 def test_a_file_without_a_list_of_its_arrays_still_loads(subject, path):
@@ -92,6 +127,69 @@ def rewritten(path, change):
     buffer = io.BytesIO()
     np.savez_compressed(buffer, header=np.array(json.dumps(header)), **members)
     path.write_bytes(buffer.getvalue())
+
+
+TWINS = {
+    "name": ({"name": "one"}, {"name": "other"}),
+    "state names": ({"state_names": ["a", "b"]}, {"state_names": ["b", "a"]}),
+    "action names": ({"action_names": ["x", "y"]}, {"action_names": ["y", "x"]}),
+    "discount": ({"discount": 0.9}, {"discount": 0.8}),
+    "rewards": ({"reward_map": (1.0, 0.0)}, {"reward_map": (2.0, 0.0)}),
+    "distribution of rewards": ({"reward_law": "bernoulli"}, {"reward_law": "beta"}),
+}
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}, archive.comment
+
+
+@pytest.mark.parametrize("keep_seal", [True, False])
+@pytest.mark.parametrize("differ", TWINS)
+def test_the_header_of_another_mdp_with_equal_arrays_is_refused(differ, keep_seal, tmp_path):
+    one, other = tmp_path / "one.npz", tmp_path / "other.npz"
+    for place, settings in zip((one, other), TWINS[differ], strict=True):
+        small(**settings).save(place)
+    (members, seal), (others, _) = members_of(one), members_of(other)
+    own, header = members.pop("header.npy"), others.pop("header.npy")
+    assert members == others
+    assert own != header
+    with zipfile.ZipFile(one, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {"header.npy": header, **members}.items():
+            archive.writestr(name, content)
+        archive.comment = seal if keep_seal else b""
+    with pytest.raises(DamagedFile, match="its seal does not fit" if keep_seal else "its seal is missing"):
+        eq.TabularMDP.load(one)
+
+
+def test_a_header_put_in_place_of_another_byte_by_byte_is_refused(tmp_path):
+    """Equal lengths and checksums of the zip file made to fit: only the seal knows."""
+    one, other = tmp_path / "one.npz", tmp_path / "other.npz"
+    small(name="toy number one").save(one)
+    small(name="toy number two").save(other)
+    members, seal = members_of(one)
+    members["header.npy"] = members_of(other)[0]["header.npy"]
+    arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(content)) for name, content in members.items()}
+    exchanged = pack(arrays)
+    assert exchanged == other.read_bytes()
+    one.write_bytes(exchanged[: -len(seal)] + seal)
+    with pytest.raises(DamagedFile, match="its seal does not fit"):
+        eq.TabularMDP.load(one)
+
+
+def test_two_members_of_one_name_are_refused(path, subject):
+    members, _ = members_of(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in [*members.items(), ("header", members["header.npy"])]:
+            archive.writestr(name, content)
+    with pytest.raises(DamagedFile, match="its directory does not list"):
+        subject.load(path)
+
+
+def test_an_archive_of_a_later_format_is_refused_by_its_number(path, subject):
+    rewritten(path, lambda _, header: header.update(archive=3))
+    with pytest.raises(DamagedFile, match="is an archive of format 3; this equirl reads format 2"):
+        subject.load(path)
 
 
 CHANGES = {

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -96,3 +98,62 @@ def test_a_command_interrupted_before_it_is_read_ends_with_code_130(monkeypatch,
         app(["worlds"])
     assert caught.value.code == 130
     assert capsys.readouterr().err == "equirl: interrupted\n"
+
+
+SCRIPT = "import sys\nfrom equirl.__main__ import main\nsys.exit(main())\n"  # as installers write it
+
+
+def run_interrupted(folder, module, *words, script=None):
+    """A program during which Ctrl-C comes as a module is imported."""
+    (folder / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    if script is not None:
+        (folder / script).write_text(SCRIPT)
+        words = (str(folder / script), *words)
+    return subprocess.run(
+        [sys.executable, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("module", ["gymnasium", "typer", "scipy"])  # of the package, the command, one of the commands
+@pytest.mark.parametrize("script", [None, "equirl"])
+def test_an_interrupt_while_the_command_is_loading_is_one_line_and_code_130(tmp_path, module, script):
+    words = ["-m", "equirl"] if script is None else []
+    done = run_interrupted(tmp_path, module, *words, "solve", "riverswim:n_states=3", script=script)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "equirl: interrupted\n")
+
+
+@pytest.mark.parametrize("script", ["equirl.exe", "equirl-script.py"])
+def test_the_command_is_known_by_its_names_on_windows_too(tmp_path, script):
+    done = run_interrupted(tmp_path, "gymnasium", script=script)
+    assert (done.returncode, done.stderr) == (130, "equirl: interrupted\n")
+
+
+def test_a_worker_that_is_loading_leaves_the_line_to_its_parent(tmp_path):
+    done = run_interrupted(tmp_path, "gymnasium", "--multiprocessing-fork", script="equirl")
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+@pytest.mark.parametrize("words", [["-c", "import equirl"], ["-m", "other"]])
+def test_a_program_that_imports_the_package_is_interrupted_as_python_does_it(tmp_path, words):
+    (tmp_path / "other.py").write_text("import equirl\n")
+    done = run_interrupted(tmp_path, "gymnasium", *words)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+
+
+def test_once_loaded_the_command_leaves_interrupts_as_they_were(tmp_path):
+    (tmp_path / "equirl").write_text(
+        "import signal, equirl\nprint(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
+    )
+    done = subprocess.run([sys.executable, tmp_path / "equirl"], capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_interrupts_that_are_ignored_stay_ignored(tmp_path):
+    """As in a job that a shell runs in the background."""
+    (tmp_path / "equirl").write_text(
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nfrom equirl.__main__ import main\nmain()\n"
+    )
+    done = run_interrupted(tmp_path, "gymnasium", str(tmp_path / "equirl"), "--version")
+    assert "interrupted" not in done.stderr

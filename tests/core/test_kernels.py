@@ -1,9 +1,8 @@
 """Every kernel of the package: what goes in travels in bundles, what comes out needs no Python to be made."""
 
 import ast
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import equirl
 
@@ -12,49 +11,53 @@ DECORATORS = {"kernel", "lean_kernel", "inlined"}
 MOST_ARGUMENTS = 9  # about eight
 
 
-def trees():
-    return {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
-
-
-def kernels():
-    found = {}
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+@cache
+def definitions():
+    """Kernels by name and the names of named tuples; read when a test asks, since collecting is done by each worker."""
+    kernels, named_tuples = {}, set()
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and DECORATORS & {ast.unparse(d) for d in node.decorator_list}:
-                found[f"{path.stem}.{node.name}"] = node
-    return found
-
-
-def named_tuples():
-    classes = (node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    return {node.name for node in classes if "NamedTuple" in map(ast.unparse, node.bases)}
+                kernels[f"{path.stem}.{node.name}"] = node
+            elif isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases):
+                named_tuples.add(node.name)
+    return kernels, named_tuples
 
 
 def names_in(node):
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-KERNELS, NAMED_TUPLES = kernels(), named_tuples()
+def returns_a_named_tuple(node, named_tuples):
+    returned = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
+    calls = [value.func for value in returned if isinstance(value, ast.Call)]
+    return any(names_in(part) & named_tuples for part in [node.returns, *calls])
+
+
+def unpacks_into_a_call(node):
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return any(isinstance(given, ast.Starred) for call in calls for given in call.args)
 
 
 def test_there_are_kernels_and_named_tuples_to_look_at():
-    assert len(KERNELS) > 30
-    assert {"Rows", "Clusters"} <= NAMED_TUPLES
+    kernels, named_tuples = definitions()
+    assert len(kernels) > 30
+    assert {"Rows", "Clusters"} <= named_tuples
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_no_kernel_returns_a_named_tuple(name):
+def test_every_kernel_says_what_it_returns():
+    assert [name for name, node in definitions()[0].items() if node.returns is None] == []
+
+
+def test_no_kernel_returns_a_named_tuple():
     """Boxing one runs Python code, which crashes the interpreter when an interrupt is pending."""
-    node = KERNELS[name]
-    assert node.returns is not None
-    assert not names_in(node.returns) & NAMED_TUPLES
-    returned = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
-    assert not [call for call in returned if isinstance(call, ast.Call) and names_in(call.func) & NAMED_TUPLES]
+    kernels, named_tuples = definitions()
+    assert [name for name, node in kernels.items() if returns_a_named_tuple(node, named_tuples)] == []
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_no_kernel_takes_many_arguments_or_unpacks_a_bundle_into_a_call(name):
-    node = KERNELS[name]
-    assert len(node.args.args) <= MOST_ARGUMENTS
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
-    assert not [call for call in calls if any(isinstance(given, ast.Starred) for given in call.args)]
+def test_no_kernel_takes_many_arguments():
+    assert [name for name, node in definitions()[0].items() if len(node.args.args) > MOST_ARGUMENTS] == []
+
+
+def test_no_kernel_unpacks_a_bundle_into_a_call():
+    assert [name for name, node in definitions()[0].items() if unpacks_into_a_call(node)] == []

@@ -10,7 +10,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from equirl.explore.access import Gate
-from explore_kit import running
+from explore_kit import PATIENCE, running
 
 TOKEN = "s3cret-token"
 
@@ -83,7 +83,7 @@ def server():
 
 
 def fetched(server, path, method="GET", **headers):
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as line:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)) as line:
         line.request(method, path, headers={"Host": f"127.0.0.1:{server.port}", **headers})
         with line.getresponse() as answer:
             return answer.status, dict(answer.getheaders()), answer.read()

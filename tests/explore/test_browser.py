@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import re
 
 import numpy as np
 import pytest
 
 import equirl as eq
-from browser_kit import GRID, Visit
+from browser_kit import GRID, SECONDS, Visit
 from equirl.explore.opening import Opening, opening_of
 from equirl.studies.engines import LocalEngine
 from equirl.studies.execution import run_study
@@ -279,31 +279,27 @@ def test_everything_is_reached_by_keys(visit):
     assert page.page.locator("#view-learning").is_visible()
 
 
-def test_the_first_paint_comes_within_a_second(visit):
-    paints = []
-    for _ in range(3):
-        page = visit("#view=world&world=four-room")
-        page.fact("C")
-        paints.append(page.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-    assert min(paints) < 1000
+def test_the_first_paint_waits_for_nothing_to_be_computed(browser, served):
+    context = browser.new_context()
+    page = context.new_page()
+    page.route_web_socket(re.compile("/page"), lambda _: None)  # nothing is ever answered
+    page.goto(f"http://127.0.0.1:{served.port}/?token={served.token}#view=world&world=four-room")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length", timeout=SECONDS)
+    context.close()
 
 
-@pytest.mark.parametrize(("side", "most"), [(30, 0.05), (100, 0.3)])
-def test_classes_follow_a_click_at_once(visit, side, most):
+@pytest.mark.parametrize("side", [30, 100])
+def test_a_click_is_one_question_and_one_answer(visit, side):
     walls = "#" * side
     rows = [walls, f"#S{'.' * (side - 3)}#", *[f"#{'.' * (side - 2)}#"] * (side - 4), f"#{'.' * (side - 3)}G#", walls]
     page = visit(f"#view=world&world=grid%3Amap%3D{'/'.join(rows).replace('#', '%23')}")
     page.fact("S", f"^{(side - 2) ** 2:,}$")
     _, middle = page.board("draw here")
-    delays, work = [], []
     for k in range(7):
-        started, seen = time.perf_counter(), len(page.told("world"))
+        asked, told = len(page.asked("world")), len(page.told("world"))
         page.page.mouse.click(*middle(3 + 2 * k, 5, side, side))
-        page.until(lambda seen=seen: len(page.told("world")) > seen)
-        delays.append(next(when for when, reply in reversed(page.received) if reply["kind"] == "world") - started)
-        work.append(page.told("world")[0]["seconds"])
-    assert sorted(work)[3] < most  # of the processor: what else the machine does is not measured
-    assert min(delays) < 5
+        page.until(lambda told=told: len(page.told("world")) > told)
+        assert (len(page.asked("world")), len(page.told("world"))) == (asked + 1, told + 1)
 
 
 def test_a_study_is_shown_while_its_runs_land(browser, tmp_path):

@@ -107,6 +107,15 @@ def test_the_papers_claims_are_shown_and_change_when_runs_land(visit, tmp_path):
         page.page.close()
 
 
+def test_a_damaged_plan_is_told_on_the_page(visit, tmp_path):
+    filled(tmp_path, paper_runs(1)[:2])
+    (tmp_path / "plan.json").write_bytes(b"{}")
+    with running(opening_of(str(tmp_path))) as own:
+        page = visit("#view=study", own)
+        page.reads("#study-complaints", r"plan\.json is damaged.*the runs that are there are taken instead")
+        page.page.close()
+
+
 def test_the_leaderboards_page_is_shown_and_leads_to_its_worlds(view, tmp_path):
     page = view("leaderboard")
     page.reads("#found-when", "nothing known, any world")

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import equirl
+import equirl.explore.explore_server
 from equirl.cli import app
-from explore_kit import wait_for
+from explore_kit import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
 STATIC = Path(equirl.__file__).parent / "explore" / "static"
@@ -37,8 +37,10 @@ def children_of(pid):
     return found
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign):
+@pytest.mark.parametrize(
+    ("sign", "code", "last"), [(signal.SIGINT, 130, "equirl: interrupted\n"), (signal.SIGTERM, 0, "")]
+)
+def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign, code, last):
     given = ["explore", "riverswim:n_states=6", "--no-open", "--port", "0"]
     command = [sys.executable, "-c", "from equirl.cli import app; app()", *given]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -46,14 +48,15 @@ def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign):
         address = process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{20,})#view=world&world=riverswim%3A.*", address)
         assert found, address
-        with closing(http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=20)) as line:
+        with closing(http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE)) as line:
             line.request("GET", f"/?token={found[2]}")
             with line.getresponse() as answer:
                 assert answer.status == 200
         children = children_of(process.pid)
         process.send_signal(sign)
-        _, said = process.communicate(timeout=20)
-        assert process.returncode == 0, said
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == code, said
+        assert said.endswith(last)
         assert "Traceback" not in said
         wait_for(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in children))
     finally:
@@ -62,6 +65,7 @@ def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign):
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(equirl, "explore", equirl.explore)  # is bound anew below, and must be the old one afterwards
     for name in [name for name in sys.modules if name.startswith("equirl.explore")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)

@@ -6,7 +6,6 @@ import base64
 import csv
 import io
 import re
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.cli import app
+from equirl.explore import learning_desk
 from equirl.explore.asked_runs import asked_runs
 from equirl.explore.learning_desk import MOST_CREDIT, LearningDesk
 from equirl.explore.packing import unpacked
@@ -196,24 +196,39 @@ def test_learners_keep_step_with_the_slowest():
         assert steps[1] - steps[0] <= 1 << 15
 
 
-def test_a_slow_speed_is_kept():
-    desk = started(runs=1, horizon=100_000, learners=[{"name": "c-psrl"}])
+class Clock:
+    """Goes on by so many seconds whenever it is read."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def monotonic(self):
+        self.now += self.step
+        return self.now
+
+
+def test_a_slow_speed_is_kept(monkeypatch):
+    desk, clock = started(runs=1, horizon=100_000, learners=[{"name": "c-psrl"}]), Clock(0.0)
+    monkeypatch.setattr(learning_desk, "time", clock)
     list(desk.handle({"do": "play", "speed": 500}))
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end:
+    for _ in range(100):
+        clock.now += 0.01
         list(desk.tick())
         list(desk.handle({"do": "ack"}))
-    longest = max(np.diff([*desk.comparison.everyone[0].run.learner.episode_starts, desk.comparison.reached]))
-    assert 50 < desk.comparison.reached < 500 * (time.monotonic() - end + 0.5) + longest + 1
+        longest = max(np.diff([*desk.comparison.everyone[0].run.learner.episode_starts, desk.comparison.reached + 1]))
+        assert 500 * clock.now - 1.001 < desk.comparison.reached <= 500 * clock.now + longest
 
 
-def test_no_more_frames_are_sent_than_a_page_takes():
+def test_no_more_frames_are_sent_than_a_page_takes(monkeypatch):
     desk = started(horizon=50_000)
+    monkeypatch.setattr(learning_desk, "time", Clock(learning_desk.SLICE / 4))
     list(desk.handle({"do": "play"}))
-    frames, end = [], time.monotonic() + 0.6
-    while time.monotonic() < end:
-        frames += list(desk.tick())
+    frames = [frame for _ in range(50) for frame in desk.tick()]
+    assert desk.playing
     assert len(frames) == MOST_CREDIT
+    list(desk.handle({"do": "ack"}))
+    frames += [frame for _ in range(50) for frame in desk.tick()]
+    assert len(frames) == MOST_CREDIT + 1
 
 
 @pytest.mark.parametrize(

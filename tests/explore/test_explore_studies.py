@@ -85,6 +85,25 @@ def test_a_damaged_run_counts_as_missing(folder):
     assert opened(folder)[1]["done"] == 11
 
 
+def test_a_damaged_plan_is_told_and_runs_that_land_are_still_shown(folder):
+    path = folder / "plan.json"
+    path.write_bytes(path.read_bytes().replace(b"psrl", b"prsl", 1))
+    first = next((folder / "runs").glob("*.npz"))
+    content = first.read_bytes()
+    first.unlink()
+    desk, told = opened(folder)
+    (complaint,) = told["complaints"]
+    assert "plan.json is damaged: its checksum does not fit" in complaint
+    assert (told["done"], told["total"]) == (11, 11)
+    assert list(desk.tick()) == []
+    first.write_bytes(content)
+    assert next(desk.tick())["total"] == 12
+
+
+def test_a_whole_plan_is_no_cause_for_complaint(computed):
+    assert opened(computed[0])[1]["complaints"] == []
+
+
 def test_failed_runs_are_counted(folder):
     path = next((folder / "runs").glob("*.npz"))
     (folder / "failed" / f"{path.stem}.json").write_text("{}")

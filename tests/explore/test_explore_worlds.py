@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -37,6 +39,19 @@ def test_what_is_shown_of_a_world_is_what_the_library_says(world, rewards):
     assert told["chain"] == eq.chain_kind(mdp)
     np.testing.assert_array_equal(unpacked(told["label"]), part.label)
     np.testing.assert_array_equal(unpacked(told["ptr"]), mdp.pairs.ptr)
+
+
+@pytest.mark.parametrize("side", [30, 90])
+def test_a_grid_is_shown_with_a_few_calls_per_pair_and_loops_in_kernels(side):
+    shown(f"random-walls:height={side},width={side},seed=2")  # compiles
+    calls = Counter()
+    sys.setprofile(lambda _, event, __: calls.update([event]))
+    try:
+        told = shown(f"random-walls:height={side},width={side},seed=1")
+    finally:
+        sys.setprofile(None)
+    assert told["M"] > side**2
+    assert calls["call"] + calls["c_call"] < 10 * told["M"]
 
 
 def test_a_pair_shows_its_profile_and_where_each_mass_goes():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import string
 import threading
-import time
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -55,15 +57,14 @@ def test_a_world_is_answered_with_the_id_of_its_question(page):
     assert page.get("pair", pair=3)["pair"] == 3
 
 
-def test_classes_of_a_30x30_grid_come_within_a_tenth_of_a_second(page):
-    page.get("world", world=GRID)
-    waited, work = [], []
-    for seed in range(1, 12):
-        started = time.perf_counter()
-        work.append(page.get("world", world={"text": f"{GRID['text']},seed={seed}"})["seconds"])
-        waited.append(time.perf_counter() - started)
-    assert sorted(work)[5] < 0.05  # of the processor: what else the machine does is not measured
-    assert min(waited) < 0.1
+def test_worlds_asked_for_one_after_another_are_answered_by_one_process(server, monkeypatch):
+    found = links(monkeypatch)
+    with page_of(server) as page:
+        page.get("world", world=GRID)
+        process = found[-1].desks["world"].process
+        for seed in range(1, 12):
+            assert page.get("world", world={"text": f"{GRID['text']},seed={seed}"})["S"] > 400
+        assert found[-1].desks["world"].process is process
 
 
 @pytest.mark.parametrize(
@@ -92,65 +93,104 @@ def test_a_huge_message_ends_the_page_that_sent_it_alone(server):
         assert other.get("world", world={"text": "four-room"})["S"] == 20
 
 
-def test_what_would_take_all_memory_is_refused(page):
-    assert "memory" in page.refused("world", world={"text": "four-room:height=20000,width=20000"})
+def test_what_would_take_all_memory_is_refused(page, monkeypatch):
+    monkeypatch.setitem(page_limits.SECONDS, "world", 600.0)
+    assert "memory" in page.refused("world", world={"text": "four-room:height=8000,width=8000"})
     assert page.get("world", world={"text": "four-room"})["S"] == 20
+
+
+@contextmanager
+def first_process_standing_still():
+    """The next process that a page starts answers nothing until the block is over."""
+    opened, stopped = page_link.PageLink._open, []
+
+    def still(self, name):
+        desk = opened(self, name)
+        if not stopped:
+            stopped.append(desk.process)
+            os.kill(desk.process.pid, signal.SIGSTOP)
+        return desk
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_link.PageLink, "_open", still)
+        yield stopped
+    for process in stopped:
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGCONT)
+
+
+def ends(page, numbers):
+    """How requests ended, by their numbers."""
+    ended = {}
+    while len(ended) < len(numbers):
+        reply = page.hear()
+        if reply["kind"] in ("done", "problem") and reply["id"] in numbers:
+            ended[reply["id"]] = reply
+    return ended
 
 
 def test_what_takes_too_long_is_given_up(page, monkeypatch):
     page.get("world", world={"text": "four-room"})
-    monkeypatch.setitem(page_limits.SECONDS, "facts", 0.3)
-    message = page.refused("facts", world={"text": "car-rental"})
-    assert "longer than" in message
-    assert page.get("world", world={"text": "four-room"})["S"] == 20
-    monkeypatch.setitem(page_limits.SECONDS, "facts", 60.0)
+    with monkeypatch.context() as patch, first_process_standing_still():
+        patch.setitem(page_limits.SECONDS, "facts", 0.3)
+        assert "longer than" in page.refused("facts", world={"text": "four-room"})
+        assert page.get("world", world={"text": "four-room"})["S"] == 20
     assert page.get("facts", world={"text": "four-room"})["part"] == "diameter"
 
 
-def test_the_time_a_process_takes_to_start_does_not_count(page, monkeypatch):
-    page.get("world", world={"text": "four-room"})
-    opened = page_link.PageLink._open
+def test_the_time_a_process_takes_to_start_does_not_count(server, monkeypatch):
+    opened, clock, looked = page_link.PageLink._open, [0.0], threading.Event()
+
+    def now():
+        looked.set()
+        return clock[0]
 
     def slowly(self, name):
-        time.sleep(1.5)
-        return opened(self, name)
+        desk = opened(self, name)
+        if name == "facts":
+            clock[0] += 1000
+            os.kill(desk.process.pid, signal.SIGSTOP)
+            threading.Thread(target=resume, args=(desk.process,)).start()
+        return desk
 
+    def resume(process):
+        """The process may answer once the page has looked at its requests again, at least twice."""
+        for _ in range(4):
+            looked.clear()
+            looked.wait(60)
+        os.kill(process.pid, signal.SIGCONT)
+
+    monkeypatch.setattr(page_link, "time", SimpleNamespace(monotonic=now))
+    monkeypatch.setattr(page_link, "WATCH", 0.01)
     monkeypatch.setattr(page_link.PageLink, "_open", slowly)
-    monkeypatch.setitem(page_limits.SECONDS, "facts", 1.0)
-    assert page.get("facts", world={"text": "grid"})["part"] == "diameter"
+    with page_of(server) as page:
+        page.get("world", world={"text": "four-room"})
+        assert page.get("facts", world={"text": "grid"})["part"] == "diameter"
 
 
 def test_a_newer_question_about_facts_replaces_the_older(page):
-    older = page.send("facts", world={"text": "car-rental"})
-    newer = page.send("facts", world={"text": "four-room"})
-    ended = {}
-    while newer not in ended:
-        reply = page.hear()
-        if reply["kind"] in ("done", "problem"):
-            ended[reply["id"]] = reply
+    with first_process_standing_still():
+        older = page.send("facts", world={"text": "four-room"})
+        newer = page.send("facts", world={"text": "four-room"})
+        ended = ends(page, {older, newer})
     assert "newer" in ended[older]["message"]
     assert ended[newer]["kind"] == "done"
 
 
 def test_slow_work_can_be_cancelled(page):
-    slow = page.send("facts", world={"text": "car-rental"})
-    page.send("cancel", desk="facts")
-    while (reply := page.hear()).get("id") != slow or reply["kind"] == "facts":
-        pass
-    assert reply["message"] == "cancelled"
+    with first_process_standing_still():
+        slow = page.send("facts", world={"text": "four-room"})
+        page.send("cancel", desk="facts")
+        assert ends(page, {slow})[slow]["message"] == "cancelled"
 
 
 def test_too_many_questions_at_once_are_refused(page):
-    page.get("world", world=GRID)
-    numbers = [page.send("world", world={"text": f"{GRID['text']},seed={k}"}) for k in range(40)]
-    ended = {}
-    while len(ended) < len(numbers):
-        reply = page.hear()
-        if reply["kind"] in ("done", "problem"):
-            ended[reply["id"]] = reply
-    refused = [reply for reply in ended.values() if reply["kind"] == "problem"]
-    assert len(refused) >= 40 - 6 * MOST_WAITING
-    assert all("wait for an answer" in reply["message"] for reply in refused)
+    with first_process_standing_still():
+        numbers = [page.send("world", world={"text": f"{GRID['text']},seed={k}"}) for k in range(40)]
+        refused = ends(page, set(numbers[MOST_WAITING:]))
+    assert all("wait for an answer" in reply["message"] for reply in refused.values())
+    answered = ends(page, set(numbers[:MOST_WAITING]))
+    assert all(reply["kind"] == "done" for reply in answered.values())
 
 
 def test_two_pages_do_not_mix(server):
@@ -191,17 +231,13 @@ def test_starting_again_ends_what_was_under_way(page, monkeypatch):
     assert all(frame["t"] <= 300 for frame in page.news)
 
 
-def test_a_process_that_dies_is_told_and_replaced(server, monkeypatch):
-    found = links(monkeypatch)
-    with page_of(server) as page:
-        page.get("world", world={"text": "four-room"})
-        number = page.send("facts", world={"text": "car-rental"})
-        wait_for(lambda: "facts" in found[-1].desks)
-        os.kill(found[-1].desks["facts"].process.pid, 9)
-        while (reply := page.hear()).get("id") != number or reply["kind"] == "facts":
-            pass
-        assert "ended" in reply["message"]
-        assert page.get("facts", world={"text": "four-room"})["part"] == "diameter"
+def test_a_process_that_dies_is_told_and_replaced(page):
+    with first_process_standing_still() as stopped:
+        number = page.send("facts", world={"text": "four-room"})
+        wait_for(lambda: stopped)
+        os.kill(stopped[0].pid, 9)
+        assert "ended" in ends(page, {number})[number]["message"]
+    assert page.get("facts", world={"text": "four-room"})["part"] == "diameter"
 
 
 def test_only_so_many_pages_are_open_at_once(server):
@@ -307,47 +343,39 @@ def test_hostile_messages_are_refused_and_nothing_hangs_or_grows(server, n_pages
         thread.start()
     for thread in threads:
         thread.join(600)
+        assert not thread.is_alive()
     assert failed == []
     assert resident(os.getpid()) - before < 150
     wait_for(lambda: server.n_pages == 0)
 
 
-def clicks(server, seconds, delays, failed):
-    """A page on which someone clicks, while its learners play; the seconds each click took."""
+def clicks(server, n_clicks, failed):
+    """A page on which someone clicks, while its learners play: every click is answered, and frames come."""
     try:
         with page_of(server) as page:
             page.get("world", world=GRID)
             page.get("learn", **{**RUNS, "learners": [{"name": "psrl"}, {"name": "ucrl2-l"}]})
             page.get("play")
-            end, seed = time.monotonic() + seconds, 0
-            while time.monotonic() < end:
-                seed += 1
-                started = time.perf_counter()
-                page.get("world", world={"text": f"{GRID['text']},seed={seed}"})
-                delays.append(time.perf_counter() - started)
-                page.get("pair", pair=seed)
+            for seed in range(1, n_clicks + 1):
+                asked = {"text": f"{GRID['text']},seed={seed}"}
+                assert page.get("world", world=asked)["asked"] == asked
+                assert page.get("pair", pair=seed)["pair"] == seed
                 page.socket.ping()
-                time.sleep(0.2)
-            assert page.news, "no frame came"
+            reached = page.frames(lambda _: True)["t"]
+            page.frames(lambda frame: frame["t"] > reached)
     except BaseException as error:  # told in the test's own thread
         failed.append(error)
 
 
 @pytest.mark.parametrize(
-    ("n_pages", "seconds"), [(6, 3), pytest.param(20, 60, marks=pytest.mark.fuzz)], ids=["short", "long"]
+    ("n_pages", "n_clicks"), [(6, 6), pytest.param(20, 200, marks=pytest.mark.fuzz)], ids=["short", "long"]
 )
-def test_many_pages_at_once_are_all_served(server, n_pages, seconds, record_property, capsys):
-    delays, failed = [], []
-    work = [threading.Thread(target=clicks, args=(server, seconds, delays, failed)) for _ in range(n_pages)]
+def test_many_pages_at_once_are_all_served(server, n_pages, n_clicks):
+    failed = []
+    work = [threading.Thread(target=clicks, args=(server, n_clicks, failed)) for _ in range(n_pages)]
     for thread in work:
         thread.start()
     for thread in work:
-        thread.join(seconds + 120)
+        thread.join(600)
+        assert not thread.is_alive()
     assert failed == []
-    assert len(delays) >= n_pages
-    ordered = sorted(delays)
-    middle, late = ordered[len(ordered) // 2], ordered[int(0.95 * len(ordered))]
-    record_property("click_milliseconds", [round(1000 * middle), round(1000 * late)])
-    with capsys.disabled():
-        print(f"\n{n_pages} pages, {len(delays)} clicks: median {1000 * middle:.0f} ms, 95 % {1000 * late:.0f} ms")
-    assert middle < 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from functools import cache
 
 import numpy as np
 
@@ -13,6 +14,7 @@ import equirl as eq
 RIVER = eq.make("ergodic-riverswim", n_states=5)
 
 
+@cache
 def step(number, state, action):
     """What happens at a step: reward, next state, whether the episode ends (the next one starts there)."""
     rng = np.random.default_rng([11, number])
@@ -31,7 +33,7 @@ def play(agent, upto, after=lambda number: None):
         after(number + 1)
 
 
-def play_plain(learner, upto):
+def play_plain(learner, upto, after=lambda number: None):
     """The same without a journal, from the start; the learner."""
     state = 0
     for number in range(upto):
@@ -39,6 +41,7 @@ def play_plain(learner, upto):
         reward, successor, ends = step(number, state, action)
         learner.observe(state, action, reward, successor, terminated=ends)
         state = successor
+        after(number + 1)
     return learner
 
 
@@ -48,6 +51,18 @@ def fingerprint(learner):
     bits = {name: (str(array.dtype), array.shape, array.tobytes()) for name, array in arrays.items()}
     outer = [learner.name, learner.t, learner.pending, learner.episode_starts, learner.n_unconverged, values]
     return bits, json.dumps(outer, sort_keys=True)
+
+
+def fingerprints(learner, numbers):
+    """{number of steps: every bit of the state of a learner that has played so many without a journal}."""
+    found = {0: fingerprint(learner)}
+
+    def look(number):
+        if number in numbers:
+            found[number] = fingerprint(learner)
+
+    play_plain(learner, max(numbers), look)
+    return found
 
 
 def crashed(agent, place):

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirl.logs import csv_columns
-from equirl.logs.csv_columns import read_csv, read_header
+from equirl.logs.csv_columns import read_csv
+from equirl.logs.csv_header import read_header
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters='",\n\r\x00;|\t', exclude_categories=("Cs",)), min_size=1

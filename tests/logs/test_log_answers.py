@@ -352,7 +352,6 @@ def test_what_always_paid_nothing_may_truly_pay_nothing():
     assert zero.policy_gain.max() > 0  # some pairs may yet toss coins
 
 
-@pytest.mark.slow
 def test_the_interval_holds_what_the_policy_truly_earns_about_as_often_as_it_says():
     """On logs of a random policy, a river among them, where the posterior alone is too sure."""
     held, alone = [], []

@@ -118,7 +118,7 @@ def test_ffmpeg_is_given_the_pixels_of_all_frames(film, tmp_path, monkeypatch):
 def test_what_ffmpeg_complains_of_is_said(film, tmp_path, monkeypatch):
     stand_in(tmp_path, "sys.exit('no such codec')")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="no such codec"):
+    with pytest.raises(OSError, match="no such codec"):
         write_film(film, tmp_path / "film.mp4")
 
 

@@ -21,16 +21,21 @@ def rng(seed):
 
 
 def dense(rows, S):
-    """(M, S) the rows drawn, whole."""
+    """(M, S) the rows drawn, whole; no state is listed twice in a row."""
     M = len(rows.rest)
-    out = np.repeat(rows.rest[:, None] / S, S, axis=1)
-    for k in range(M):
-        held = rows.succ[rows.ptr[k] : rows.ptr[k + 1]]
-        assert len(set(held.tolist())) == len(held)
-        np.add.at(out[k], held, rows.prob[rows.ptr[k] : rows.ptr[k + 1]])
-    np.testing.assert_allclose(out.sum(axis=1), 1)
-    assert (out >= 0).all()
-    return out
+    used = rows.ptr[M]
+    cell = np.repeat(np.arange(M) * S, np.diff(rows.ptr[: M + 1])) + rows.succ[:used]
+    assert np.bincount(cell, minlength=M * S).max() <= 1
+    held = np.bincount(cell, rows.prob[:used], M * S).reshape(M, S)
+    return held + rows.rest[:, None] / S
+
+
+def laws(rows):
+    """(n, M, S) draws of rows, checked to be distributions."""
+    rows = np.array(rows)
+    np.testing.assert_allclose(rows.sum(axis=-1), 1)
+    assert (rows >= 0).all()
+    return rows
 
 
 def space_of(S, sticks, M, cells=0, width=0, odd=None, apart=0.0, unseen=np.inf):
@@ -49,7 +54,7 @@ def own_rows(counts, S, strength, draws, sticks=4, seed=1):
     for _ in range(draws):
         draw_own_rows(random, strength, seen, space, rows)
         out.append(dense(rows, S))
-    return np.array(out)
+    return laws(out)
 
 
 def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=0.0, unseen=np.inf):
@@ -63,7 +68,7 @@ def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=
         draw_masses(random, state, space.w, space.w_new)
         draw_class_rows(random, seen, state, space, rows)
         out.append(dense(rows, S))
-    return np.array(out)
+    return laws(out)
 
 
 def assert_mean(draws, expected, sigmas=4.5):
@@ -202,7 +207,7 @@ def test_positions_beyond_what_a_row_holds_are_spread_over_all_states():
 
 def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
     counts, S = [[10**6, 10**6, 10**6], [5], []], 40  # all of state 0, which so far leads to 0, 1 and 2
-    seen, random, found = snapshot(counts), rng(6), np.zeros(S)
+    seen, random, drawn = snapshot(counts), rng(6), []
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
     space, rows = space_of(S, 2, 3, len(state.mass), 3)._replace(local=0.5), make_rows(3, 4, 2)
@@ -210,7 +215,8 @@ def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
     for _ in range(2000):
         draw_masses(random, state, space.w, space.w_new)
         draw_class_rows(random, seen, state, space, rows)
-        found += dense(rows, S)[1] > 0.1
+        drawn.append(dense(rows, S))
+    found = (laws(drawn)[:, 1] > 0.1).sum(axis=0)
     assert found[0] == 2000
     assert (found[[1, 2]] > 200).all()
     assert (found[3:] > 20).all()
@@ -220,14 +226,15 @@ def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
 @pytest.mark.parametrize("outward", [0.0, 0.5, 1.0])
 def test_what_is_not_placed_near_is_placed_on_states_never_left_as_often_as_asked(outward):
     counts, S, left = [[10**6, 10**6], [5]], 12, np.array([7, 9])
-    seen, random, found = snapshot(counts), rng(6), np.zeros(S)
+    seen, random, drawn = snapshot(counts), rng(6), []
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
     space, rows = space_of(S, 2, 2, len(state.mass), 2)._replace(outward=outward, never_left=left), make_rows(2, 3, 2)
     for _ in range(4000):
         draw_masses(random, state, space.w, space.w_new)
         draw_class_rows(random, seen, state, space, rows)
-        found += dense(rows, S)[1] > 0.1
+        drawn.append(dense(rows, S))
+    found = (laws(drawn)[:, 1] > 0.1).sum(axis=0)
     assert found[0] == 4000
     assert found[left].sum() / 4000 == pytest.approx(outward + (1 - outward) * 2 / 11, abs=0.03)
     assert found[left].min() > 0.4 * found[left].sum()
@@ -276,7 +283,7 @@ def test_an_unknown_pair_that_stays_put_is_left_in_the_end_and_stays_grow_for_ev
     state, _ = workspace(seen, 1.0, 0.5)
     space, rows = space_of(4, 2, 1, odd=[2])._replace(leave=0.2), make_rows(1, 0, 2)
     draw_class_rows(rng(1), seen, state, space, rows)
-    np.testing.assert_allclose(dense(rows, 4), [[0.05, 0.05, 0.85, 0.05]])
+    np.testing.assert_allclose(laws(dense(rows, 4)), [[0.05, 0.05, 0.85, 0.05]])
     assert [stay_length(t) for t in (1, 10_000, 10**6, 10**8)] == [30, 30, 300, 3000]
 
 
@@ -285,7 +292,7 @@ def test_compiled_rows_equal_the_plain_ones():
     for draw in (draw_own_rows, draw_own_rows.py_func):
         random, rows = rng(4), make_rows(2, 2, 4)
         draw(random, 0.5, seen, space_of(6, 4, 2), rows)
-        ends.append((random.tolist(), dense(rows, 6)))
+        ends.append((random.tolist(), laws(dense(rows, 6))))
     assert ends[0][0] == ends[1][0]
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)
 
@@ -300,7 +307,7 @@ def test_compiled_rows_of_classes_equal_the_plain_ones():
         space = space_of(6, 2, 3, len(state.mass), 2, odd=[-1, 5, -1])
         masses(random, state, space.w, space.w_new)
         draw(random, seen, state, space, rows)
-        ends.append((random.tolist(), dense(rows, 6)))
+        ends.append((random.tolist(), laws(dense(rows, 6))))
     assert ends[0][0] == ends[1][0]
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)
 

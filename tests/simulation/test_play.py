@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -182,12 +185,18 @@ def test_curves_progress_and_saving_happen_at_the_checkpoints(tmp_path):
     assert told == [(10, 100), (50, 100), (100, 100)]
     assert trace.t.tolist() == [10, 50, 100]
     assert (np.diff(trace.reward) >= 0).all()
-    assert (np.diff(trace.seconds) > 0).all()
     assert "n_classes" in trace.curves
     assert "regret" not in trace.curves
     assert "T=100" in repr(trace)
     assert eq.load_agent(path).t == 101
     eq.play(simulator(), eq.load_agent(path), 10)
+
+
+def test_seconds_are_those_since_the_start(monkeypatch):
+    clock = count(100.0, 2.5)  # read at the start and at each checkpoint
+    monkeypatch.setattr("equirl.simulation.play.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    trace = eq.play(simulator(), "c-psrl", 100, checkpoints=[10, 50, 100])
+    assert trace.seconds.tolist() == [2.5, 5.0, 7.5]
 
 
 def test_a_callback_stops_a_run_and_its_exception_keeps_the_trace():

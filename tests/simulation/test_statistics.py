@@ -15,8 +15,10 @@ from equirl.structure.equivalence import equivalence_classes, separation
 from equirl.theory import n_episodes_bound, proposition1_samples, theorem1_bound
 from equirl.worlds.world_registry import make
 
-pytestmark = pytest.mark.slow
 DELTA = 0.05
+# Ties by state number lie 14 (riverswim) and 6 (ergodic-riverswim) standard errors from the reversed river with 20 runs
+# of 20,000 steps, 13 and 7 with 40 of 100,000; the test rejects beyond 3.
+RUNS = pytest.mark.parametrize(("n", "horizon"), [(20, 20_000), pytest.param(80, 100_000, marks=pytest.mark.long)])
 
 
 @kernel
@@ -74,16 +76,19 @@ def same_law(one, other):
 
 @pytest.mark.parametrize("world", ["riverswim", "ergodic-riverswim"])
 @pytest.mark.parametrize("ties", ["support", "optimistic"])
-def test_renumbering_states_and_actions_leaves_the_law_of_regret_unchanged(world, ties):
-    river, n, horizon = make(world, n_states=25), 80, 100_000
+@RUNS
+def test_renumbering_states_and_actions_leaves_the_law_of_regret_unchanged(world, ties, n, horizon):
+    river = make(world, n_states=25)
     gain = solve(river).gain
     as_written = regrets([river] * n, horizon, range(n), gain, ties=ties)
     renumbered = regrets([river.shuffled(k) for k in range(n)], horizon, range(n, 2 * n), gain, ties=ties)
     assert same_law(as_written, renumbered)
 
 
-def test_ties_broken_by_state_number_are_detected_by_the_same_test():
-    river, n, horizon = make("riverswim", n_states=25), 80, 100_000
+@pytest.mark.parametrize("world", ["riverswim", "ergodic-riverswim"])
+@RUNS
+def test_ties_broken_by_state_number_are_detected_by_the_same_test(world, n, horizon):
+    river = make(world, n_states=25)
     gain, backwards = solve(river).gain, river.permute(states=list(range(24, -1, -1)))
     as_written = regrets([river] * n, horizon, range(n), gain, ties="index")
     reversed_ = regrets([backwards] * n, horizon, range(n, 2 * n), gain, ties="index")
@@ -151,7 +156,7 @@ def test_a_tempting_small_reward_does_not_lock_the_learner_in(small_reward):
         assert trace.regret[3] - trace.regret[2] < 0.5 * gain * T / 4
 
 
-@pytest.mark.parametrize(("n_states", "peak"), [(25, 0.41), (50, 0.32)])
+@pytest.mark.parametrize(("n_states", "peak"), [(25, 0.41), pytest.param(50, 0.32, marks=pytest.mark.long)])
 def test_the_published_clusters_follow_from_the_programs_neighbours_and_sort(n_states, peak):
     mdp, horizon = make("ergodic-riverswim", n_states=n_states), 200_000
 

@@ -87,7 +87,6 @@ def test_a_discounted_run_that_stops_early_has_whole_value_curves():
     assert trace.value_regret[-1] > 0
 
 
-@pytest.mark.slow
 def test_the_posterior_is_seldom_wrong_when_it_says_enough():
     wrong = 0
     for seed in range(20):

@@ -69,7 +69,7 @@ def test_certified_discounted_values_hold_exactly_by_every_method(method: str) -
     assert np.mean(converged) > 0.5  # near a discount of 1 double precision cannot hold what is asked
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_certificates_hold_in_two_thousand_more_mdps_by_the_methods_taken_by_default() -> None:
     for seed, mdp in attacked(400, 2000):
         check_gains(seed, mdp)

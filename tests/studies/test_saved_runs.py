@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -161,6 +162,17 @@ def test_agents_says_where_there_is_none(tmp_path, name, message):
     (tmp_path / "empty").mkdir()
     result = cli("agents", tmp_path / name)
     assert (result.exit_code, message in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("how", ["text", "pipe"])
+def test_a_damaged_record_of_a_run_is_told_and_left_out(tmp_path, how):
+    eq.simulate_many(RIVER, ["psrl", "random"], 50, [0], jobs=1, save=tmp_path)
+    path = tmp_path / "psrl" / "seed-0" / "run.json"
+    path.unlink()
+    os.mkfifo(path) if how == "pipe" else path.write_text("{")
+    result = cli("agents", tmp_path, "--json")
+    assert [row["learner"] for row in json.loads(result.stdout)["learners"]] == ["random"]
+    assert f"{path} is damaged, left out" in result.stderr
 
 
 def test_a_damaged_learner_is_named(tmp_path):

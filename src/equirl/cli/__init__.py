@@ -1,20 +1,24 @@
 """The ``equirl`` command. Each file beside this one holds the commands of one subject and adds them in ``register``.
 
 Commands hold no logic and import what they need when they run, so that ``equirl --help`` is quick. What goes wrong
-with a user's input becomes one line on stderr and exit code 2, here and nowhere else; ``--debug`` shows the traceback.
+becomes one line on stderr and an exit code (:mod:`equirl.cli.exit_codes`), here and nowhere else; ``--debug`` shows the
+traceback.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from equirl.cli.console import say
+from equirl.cli.exit_codes import STOPPED, code_of, in_one_line
 from equirl.core.formatting import printable
 
 COMMAND_FILES = (
@@ -44,7 +48,7 @@ class Commands(TyperGroup):
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
             say(f"equirl: {in_one_line(error)}", err=True)
-            raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 2) from None
+            raise typer.Exit(code_of(error)) from None
 
 
 @contextmanager
@@ -58,39 +62,33 @@ def _harmless_usage_errors() -> Iterator[None]:
         raise
 
 
-def in_one_line(error: BaseException) -> str:
-    """An error as one line for a person.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> in_one_line(FileNotFoundError(2, "No such file or directory", "river.npz"))
-    'river.npz: No such file or directory'
-    """
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 class Application(typer.Typer):
-    """Commands that end with code 130 when interrupted, also while they are still being read."""
+    """Commands that end as they should also outside of themselves: while they are read, and as output is written."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().__call__(*args, **kwargs)
-        except KeyboardInterrupt:
-            typer.echo("equirl: interrupted", err=True)
-            raise SystemExit(130) from None
+        except KeyboardInterrupt as error:
+            _end_with(error)
+        except OSError as error:
+            if error.filename is not None or code_of(error) != STOPPED:
+                raise
+            _end_with(error)
+        finally:
+            _finish_output()
+
+
+def _end_with(error: BaseException) -> NoReturn:
+    typer.echo(f"equirl: {in_one_line(error)}", err=True)
+    raise SystemExit(code_of(error)) from None
+
+
+def _finish_output() -> None:
+    """Write out what was printed; where that cannot be, Python would try once more at its end and say so at length."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = Application(

@@ -31,11 +31,16 @@ def show_saved(path: Path, as_json: bool) -> None:
 def _show_folder(folder: Path, as_json: bool) -> None:
     from equirl.studies.kept_agents import kept_table
     from equirl.studies.plan_file import read_plan
-    from equirl.studies.saved_runs import saved_runs
+    from equirl.studies.saved_runs import saved_runs, unreadable_runs
 
     table = saved_runs(folder)
+    for path in unreadable_runs(folder):
+        say(f"{path} is damaged, left out; {path.with_name('agent.npz')} beside it may be whole", err=True)
     if not len(table):
-        table = kept_table(read_plan(folder), folder)
+        found = read_plan(folder)
+        for complaint in found.complaints:
+            say(complaint, err=True)
+        table = kept_table(found.runs, folder)
     if not len(table):
         raise ValueError(
             f"{folder} holds no learners; equirl run --save FOLDER and equirl study --keep-agents put some there"

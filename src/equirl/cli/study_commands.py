@@ -10,8 +10,9 @@ import typer
 
 from equirl.cli.completing import complete_learners, complete_study
 from equirl.cli.console import AsJson, print_json, print_table, say
+from equirl.cli.exit_codes import FAILED, MISTAKE
 from equirl.cli.learner_commands import Setting
-from equirl.cli.study_reports import FAILED, compute_runs, summary_of
+from equirl.cli.study_reports import compute_runs, summary_of
 
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
@@ -100,9 +101,11 @@ def status(
     """Show which runs of a study are done, missing, failed or damaged."""
     from equirl.studies.execution import status_rows
     from equirl.studies.expansion import unique_specs
+    from equirl.studies.plan_file import plan_damage
 
     planned, store = _open(file, out, setting, keep_agents)
     state = store.status(unique_specs(planned))
+    damages = [reason for reason in (plan_damage(store.folder), *(told for _, told in state.damaged)) if reason]
     headings = ["part", "world", "learner", "done#", "missing#", "failed#", "damaged#"]
     rows = status_rows(planned, state)
     records = [(store.failure(spec), store.failure_path(spec)) for spec in state.failed]
@@ -118,13 +121,13 @@ def status(
         print_json({
             "study": str(file), "folder": str(store.folder), **{name: len(runs) for name, runs in counts.items()},
             "places": [dict(zip(names, row, strict=True)) for row in rows], "failures": failed,
-            "damages": [reason for _, reason in state.damaged], "versions": state.versions,
+            "damages": damages, "versions": state.versions,
         })  # fmt: skip
         return
     print_table(headings, [list(map(str, row)) for row in rows], title=f"{file.name}: results in {store.folder}")
     for failure in failed:
         say(f"failed: {failure['error'] or 'no readable record'} ({failure['record']})")
-    for _, reason in state.damaged:
+    for reason in damages:
         say(f"damaged: {reason}")
     if len(state.versions) > 1:
         say(f"results come from several versions of equirl: {state.versions}")
@@ -256,7 +259,7 @@ def _open(
         planned = expand(chosen.keeping_agents() if keep_agents else chosen, file.parent)
     except StudyError as error:
         say(f"equirl: {error}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(MISTAKE) from None
     return planned, Store(out or Path("results") / loaded.name)
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from equirl.cli.console import print_table, regret_cells, say
+from equirl.cli.exit_codes import INTERRUPTED, STOPPED
 
 if TYPE_CHECKING:
     from equirl.studies.engines import Engine
     from equirl.studies.expansion import PlannedRun
     from equirl.studies.store import Store
 
-FAILED, STOPPED, INTERRUPTED = 1, 3, 130  # exit codes: some runs failed; results cannot be kept or computed; Ctrl-C
 SUMMARIES = (  # curve, title, file
     ("regret", "Regret at T", "summary.csv"),
     ("sample_complexity", "Steps up to T at which the policy was not near-optimal", "summary-sample-complexity.csv"),
@@ -65,6 +65,8 @@ def compute_runs(
     are = "is" if n_ready == 1 else "are"
     done = f"{counted(n_ready, 'run')} {are} done, {report.n_computed} computed now; results in {store.folder}"
     say(done, err=as_json)
+    if outcome.plan_trouble:
+        say(outcome.plan_trouble, err=True)
     if outcome.n_lost:
         gone = counted(outcome.n_lost, "result is", "results are")
         say(f"{gone} not in {store.folder} any more; the same command computes what is gone", err=True)

@@ -2,6 +2,9 @@
 
 An archive is refused where it has too many members, where they would unpack to far more than the file's own size, or
 where a member is not exactly as long as its own description says. Members are unpacked one by one, when asked for.
+
+One that :func:`pack` made ends with a seal, the hash of all bytes before it, as the comment of the zip file: whatever
+is changed, put before or behind, or exchanged for a part of another file, is noticed before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ ALWAYS_ALLOWED = 2**26  # bytes unpacked that any file may take
 LONGEST_PREAMBLE = 10_000  # bytes that describe an array before its content, as in NumPy
 CHUNK = 2**20
 _LOCATOR_SIZE = 20  # bytes before the last record, where large zip files point to a longer one
-_END = struct.Struct("<4s4H2LH")  # the last record of a zip file
+_END = struct.Struct("<4s4H2LH")  # the last record of a zip file, before its comment
+_SEAL_MARK = b"blake2b:"
+_SEAL_SIZE = len(_SEAL_MARK) + 32  # bytes
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -75,7 +80,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An ``.npz`` archive that :class:`Archive` reads: compressed, unless it would unpack to suspiciously much.
+    """A sealed ``.npz`` archive that :class:`Archive` reads: compressed, unless it would unpack to suspiciously much.
 
     Parameters
     ----------
@@ -97,7 +102,20 @@ def _packed(arrays: Mapping[str, np.ndarray], compression: int) -> bytes:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+        archive.comment = bytes(_SEAL_SIZE)
+    buffer.seek(0)
+    seal = _seal(buffer, buffer.getbuffer().nbytes - _SEAL_SIZE)
+    buffer.write(seal)
     return buffer.getvalue()
+
+
+def _seal(file: BinaryIO, size: int) -> bytes:
+    """The seal over the first bytes of a file, read from where it stands."""
+    hashed = hashlib.blake2b(digest_size=16)
+    while size and (chunk := file.read(min(CHUNK, size))):
+        hashed.update(chunk)
+        size -= len(chunk)
+    return _SEAL_MARK + hashed.hexdigest().encode()
 
 
 def _most_unpacked(file_size: int) -> int:
@@ -112,6 +130,11 @@ class Archive:
     handle : BinaryIO
         The file, open for reading.
 
+    Attributes
+    ----------
+    sealed : bool
+        Whether it has a seal, which then fits. Archives of the first format have none.
+
     Raises
     ------
     ValueError, zipfile.BadZipFile
@@ -120,11 +143,15 @@ class Archive:
 
     def __init__(self, handle: BinaryIO) -> None:
         size = os.fstat(handle.fileno()).st_size
-        n_members = _n_members(handle, size)
+        n_members, self.sealed = _end_of_archive(handle, size)
+        if self.sealed:
+            _check_seal(handle, size)
         self._zip = zipfile.ZipFile(handle)
         self._members = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
         if not len(self._members) == len(self._zip.infolist()) == n_members:
             raise ValueError(f"its directory does not list the {n_members} arrays that it should")
+        if min((info.header_offset for info in self._members.values()), default=0) != 0:
+            raise ValueError("something stands before it, such as another archive")
         unpacked = sum(info.file_size for info in self._members.values())
         if unpacked > _most_unpacked(size):
             raise ValueError(f"its {size:,} bytes would unpack to {unpacked:,}")
@@ -171,19 +198,32 @@ class Archive:
         return array
 
 
-def _n_members(handle: BinaryIO, size: int) -> int:
-    """The number of members that the end of a zip file declares, before anything is read of them."""
-    handle.seek(max(0, size - _LOCATOR_SIZE - _END.size))
+def _end_of_archive(handle: BinaryIO, size: int) -> tuple[int, bool]:
+    """The number of members that the end of a zip file declares, before anything is read of them; and if it is sealed.
+
+    Nothing may follow that end but the seal.
+    """
+    handle.seek(max(0, size - _LOCATOR_SIZE - _END.size - _SEAL_SIZE))
     tail = handle.read()
     handle.seek(0)
+    sealed = tail[-_SEAL_SIZE:].startswith(_SEAL_MARK)
+    n_comment = _SEAL_SIZE if sealed else 0
+    tail = tail[: len(tail) - n_comment][-_LOCATOR_SIZE - _END.size :]
     record = tail[-_END.size :]
-    if len(record) < _END.size or record[:4] != b"PK\x05\x06" or record[-2:] != b"\x00\x00":
+    if len(record) < _END.size or record[:4] != b"PK\x05\x06" or record[-2:] != n_comment.to_bytes(2, "little"):
         raise ValueError("it is not whole: a zip file ends otherwise")
     n_members, directory_size = _END.unpack(record)[4:6]
     large = size > zipfile.ZIP64_LIMIT
     if n_members > MOST_MEMBERS or not (large or directory_size < size) or (not large and tail[:4] == b"PK\x06\x07"):
         raise ValueError(f"it has {n_members:,} members or more; at most {MOST_MEMBERS:,} are expected")
-    return n_members
+    return n_members, sealed
+
+
+def _check_seal(handle: BinaryIO, size: int) -> None:
+    expected = _seal(handle, size - _SEAL_SIZE)
+    if handle.read() != expected:
+        raise ValueError("its seal does not fit: it is not as it was written")
+    handle.seek(0)
 
 
 def _empty_array(name: str, member: Any, file_size: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from equirl.core.archives import Archive, described, kind_of_place, open_file, p
 STALE_SECONDS = 3600.0  # an unfinished file older than this was left by a process that was killed
 LONGEST_STEM = 50  # characters of a file's name that the unfinished one takes over
 LONGEST_HEADER = 2**28  # bytes: names of some million states
+ARCHIVE_FORMAT = 2  # of all kinds of files alike; the first had no seal, and at first no list of arrays
 _BINARY = getattr(os, "O_BINARY", 0)  # a flag of Windows
 _PART = re.compile(r"\..+\.([0-9a-f]{16}|[0-9a-z_]{8})\.part")  # the second is how they were once named
 _cleared: dict[str, float] = {}  # folders, and when they were last looked through for such files
@@ -150,7 +151,8 @@ def save_npz(
 ) -> Path:
     """Save named arrays and JSON-able ``meta`` as a compressed ``.npz`` marked with its ``kind`` and format version.
 
-    The header lists the arrays with their types, shapes and hashes, so that one altered, lost or added is noticed.
+    The header lists the arrays with their types, shapes and hashes, so that one altered, lost or added is named; a seal
+    over the whole file binds all of it together.
 
     Parameters
     ----------
@@ -195,7 +197,9 @@ def npz_bytes(kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: M
         if array.dtype.hasobject:
             raise TypeError(f"array {name!r} holds Python objects, which only a pickle could keep")
     listing = {name: described(array) for name, array in arrays.items()}
-    header = json.dumps({"kind": kind, "version": version, "meta": dict(meta), "arrays": listing})
+    header = json.dumps({
+        "kind": kind, "version": version, "archive": ARCHIVE_FORMAT, "meta": dict(meta), "arrays": listing
+    })  # fmt: skip
     return pack({"header": np.array(header), **arrays})
 
 
@@ -204,7 +208,7 @@ def load_npz(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which.
 
-    Files without a list of their arrays, as they once were, load too.
+    Files without a seal and without a list of their arrays, as they once were, load too.
 
     Parameters
     ----------
@@ -228,9 +232,14 @@ def load_npz(
             if handle.read(2) != b"PK":
                 raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
             archive = Archive(handle)
-            header = json.loads(str(archive.read("header", longest_header))) if "header" in archive.names else None
+            header: Any = None
+            if "header" in archive.names:
+                header = json.loads(str(archive.read("header", longest_header)))
             meta, listing = _checked_header(path, header, kind, versions)
-            return _listed_arrays(path, archive, listing), meta
+            arrays = _listed_arrays(path, archive, listing)
+            if header.get("archive", 1) != 1 and not archive.sealed:
+                raise DamagedFile(f"{path} is damaged: its seal is missing. Something else packed it again")
+            return arrays, meta
     except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):
         raise
     except Exception as error:  # what a zip or npy reader raises on foreign bytes is open-ended
@@ -247,6 +256,11 @@ def _checked_header(path: str, header: Any, kind: str, versions: tuple[int, ...]
     if header["version"] not in versions:
         raise DamagedFile(
             f"{path} has format version {header['version']}; this equirl reads version {versions[-1]}. "
+            "Load it with the equirl that wrote it"
+        )
+    if header.get("archive", 1) not in (1, ARCHIVE_FORMAT):
+        raise DamagedFile(
+            f"{path} is an archive of format {header['archive']}; this equirl reads format {ARCHIVE_FORMAT}. "
             "Load it with the equirl that wrote it"
         )
     if not isinstance(header["meta"], dict):

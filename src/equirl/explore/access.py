@@ -153,7 +153,7 @@ def _header(scope: Scope, name: bytes) -> str | None:
 
 def _tokens(scope: Scope) -> Iterable[bytes]:
     """The tokens that a request carries: in its query, or in the path of a file."""
-    given = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10).get("token", [])
+    given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
     path = scope["path"].split("/")
     held = [path[2]] if len(path) > 3 and path[1] == "static" else []
     return [token.encode("utf-8", "surrogateescape") for token in [*given[:1], *held]]
@@ -170,9 +170,10 @@ def _with_headers(send: Any) -> Any:
 
 
 async def _refuse(send: Any, why: str) -> None:
-    """Answer 403 with a page that says why."""
+    """Answer 403 with a page that says why, and hang up: a stranger keeps no connection."""
     body = f"<!doctype html><meta charset=utf-8><title>equirl explore</title><p>equirl explore: {why}.</p>".encode()
-    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    kind, size = (b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())
+    headers = [kind, size, (b"connection", b"close")]
     send = _with_headers(send)
     await send({"type": "http.response.start", "status": 403, "headers": headers})
     await send({"type": "http.response.body", "body": body})

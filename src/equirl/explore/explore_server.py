@@ -10,8 +10,10 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from importlib.resources import files as package_files
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -22,9 +24,11 @@ from equirl.explore.opening import Opening
 from equirl.explore.page_limits import MESSAGE_BYTES, MOST_PAGES
 from equirl.explore.page_link import PageLink
 from equirl.explore.page_processes import process_context, warm_learners
+from equirl.explore.request_arrival import Arrivals, TimelyHttp
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 USUAL_PORT = 8642
+BACKLOG = 128  # connections that the system keeps until they are taken
 TOO_MANY = 4429  # the code with which a socket is closed
 
 
@@ -42,12 +46,15 @@ class ExploreServer:
         By default the usual one, or any that is free.
     token : str
         The secret that every request must hold.
+    arrivals : Arrivals
+        How long requests may take to arrive, and how many at once.
     """
 
     opening: Opening
     host: str = "127.0.0.1"
     port: int | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
     def __post_init__(self) -> None:
         self.listening = _listen(self.host, self.port)
@@ -58,10 +65,12 @@ class ExploreServer:
         self.context = process_context()
         self.n_pages = 0
         gate = Gate(self._routes(), self.token, self.port, self.host)
+        timely: Any = partial(TimelyHttp, arrivals=self.arrivals)  # called as a class would be
         config = uvicorn.Config(
-            gate, log_level="warning", access_log=False, ws_max_size=MESSAGE_BYTES, ws="websockets-sansio",
-            ws_ping_interval=20.0, ws_ping_timeout=60.0, timeout_graceful_shutdown=1, server_header=False,
-            limit_concurrency=20 * MOST_PAGES, h11_max_incomplete_event_size=65536,
+            gate, http=timely, ws="websockets-sansio",
+            log_level="warning", access_log=False, server_header=False,
+            ws_max_size=MESSAGE_BYTES, ws_ping_interval=20.0, ws_ping_timeout=60.0, timeout_graceful_shutdown=1,
+            backlog=BACKLOG, limit_concurrency=20 * MOST_PAGES, h11_max_incomplete_event_size=65536,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
 
@@ -73,7 +82,7 @@ class ExploreServer:
         return f"http://{name}:{self.port}/?token={self.token}{self.opening.fragment}"
 
     def run(self, on_ready: Callable[[str], None] | None = None) -> None:
-        """Serve until interrupted.
+        """Serve until interrupted, which is then a KeyboardInterrupt, or until stopped.
 
         Parameters
         ----------
@@ -83,8 +92,7 @@ class ExploreServer:
         threading.Thread(target=warm_learners, args=(self.context,), daemon=True).start()
         if on_ready is not None:
             on_ready(self.address)
-        with contextlib.suppress(KeyboardInterrupt):
-            self.server.run(sockets=[self.listening])
+        self.server.run(sockets=[self.listening])
 
     def stop(self) -> None:
         """Ask a server that runs in another thread to end."""
@@ -139,7 +147,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
                     error.errno, f"cannot listen there: {error.strerror}; try another --port", f"{host}:{choice}"
                 ) from None
             continue
-        listening.listen(128)  # whoever comes before the server is up waits
+        listening.listen(BACKLOG)  # whoever comes before the server is up waits
         return listening
     raise OSError(f"no port is free on {host}")
 
@@ -153,7 +161,7 @@ def explore(
     say: Callable[[str], None],
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve pages until interrupted.
+    """Serve pages until interrupted (KeyboardInterrupt) or asked to end by SIGTERM (SystemExit).
 
     Parameters
     ----------
@@ -173,7 +181,7 @@ def explore(
     server = ExploreServer(opening, host, port)
     if not is_loopback(host):
         say(f"equirl: others on the network can reach {host}; whoever knows the token can use this machine through it")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)  # uvicorn, once it has ended, passes both signals on
 
     def ready(address: str) -> None:
         if on_ready is not None:
@@ -183,3 +191,7 @@ def explore(
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     server.run(ready)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit

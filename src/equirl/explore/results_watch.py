@@ -32,6 +32,8 @@ class ResultsWatch:
     ----------
     planned : list of PlannedRun
         The runs that the folder is meant to hold.
+    complaints : list of str
+        Which files cannot be trusted, and what was done instead.
     behind : bool
         Whether there is more to read at once.
     """
@@ -39,12 +41,14 @@ class ResultsWatch:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.planned: list[PlannedRun] = []
+        self.complaints: list[str] = []
         self.behind = False
         self._keys: list[str] = []  # of the planned runs
         self._results: dict[str, RunResult] = {}
         self._seen: dict[str, float] = {}  # files of runs by key, with their times
         self._failed: set[str] = set()
-        self._plan_time = -1.0
+        self._plan_time: float | None = None
+        self._there: set[str] | None = None  # files of runs that stood in for a plan
         self._groups: dict[Place, Group] = {}  # of which no run has landed or gone since
 
     def refresh(self) -> bool:
@@ -52,9 +56,11 @@ class ResultsWatch:
         self.behind = False
         plan_time = _time_of(self.folder / PLAN)
         there = _files(self.folder / "runs", ".npz")
-        news = plan_time != self._plan_time or (plan_time < 0 and there.keys() != self._seen.keys())
+        news = plan_time != self._plan_time or (self._there is not None and there.keys() != self._there)
         if news:
-            self.planned, self._plan_time = read_plan(self.folder)[:MOST_STUDY_RUNS], plan_time
+            found = read_plan(self.folder)
+            self.planned, self.complaints, self._plan_time = found.runs[:MOST_STUDY_RUNS], found.complaints, plan_time
+            self._there = set(there) if plan_time < 0 or found.complaints else None
             self._keys = [run.spec.key for run in self.planned]
             self._groups.clear()
             self._results = {key: self._results[key] for key in self._keys if key in self._results}

@@ -90,7 +90,7 @@ class StudyDesk:
         return {
             "kind": "study", "folder": watch.folder.name, "study": shipped_kind(watch.planned),
             "total": len(watch.planned), "done": ready.total(), "failed": watch.n_failed(),
-            "recent": watch.n_recent(), "reading": watch.behind,
+            "recent": watch.n_recent(), "reading": watch.behind, "complaints": watch.complaints,
             "progress": [[*place, ready[place], n] for place, n in total.items()],
             "places": [self._place(watch, *place, groups.get(place, [])) for place in places],
         }  # fmt: skip

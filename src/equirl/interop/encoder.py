@@ -10,6 +10,7 @@ import numpy as np
 
 from equirl.core.checking import several, whole_number
 from equirl.core.formatting import shown
+from equirl.interop.episode_flags import episode_flag
 from equirl.model.names import Name, is_name, plain_name
 
 MOST_VALUES = 10**6  # of a space that is listed in full
@@ -98,7 +99,7 @@ class Encoder:
             met[plain_value(state)] = state
             state, _, terminated, truncated, _ = env.step(env.action_space.sample())
             met[plain_value(state)] = state
-            if terminated or truncated:
+            if episode_flag("terminated", terminated) or episode_flag("truncated", truncated):
                 state, _ = env.reset()
         try:
             order = sorted(met)

@@ -13,6 +13,7 @@ import numpy as np
 from equirl.core.arrays import starts
 from equirl.core.checking import several, whole_number
 from equirl.core.formatting import shown
+from equirl.interop.episode_flags import episode_flag
 from equirl.model.pairs import Pairs
 from equirl.model.reachability import reached
 from equirl.model.transition_rows import check_entries, check_n_states
@@ -100,7 +101,7 @@ def _ids(state: int, by_action: Mapping[Any, Any]) -> list[int]:
 def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, bool]:
     try:
         prob, succ, reward, ends = outcome
-        return float(prob), operator.index(succ), float(reward), bool(ends)
+        return float(prob), operator.index(succ), float(reward), episode_flag("terminated", ends)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"P[{state}][{action}] holds {shown(outcome)}, not (probability, next, reward, terminated)"
@@ -209,7 +210,8 @@ def _rollouts(env: Any, table: OutcomeTable, expected: OutcomeOdds, seed: int) -
             starts[state] += 1
         pair = int(rng.integers(table.pairs.ptr[state], table.pairs.ptr[state + 1]))
         after, reward, ends, truncated, _ = env.step(int(table.pairs.action[pair]))
-        outcome = pair, _state(after, table), bool(ends)
+        ends, truncated = episode_flag("terminated", ends), episode_flag("truncated", truncated)
+        outcome = pair, _state(after, table), ends
         _, rewards = expected.get(outcome, (0.0, ()))
         if not any(abs(reward - paid) <= 1e-9 for paid in rewards):
             raise ValueError(

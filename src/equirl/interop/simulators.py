@@ -11,10 +11,14 @@ import numpy as np
 from equirl.core.checking import flag
 from equirl.core.formatting import shown
 from equirl.interop.encoder import Encoder
+from equirl.interop.episode_flags import episode_flag
 from equirl.interop.gym import TabularEnv
 from equirl.model.action_sets import pairs_from
 from equirl.model.names import checked_names
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import reward_map_of
+
+PARTS = ("unwrapped", "reset", "step", "observation_space", "action_space")  # of a Gymnasium environment
 
 
 class Outcome(NamedTuple):
@@ -52,7 +56,7 @@ class Simulator:
     actions : int, sequence or mapping
         As ``n_actions`` of :func:`equirl.make_agent`: how many, their names, or sets by state.
     start : state or function
-        The first state, or ``start(rng)``, which draws it; also after a terminated step.
+        The first state, or ``start(rng)``, which draws it; also after a terminated step. By default number 0.
     reward_range : (float, float)
         The least and the largest reward there can be.
 
@@ -74,15 +78,20 @@ class Simulator:
         *,
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        if not callable(step):
+        if not callable(step) or not (_takes(step, 3) or _takes(step, 2)):
             raise TypeError(f"step must be a function step(state, action, rng), not {shown(step)}")
+        if callable(start) and not _takes(start, 1):
+            raise TypeError(f"start must be a state or a function start(rng), not {shown(start)}")
+        reward_map_of(reward_range)
         try:
             self.pairs = pairs_from(states, actions)
         except (TypeError, ValueError) as error:
             raise type(error)(str(error).replace("n_states", "states").replace("n_actions", "actions")) from None
         self.reward_range = reward_range
-        self._step, self._start, self._random = step, start, _n_positional(step) >= 3
+        self._step, self._start, self._random = step, start, _takes(step, 3)
         self._rng, self._state = np.random.default_rng(0), 0
+        if not callable(start):
+            self._number(start, "start is")
 
     def reset(self, seed: np.random.SeedSequence | None = None) -> int:
         """Go to a first state.
@@ -121,14 +130,13 @@ class Simulator:
         given = self._step(state, action, self._rng) if self._random else self._step(state, action)
         try:
             after, reward, *rest = given
-            terminated = flag("terminated", rest[0]) if rest else False
             if len(rest) > 1:
                 raise TypeError
         except (TypeError, ValueError):
             raise TypeError(
                 f"step({state!r}, {action!r}) returned {shown(given)}, not (next_state, reward[, terminated])"
             ) from None
-        if terminated:
+        if rest and flag(f"terminated, which step({state!r}, {action!r}) returned,", rest[0]):
             return Outcome(-1, reward, True, False)
         self._state = self._number(after, f"step({state!r}, {action!r}) leads to")
         return Outcome(self._state, reward, False, False)
@@ -159,11 +167,12 @@ class GymSimulator:
     def __init__(
         self, env: Any, encoder: Encoder | None = None, *, reward_range: tuple[float, float] = (0.0, 1.0)
     ) -> None:
-        if not hasattr(env, "unwrapped") or not hasattr(env, "step"):
+        if not all(hasattr(env, name) for name in PARTS):
             remedy = "; equirl.Simulator(step, states, actions) makes one of a function" if callable(env) else ""
             raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {shown(env)}{remedy}")
         if encoder is not None and not isinstance(encoder, Encoder):
             raise TypeError(f"encoder must be an Encoder, not {shown(encoder)}")
+        reward_map_of(reward_range)
         self.env, self.reward_range = env, reward_range
         self.encoder = Encoder(env.observation_space) if encoder is None else encoder
         self.actions = Encoder(env.action_space)
@@ -213,23 +222,16 @@ class GymSimulator:
         given = self.env.step(action)
         try:
             observation, reward, terminated, truncated, _ = given
-            terminated, truncated = _as_flag(terminated), _as_flag(truncated)
         except (TypeError, ValueError):
             wanted = "(observation, reward, terminated, truncated, info)"
             raise TypeError(f"env.step({action!r}) returned {shown(given)}, not {wanted}") from None
+        terminated = episode_flag(f"terminated, which env.step({action!r}) returned,", terminated)
+        truncated = episode_flag(f"truncated, which env.step({action!r}) returned,", truncated)
         state = -1 if terminated else self.encoder.encode(observation)
         return Outcome(state, reward, terminated, truncated)
 
     def __repr__(self) -> str:
         return f"GymSimulator({self.env}, S={self.pairs.n_states}, M={self.pairs.n_pairs})"
-
-
-def _as_flag(value: Any) -> bool:
-    """True or False as environments say it: also 1 and 0, and arrays of one entry."""
-    plain = np.asarray(value)
-    if plain.size != 1 or plain.dtype.kind not in "biuf":
-        raise TypeError
-    return bool(plain.item())
 
 
 def simulator_of(
@@ -257,14 +259,14 @@ def simulator_of(
     return GymSimulator(env, reward_range=default if reward_range is None else reward_range)
 
 
-def _n_positional(step: Callable[..., Any]) -> int:
-    """How many arguments a function takes by place; 3 where that cannot be known."""
+def _takes(function: Callable[..., Any], n: int) -> bool:
+    """Whether a function takes so many arguments by place; True where that cannot be known."""
     try:
-        parameters = inspect.signature(step).parameters.values()
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return 3
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return 3
-    return sum(
-        parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) for parameter in parameters
-    )
+        return True
+    try:
+        signature.bind(*range(n))
+    except TypeError:
+        return False
+    return True

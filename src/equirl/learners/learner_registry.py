@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from equirl.core.checking import between, choice, real_array, real_number
+from equirl.core.checking import between, choice, real_array
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
 from equirl.core.seeding import Seed, seed_sequence
@@ -21,6 +21,7 @@ from equirl.learners.stated import Classes, Order, partition_of, profiles_of
 from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import reward_map_of
 from equirl.structure.profiles import TOLERANCE, Profiles
 
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
@@ -293,16 +294,3 @@ def build_learner(
     chosen = recipe.settings(name, settings)
     given = checked(name, needs_of_parts(chosen), given, pairs)
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
-
-
-def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
-    """(scale, shift) that take [0, 1] to the range."""
-    try:
-        low, high = (real_number("reward_range", limit) for limit in reward_range)
-    except (TypeError, ValueError):
-        low = high = np.nan
-    if not (np.isfinite(high - low) and low < high):
-        raise ValueError(
-            f"reward_range must be (low, high), two finite numbers with low < high, not {shown(reward_range)}"
-        )
-    return high - low, low

@@ -6,16 +6,19 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from equirl.core.archives import open_file
 from equirl.core.formatting import shown
 from equirl.logs.csv_fields import POWERS, find_fields, number_fields, read_numbers
+from equirl.logs.csv_header import BLANKS, LONGEST_LINE, Header, check_zeros, decoded, is_blank
 
 BLOCK = 1 << 24  # bytes read at a time
-DELIMITERS = ",;\t|"
+BATCH = 100_000  # rows at a time, where there are quotes
 
 
 class TextColumn(NamedTuple):
@@ -23,34 +26,6 @@ class TextColumn(NamedTuple):
 
     code: np.ndarray  # (n,) int64
     labels: list[str]  # different, as they first appear
-
-
-class Header(NamedTuple):
-    """The first line of a CSV file."""
-
-    names: list[str]
-    delimiter: str
-    end: int  # the byte after it
-
-
-def read_header(path: str | os.PathLike[str]) -> Header:
-    """The names of the columns, and what separates them.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    Header
-    """
-    with open(path, "rb") as file:
-        line = file.readline()
-    text = _decoded(line, path).removeprefix("\ufeff").strip("\r\n")
-    delimiter = max(DELIMITERS, key=text.count)
-    names = next(csv.reader([text], delimiter=delimiter), [])
-    return Header([name.strip() for name in names], delimiter, len(line))
 
 
 def read_csv(
@@ -82,16 +57,12 @@ def read_csv(
     wanted = [*texts, *numbers]
     found: list[list[np.ndarray]] = [[] for _ in wanted]
     labels: list[dict[str, int]] = [{} for _ in texts]
-    n_rows = 0
-    for block in _blocks(path, header.end):
-        quoted = b'"' in block
-        columns = (_quoted_columns if quoted else _plain_columns)(block, header, wanted, len(texts), path, n_rows)
+    for columns in _parts(path, header, wanted, len(texts)):
         for k, (values, own) in enumerate(columns):
             if own is not None:
                 known = labels[k]
                 values = np.array([known.setdefault(text, len(known)) for text in own] or [0], np.int64)[values]
             found[k].append(values)
-        n_rows += len(found[0][-1])
     joined = [np.concatenate(parts) if parts else np.zeros(0) for parts in found]
     columns_of_texts = {
         name: TextColumn(joined[k].astype(np.int64, copy=False), list(labels[k])) for k, name in enumerate(texts)
@@ -102,15 +73,42 @@ def read_csv(
 Column = tuple[np.ndarray, list[str] | None]  # numbers, or codes and what they stand for
 
 
-def _blocks(path: str | os.PathLike[str], begin: int) -> Iterator[bytes]:
-    """The file from a byte on, in blocks of whole lines; one with quotes comes whole, since lines may end inside."""
-    with open(path, "rb") as file:
-        file.seek(begin)
+def _parts(path: str | os.PathLike[str], header: Header, wanted: list[str], n_texts: int) -> Iterator[list[Column]]:
+    """The columns, some rows at a time: blocks of lines; from the first with quotes on, as Python's reader has them."""
+    n_rows = 0
+    with open_file(path) as file:
+        file.seek(header.end)
         while block := file.read(BLOCK):
-            block += file.readline()
+            block += _rest_of_line(file, header.mark, path)
+            check_zeros(block, path, file.tell() - len(block))
             if b'"' in block:
-                block += file.read()
-            yield block
+                file.seek(-len(block), os.SEEK_CUR)
+                break
+            if header.mark == b"\r":
+                block = block.replace(b"\r", b"\n")
+            columns = list(_plain_columns(block, header, wanted, n_texts, path, n_rows))
+            n_rows += len(columns[0][0])
+            yield columns
+        else:
+            return
+        rows = _quoted_rows(file, header, path, n_rows)
+        while batch := list(islice(rows, BATCH)):
+            yield list(_quoted_columns(batch, header, wanted, n_texts, path, n_rows))
+            n_rows += len(batch)
+
+
+def _rest_of_line(file: BinaryIO, mark: bytes, path: str | os.PathLike[str]) -> bytes:
+    """What follows up to the end of the line."""
+    if mark == b"\n":
+        rest = file.readline(LONGEST_LINE)
+    else:
+        rest = file.read(LONGEST_LINE)
+        end = rest.find(mark) + 1 or len(rest)
+        file.seek(end - len(rest), os.SEEK_CUR)
+        rest = rest[:end]
+    if len(rest) == LONGEST_LINE and not rest.endswith(mark):
+        raise ValueError(f"{path}: a line is longer than {LONGEST_LINE:,} bytes, near byte {file.tell():,}")
+    return rest
 
 
 def _plain_columns(
@@ -122,9 +120,10 @@ def _plain_columns(
     start, size = (np.zeros((n_lines, len(wanted)), np.int64) for _ in range(2))
     n, bad = find_fields(data, ord(header.delimiter), slot, start, size)
     if bad >= 0:
-        raise ValueError(f"{path}: row {before + bad + 1} has not the {len(slot)} fields that the first line names")
+        raise _wrong_width(path, before + bad + 1, len(slot))
     for k, name in enumerate(wanted):
-        place = np.ascontiguousarray(start[:n, k]), np.ascontiguousarray(size[:n, k])
+        at = wanted.index(name)  # a column may have two roles
+        place = np.ascontiguousarray(start[:n, at]), np.ascontiguousarray(size[:n, at])
         if k < n_texts:
             yield _numbered(data, block, place, path)
         else:
@@ -141,7 +140,7 @@ def _numbered(
         n = number_fields(data, start, size, table, first, code)
         room *= 8
     spelled = [block[start[row] : start[row] + size[row]] for row in first[:n].tolist()]
-    return code, [_decoded(text, path) for text in spelled]
+    return code, [decoded(text, path) for text in spelled]
 
 
 def _numbers(
@@ -155,25 +154,56 @@ def _numbers(
     return out
 
 
+def _quoted_rows(file: BinaryIO, header: Header, path: str | os.PathLike[str], before: int) -> Iterator[list[str]]:
+    """The rows from where the file stands, by Python's own reader, which knows quotes."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    lines = csv.reader(_short_lines(text, path), delimiter=header.delimiter, strict=True)
+    n = before
+    try:
+        for row in lines:
+            if is_blank(row):
+                continue
+            n += 1
+            if len(row) != len(header.names):
+                raise _wrong_width(path, n, len(header.names))
+            yield row
+    except csv.Error as error:
+        raise ValueError(f"{path}: row {n + 1} cannot be read ({error}); is a quote not closed?") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{Path(path)} is not text in UTF-8: {error}") from None
+    finally:
+        text.detach()
+
+
+def _short_lines(text: io.TextIOWrapper, path: str | os.PathLike[str]) -> Iterator[str]:
+    while line := text.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE and not line.endswith(("\r", "\n")):
+            raise ValueError(f"{path}: a line is longer than {LONGEST_LINE:,} characters")
+        if "\0" in line:
+            raise ValueError(f"{path} holds a zero byte, which no CSV file does; was it not wholly written?")
+        yield line
+
+
 def _quoted_columns(
-    block: bytes, header: Header, wanted: list[str], n_texts: int, path: str | os.PathLike[str], before: int
+    rows: list[list[str]],
+    header: Header,
+    wanted: list[str],
+    n_texts: int,
+    path: str | os.PathLike[str],
+    before: int,
 ) -> Iterator[Column]:
-    """The same by Python's own reader, which knows quotes."""
-    lines = csv.reader(io.StringIO(_decoded(block, path), newline=""), delimiter=header.delimiter)
-    rows = [line for line in lines if line and line != [""]]
-    for k, row in enumerate(rows):
-        if len(row) != len(header.names):
-            raise ValueError(
-                f"{path}: row {before + k + 1} has not the {len(header.names)} fields that the first line names"
-            )
     for k, name in enumerate(wanted):
         place = header.names.index(name)
-        column = [row[place].strip() for row in rows]
+        column = [row[place].strip(BLANKS) for row in rows]
         if k < n_texts:
             yield number_texts(column)
         else:
             where = f"{path}: column {name!r}"
             yield np.array([_number(text, where, before + i) for i, text in enumerate(column)]), None
+
+
+def _wrong_width(path: str | os.PathLike[str], row: int, n_fields: int) -> ValueError:
+    return ValueError(f"{path}: row {row} has not the {n_fields} fields that the first line names")
 
 
 def number_texts(values: Iterable[str]) -> tuple[np.ndarray, list[str]]:
@@ -200,10 +230,3 @@ def _number(text: str, where: str, row: int) -> float:
         return float(text.replace("_", "?"))
     except ValueError:
         raise ValueError(f"{where} holds {shown(text)} in row {row + 1}, not a number") from None
-
-
-def _decoded(text: bytes, path: str | os.PathLike[str]) -> str:
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{Path(path)} is not text in UTF-8: {error}") from None

@@ -240,7 +240,7 @@ def from_log(
     weight = np.ones(len(reward), np.int64) if rows.weight is None else rows.weight
     rows = rows._replace(successor=successor)
     pairs, state_number, action_id = pairs_of(rows, counted & (weight > 0), actions)
-    reward_map = range_of(reward, reward_range)
+    reward_map = range_of(reward, reward_range, rows.origin)
 
     state, after = state_number[rows.state], state_number[successor]
     pair = pair_numbers(pairs, state, action_id[rows.action], rows)

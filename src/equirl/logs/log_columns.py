@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,17 @@ import numpy as np
 from equirl.core.checking import plain_array, real_array, several
 from equirl.core.formatting import shown
 from equirl.core.naming import unknown_name
-from equirl.logs.log_files import LOG_FILES, NEEDED, OPTIONAL, Labels, present, read_parquet, read_text_file
+from equirl.logs.log_files import LOG_FILES, Labels, read_parquet, read_text_file
+from equirl.logs.log_roles import IN_MEMORY, NEEDED, OPTIONAL, Origin, columns_by_role
+from equirl.logs.spellings import check_spellings
 from equirl.model.names import is_name, plain_name
 
 SAID = {"0": False, "0.0": False, "false": False, "f": False, "no": False, "": False, "none": False, "nan": False}
 SAID |= {"1": True, "1.0": True, "true": True, "t": True, "yes": True}
+NAMED = ("state", "action", "next_state")
+BY_ROW = ("state", "action", "reward", "successor", "terminated", "weight")
+LARGEST_REWARD = 1e300  # either way: differences and discounted sums of larger ones overflow
+MOST_STEPS = 2**53  # that weights may add up to
 
 
 class LogColumns(NamedTuple):
@@ -31,6 +37,7 @@ class LogColumns(NamedTuple):
     successor: np.ndarray  # (n,) int64: a place in ``states``; -1 where an episode ended and none was noted
     terminated: np.ndarray  # (n,) bool
     weight: np.ndarray | None  # (n,) int64: how often the row happened
+    origin: Origin
 
 
 def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns:
@@ -48,22 +55,23 @@ def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns
     LogColumns
     """
     renamed = _checked_renames(columns)
-    found = _from_file(table, renamed) if isinstance(table, str | os.PathLike) else _from_memory(table, renamed)
+    read = _from_file if isinstance(table, str | os.PathLike) else _from_memory
+    found, origin = read(table, renamed)
     n = len(found["reward"])
     if n == 0:
-        raise ValueError("the log has no rows")
+        raise ValueError(f"{origin.where} has no rows; it should hold one for each step")
     for role, values in found.items():
         size = len(values.code) if isinstance(values, Labels) else len(values)
         if size != n:
             raise ValueError(f"the columns of the log must be equally long: {role} has {size} rows, reward {n}")
-    reward, terminated = real_array("reward", found["reward"]), _flags(found.get("terminated"), n)
-    if not np.isfinite(reward).all():
-        k = int((~np.isfinite(reward)).argmax())
-        raise ValueError(f"the reward in row {k + 1} is {reward[k]}; every row needs a finite one")
-    states, state, successor = _joined(found["state"], found["next_state"], terminated)
+    reward, terminated = _rewards(found["reward"], origin), _flags(found.get("terminated"), n, origin)
+    check_spellings("state", {role: found[role] for role in ("state", "next_state")}, origin)
+    check_spellings("action", {"action": found["action"]}, origin)
+    states, state, successor = _joined(found["state"], found["next_state"], terminated, origin)
     actions, (action,) = _numbered([found["action"]])
-    _check_there("action", action)
-    log = LogColumns(states, actions, state, action, reward, successor, terminated, _weights(found.get("weight")))
+    _check_there("action", action, origin)
+    weight = _weights(found.get("weight"), origin)
+    log = LogColumns(states, actions, state, action, reward, successor, terminated, weight, origin)
     return log if "time" not in found else _in_order(log, found["time"])
 
 
@@ -76,37 +84,48 @@ def _checked_renames(columns: Mapping[str, str] | None) -> dict[str, str]:
     return {role: (columns or {}).get(role, role) for role in (*NEEDED, *OPTIONAL)}
 
 
-def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
+def _from_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> tuple[dict[str, Any], Origin]:
     suffix = Path(path).suffix.lower()
     if suffix not in LOG_FILES:
         endings = f"{', '.join(LOG_FILES[:-1])} or {LOG_FILES[-1]}"
         raise ValueError(f"the log {shown(str(path))} should end in {endings}: the ending says how")
     if suffix == ".parquet":
-        return _from_memory(read_parquet(path, renamed), renamed, str(path))
+        table, origin = read_parquet(path, renamed)
+        return _by_role(table.__getitem__, origin), origin
     return read_text_file(path, renamed)
 
 
-def _from_memory(table: Any, renamed: dict[str, str], where: str = "the log") -> dict[str, Any]:
-    columns = _columns_of(table)
-    roles = present(renamed, list(columns), where)
-    found: dict[str, Any] = {}
-    for role, name in roles.items():
-        values = columns[name]
-        found[role] = _labels(values, role) if role in ("state", "action", "next_state") else _flat(values, role)
-    return found
+def _from_memory(table: Any, renamed: dict[str, str]) -> tuple[dict[str, Any], Origin]:
+    names, column = _columns_of(table)
+    origin = Origin(IN_MEMORY, columns_by_role(renamed, names, IN_MEMORY))
+    return _by_role(column, origin), origin
 
 
-def _columns_of(table: Any) -> Mapping[str, Any]:
-    """Columns by name; data frames and tables are known by what they offer, not by their library."""
+def _by_role(column: Callable[[str], Any], origin: Origin) -> dict[str, Any]:
+    return {
+        role: _labels(column(name), role, origin) if role in NAMED else _flat(_plain(column(name)), role)
+        for role, name in origin.columns.items()
+    }
+
+
+def _columns_of(table: Any) -> tuple[list[str], Callable[[str], Any]]:
+    """The names of columns and how to get one; data frames are known by what they offer, not by their library."""
     if isinstance(table, Mapping):
-        return table
+        return list(table), table.__getitem__
     if isinstance(table, np.ndarray) and table.dtype.names:
-        return {name: table[name] for name in table.dtype.names}
+        return list(table.dtype.names), table.__getitem__
     if hasattr(table, "column_names"):  # pyarrow
-        return {name: table[name].to_numpy() for name in table.column_names}
+        return list(table.column_names), table.__getitem__
     if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas, polars
-        return {str(name): np.asarray(table[name]) for name in table.columns}
-    return _columns_of_rows(several("table", table))
+        own = {str(name): name for name in table.columns}
+        return [str(name) for name in table.columns], lambda name: np.asarray(table[own[name]])
+    rows = _columns_of_rows(several("table", table))
+    return list(rows), rows.__getitem__
+
+
+def _plain(values: Any) -> Any:
+    """A column of pyarrow as an array; another as it is."""
+    return values.to_numpy() if hasattr(values, "combine_chunks") else values
 
 
 def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
@@ -125,8 +144,11 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
     return {name: [row[k] for row in rows] for k, name in enumerate(roles[: width or 4])}
 
 
-def _labels(values: Any, role: str) -> Labels:
+def _labels(values: Any, role: str, origin: Origin) -> Labels:
     """The different values of a column, numbered."""
+    if hasattr(values, "unify_dictionaries") and str(values.type).startswith(("string", "large_string", "dictionary")):
+        return _numbered_texts(values, role, origin)
+    values = _plain(values)
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.ndim == 2:
         different, code = np.unique(array, axis=0, return_inverse=True)
@@ -141,29 +163,46 @@ def _labels(values: Any, role: str) -> Labels:
         try:
             codes.append(known.setdefault(value, len(known)))
         except TypeError:  # a list or an array
-            codes.append(known.setdefault(_hashable(value, role, k), len(known)))
-    return Labels(np.array(codes, np.int64), [_name(value, role) for value in known])
+            codes.append(known.setdefault(_hashable(value, role, k, origin), len(known)))
+    return Labels(np.array(codes, np.int64), [_name(value, role, origin) for value in known])
 
 
-def _hashable(value: Any, role: str, row: int) -> Any:
+def _numbered_texts(values: Any, role: str, origin: Origin) -> Labels:
+    """A column of texts of pyarrow, which numbers them itself: each is held once, however many rows repeat it."""
+    whole = values.dictionary_encode().unify_dictionaries().combine_chunks()
+    if not len(whole):
+        return Labels(np.zeros(0, np.int64), [])
+    places = whole.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    used, code = np.unique(places, return_inverse=True)
+    gaps = [None] if used[0] < 0 else []
+    texts = [*gaps, *whole.dictionary.take(used[len(gaps) :]).to_pylist()]
+    return Labels(code.astype(np.int64), [_name(text, role, origin) for text in texts])
+
+
+def _hashable(value: Any, role: str, row: int, origin: Origin) -> Any:
     name = plain_name(value)
     if not is_name(name):
-        what = f"the {role} in row {row + 1} is {shown(value)}"
-        raise TypeError(f"{what}; a name is a string, a number or a tuple of them")
+        raise TypeError(f"{origin.cell(role, row)} is {shown(value)}; a name is a string, a number or a tuple of them")
     return name
 
 
-def _name(value: Any, role: str) -> Any:
+def _name(value: Any, role: str, origin: Origin) -> Any:
     name = plain_name(value)
-    if name is None or name != name or name == "":
+    if _is_missing(name):
         return None
     if isinstance(name, float) and name.is_integer():
         name = int(name)
     if not is_name(name):
-        raise TypeError(
-            f"{shown(value)} cannot be a name in the column {role}; a name is a string, a number or a tuple of them"
-        )
+        what = f"{origin.prefix}{shown(value)} cannot be a name in the column {role}"
+        raise TypeError(f"{what}; a name is a string, a number or a tuple of them")
     return name
+
+
+def _is_missing(name: Any) -> bool:
+    try:
+        return name is None or bool(name != name) or name == ""
+    except TypeError:  # the missing value of pandas, which is not even unequal to itself
+        return True
 
 
 def _flat(values: Any, role: str) -> np.ndarray:
@@ -176,10 +215,35 @@ def _flat(values: Any, role: str) -> np.ndarray:
 # --- checks
 
 
-def _joined(state: Labels, successor: Labels, terminated: np.ndarray) -> tuple[list[Any], np.ndarray, np.ndarray]:
+def _rewards(values: Any, origin: Origin) -> np.ndarray:
+    reward = _numbers("reward", values, origin)
+    if reward.min() >= -LARGEST_REWARD and reward.max() <= LARGEST_REWARD:  # NaN is not
+        return reward
+    k = int((~(np.abs(reward) <= LARGEST_REWARD)).argmax())
+    what = f"{origin.cell('reward', k)} is {reward[k]:g}"
+    if not np.isfinite(reward[k]):
+        raise ValueError(f"{what}; every row needs a finite one")
+    raise ValueError(f"{what}; sums overflow beyond {LARGEST_REWARD:g}: give rewards in a larger unit")
+
+
+def _numbers(role: str, values: Any, origin: Origin) -> np.ndarray:
+    try:
+        return real_array(role, values)
+    except TypeError:
+        for k, value in enumerate(values.tolist()):
+            try:
+                float(value.real if isinstance(value, complex) and value.imag == 0 else value)
+            except (TypeError, ValueError, OverflowError):
+                raise TypeError(f"{origin.cell(role, k)} is {shown(value)}, not a number") from None
+        raise
+
+
+def _joined(
+    state: Labels, successor: Labels, terminated: np.ndarray, origin: Origin
+) -> tuple[list[Any], np.ndarray, np.ndarray]:
     names, (before, after) = _numbered([state, successor])
-    _check_there("state", before)
-    _check_there("next_state", np.where(terminated, 0, after))
+    _check_there("state", before, origin)
+    _check_there("next_state", np.where(terminated, 0, after), origin)
     return names, before, after
 
 
@@ -201,47 +265,51 @@ def _in_counting_order(name: Any) -> Any:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)], name
 
 
-def _check_there(role: str, codes: np.ndarray) -> None:
+def _check_there(role: str, codes: np.ndarray, origin: Origin) -> None:
     if (codes < 0).any():
-        raise ValueError(f"the {role} in row {int((codes < 0).argmax()) + 1} is missing")
+        raise ValueError(f"{origin.cell(role, int((codes < 0).argmax()))} is missing")
 
 
-def _flags(values: Any, n: int) -> np.ndarray:
+def _flags(values: Any, n: int, origin: Origin) -> np.ndarray:
     if values is None:
         return np.zeros(n, bool)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biu" and set(np.unique(values).tolist()) <= {0, 1}:
         return values.astype(bool)
-    column = values if isinstance(values, Labels) else _labels(values, "terminated")
+    column = values if isinstance(values, Labels) else _labels(values, "terminated", origin)
     said = [str("" if name is None else name).lower() for name in column.names]
-    for word in said:
+    for k, word in enumerate(said):
         if word not in SAID:
-            raise ValueError(f"the column terminated holds {word!r}; true and false, or 1 and 0, are understood")
+            row = origin.row(int((column.code == k).argmax()))
+            where = f"{origin.prefix}the column terminated holds {shown(word)} in row {row}"
+            raise ValueError(f"{where}; true and false, or 1 and 0, are understood")
     return np.array([SAID[word] for word in said], bool)[column.code]
 
 
-def _weights(values: Any) -> np.ndarray | None:
+def _weights(values: Any, origin: Origin) -> np.ndarray | None:
     if values is None:
         return None
-    weight = real_array("weight", values)
-    bad = np.flatnonzero(~((weight >= 0) & (weight == np.floor(weight)) & (weight < 2**53)))
+    weight = _numbers("weight", values, origin)
+    bad = np.flatnonzero(~((weight >= 0) & (weight == np.floor(weight)) & (weight < MOST_STEPS)))
     if len(bad):
-        raise ValueError(
-            f"the weight in row {bad[0] + 1} is {weight[bad[0]]:g}; a weight says how often the row happened: 0, 1, ..."
-        )
+        what = f"{origin.cell('weight', int(bad[0]))} is {weight[bad[0]]:g}"
+        raise ValueError(f"{what}; a weight says how often the row happened: 0, 1, ...")
+    if weight.sum() >= MOST_STEPS:
+        raise ValueError(f"{origin.prefix}the weights add up to {weight.sum():g}; fewer than 2^53 steps are counted")
     return weight.astype(np.int64)
 
 
 def _in_order(log: LogColumns, time: Any) -> LogColumns:
     if isinstance(time, Labels):  # texts such as 2026-03-01T12:00, whose order is that of time
-        _check_there("time", np.array([-1 if name is None else 0 for name in time.names], np.int64)[time.code])
+        there = np.array([-1 if name is None else 0 for name in time.names], np.int64)[time.code]
+        _check_there("time", there, log.origin)
         rank = np.unique(np.array([str(name) for name in time.names]), return_inverse=True)[1]
         time = rank[time.code]
     try:
-        _check_there("time", np.where(time == time, 0, -1))
+        _check_there("time", np.where(time == time, 0, -1), log.origin)
         if (time[1:] >= time[:-1]).all():
             return log
         order = np.argsort(time, kind="stable")
     except TypeError:
         raise TypeError(f"the column time holds what has no order: {shown(time.tolist())}") from None
-    by_row = (None if array is None else array[order] for array in log[2:])
-    return LogColumns(log.states, log.actions, *by_row)  # type: ignore[arg-type]
+    by_row = {name: array[order] for name in BY_ROW if (array := getattr(log, name)) is not None}
+    return log._replace(**by_row, origin=log.origin._replace(order=order))

@@ -10,14 +10,16 @@ from equirl.core.arrays import starts
 from equirl.core.checking import choice
 from equirl.core.formatting import shown
 from equirl.estimation.counts import Snapshot
-from equirl.learners.learner_registry import reward_map_of
 from equirl.logs.log_columns import LogColumns
+from equirl.logs.log_roles import Origin
 from equirl.model.action_sets import pairs_from
 from equirl.model.names import checked_names, plain_name
 from equirl.model.pairs import Pairs
+from equirl.model.reward_laws import reward_map_of
 
 ACTIONS = ("seen", "all")
 LARGEST_ID = 10**6  # whole numbers up to this are action ids as they are
+MOST_COMBINATIONS = 10**9  # of states and actions: a byte for each while pairs are listed
 DIRECT = 10**7  # combinations of states and action ids up to which pairs are looked up in a table
 
 
@@ -93,6 +95,11 @@ def pairs_of(rows: LogColumns, keep: np.ndarray, actions: Any) -> tuple[Pairs, n
         choice("actions", actions, ACTIONS)
         plain = all(isinstance(name, int) and 0 <= name <= LARGEST_ID for name in rows.actions)
         ids = np.array(rows.actions if plain else range(len(rows.actions)), np.int64)
+        if len(names) * len(ids) > MOST_COMBINATIONS:
+            raise ValueError(
+                f"{rows.origin.where} has {len(names):,} states and {len(ids):,} actions, too many to combine; is "
+                f"{rows.origin.columns['action']!r} the column of actions? (columns=, --column action=NAME)"
+            )
         table = np.zeros((len(names), len(ids)), bool)
         table[number[rows.state], rows.action] = True
         table[~table.any(axis=1) | (actions == "all")] = True
@@ -127,11 +134,12 @@ def pair_numbers(pairs: Pairs, state: np.ndarray, action: np.ndarray, rows: LogC
     if len(bad):
         k = int(bad[0])
         name, played = rows.states[rows.state[k]], rows.actions[rows.action[k]]
-        raise ValueError(f"row {k + 1} plays {played!r} in state {name!r}, which actions= does not allow there")
+        where = f"{rows.origin.prefix}row {rows.origin.row(k)}"
+        raise ValueError(f"{where} plays {played!r} in state {name!r}, which actions= does not allow there")
     return place
 
 
-def range_of(reward: np.ndarray, given: tuple[float, float] | None) -> tuple[float, float]:
+def range_of(reward: np.ndarray, given: tuple[float, float] | None, origin: Origin) -> tuple[float, float]:
     """(scale, shift) of the rewards: [0, 1] where they lie inside, else their range, or the one given."""
     low, high = float(reward.min()), float(reward.max())
     if given is None:
@@ -140,7 +148,6 @@ def range_of(reward: np.ndarray, given: tuple[float, float] | None) -> tuple[flo
     outside = np.flatnonzero((reward < shift - 1e-9 * scale) | (reward > shift + scale * (1 + 1e-9)))
     if len(outside):
         k = int(outside[0])
-        raise ValueError(
-            f"the reward in row {k + 1} is {reward[k]:g}, outside reward_range [{given[0]:g}, {given[1]:g}]"
-        )
+        what = f"{origin.cell('reward', k)} is {reward[k]:g}"
+        raise ValueError(f"{what}, outside reward_range [{given[0]:g}, {given[1]:g}]")
     return scale, shift

@@ -1,22 +1,25 @@
-"""Logs in files: CSV by compiled loops, Parquet by pyarrow; which column is which, and what its texts stand for."""
+"""Logs in files: CSV by compiled loops, Parquet by pyarrow; what texts stand for, and how much is read at most."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.logs.csv_columns import read_csv, read_header
+from equirl.core.archives import MOST_EXPANSION, open_file
+from equirl.logs.csv_columns import read_csv
+from equirl.logs.csv_header import first_row, read_header
+from equirl.logs.log_roles import Origin, columns_by_role
 from equirl.model.names import is_name, plain_name
 
-NEEDED = ("state", "action", "reward", "next_state")
-OPTIONAL = ("terminated", "weight", "time")
 LOG_FILES = (".csv", ".tsv", ".parquet")
+TEXT_TYPES = ("string", "large_string")
+MOST_ROWS = 20_000_000  # of any Parquet file, or one for LEAST_ROW of its bytes: counting takes some 160 for each
+LEAST_ROW = 4
+ALWAYS_READ = 2**30  # bytes unpacked of any Parquet file; of a large one MOST_EXPANSION times its size
 
 
 class Labels(NamedTuple):
@@ -41,20 +44,12 @@ def is_log_file(text: str) -> bool:
     return Path(text).suffix.lower() in LOG_FILES
 
 
-def present(renamed: dict[str, str], names: Sequence[str], where: str) -> dict[str, str]:
-    """The column of each role that is there; those renamed must be."""
-    for role, name in renamed.items():
-        if name not in names and (role in NEEDED or name != role):
-            remedy = f"columns={{'{role}': ...}} (--column {role}=NAME) says what it is called"
-            raise ValueError(f"{where} has no column {name!r}; {remedy}. Its columns: {', '.join(map(str, names))}")
-    return {role: name for role, name in renamed.items() if name in names}
-
-
-def read_text_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dict[str, Any]:
+def read_text_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> tuple[dict[str, Any], Origin]:
     """The columns of a CSV file by role: numbers as arrays, texts as :class:`Labels`."""
     header = read_header(path)
-    roles = present(renamed, header.names, str(path))
-    plain = {"reward", "weight"} | ({"time"} if "time" in roles and _starts_with_number(path, roles["time"]) else set())
+    roles = columns_by_role(renamed, header.names, str(path))
+    timed = "time" in roles and _is_number(first_row(path, header), header.names.index(roles["time"]))
+    plain = {"reward", "weight"} | ({"time"} if timed else set())
     texts = [role for role in roles if role not in plain]
     numbers = [role for role in roles if role in plain]
     words, values = read_csv(path, header, [roles[role] for role in texts], [roles[role] for role in numbers])
@@ -65,17 +60,12 @@ def read_text_file(path: str | os.PathLike[str], renamed: dict[str, str]) -> dic
     typed = _typed([name for column in of_states for name in column.names])
     found["state"], found["next_state"] = (_retyped(column, typed) for column in of_states)
     found["action"] = _retyped(found["action"], _typed(found["action"].names))
-    return found
+    return found, Origin(str(path), roles)
 
 
-def _starts_with_number(path: str | os.PathLike[str], name: str) -> bool:
-    header = read_header(path)
-    with open(path, encoding="utf-8", errors="replace", newline="") as file:
-        lines = csv.reader(file, delimiter=header.delimiter)
-        next(lines)
-        first = next(lines, [])
+def _is_number(row: list[str], place: int) -> bool:
     try:
-        float(first[header.names.index(name)])
+        float(row[place])
     except (ValueError, IndexError):
         return False
     return True
@@ -102,21 +92,49 @@ def _retyped(column: Labels, typed: dict[str, Any]) -> Labels:
     return Labels(column.code, [None if name is None else typed[name] for name in column.names])
 
 
-def read_parquet(path: str | os.PathLike[str], renamed: dict[str, str]) -> Any:
-    """The columns that are wanted of a Parquet file, as a table of pyarrow."""
+def read_parquet(path: str | os.PathLike[str], renamed: dict[str, str]) -> tuple[Any, Origin]:
+    """The columns that are wanted of a Parquet file, as a table of pyarrow; texts stay numbered, as the file has them.
+
+    What the file says of its sizes is looked at first: a few bytes may stand for any number of rows.
+    """
     try:
         import pyarrow.parquet as pq
         from pyarrow import ArrowException
     except ImportError:
         raise ImportError("Parquet needs pyarrow: pip install 'equirl[table]'; or write the log as CSV") from None
-    with open(path, "rb"):  # an error that names the file, in the words of the system
-        pass
-    try:
-        names = pq.read_schema(path).names
-    except (ArrowException, ValueError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
-    columns = list(present(renamed, names, str(path)).values())
-    try:
-        return pq.read_table(path, columns=columns)
-    except (ArrowException, ValueError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+    with open_file(path) as handle:
+        try:
+            file = pq.ParquetFile(handle)
+            names, kinds, size = file.schema_arrow.names, file.schema_arrow.types, os.fstat(handle.fileno()).st_size
+        except (ArrowException, ValueError, OSError) as error:
+            raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+        roles = columns_by_role(renamed, names, str(path))
+        wanted = list(dict.fromkeys(roles.values()))
+        try:
+            _check_size(str(path), file.metadata, wanted, size)
+            texts = [
+                name for name, kind in zip(names, kinds, strict=True) if name in wanted and str(kind) in TEXT_TYPES
+            ]
+            table = pq.ParquetFile(handle, read_dictionary=texts).read(columns=wanted)
+        except (ArrowException, OSError) as error:
+            raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+    return table, Origin(str(path), roles)
+
+
+def _check_size(path: str, metadata: Any, wanted: list[str], file_size: int) -> None:
+    n_values, n_bytes = metadata.num_rows, 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            if any(chunk.path_in_schema == name or chunk.path_in_schema.startswith(f"{name}.") for name in wanted):
+                n_values, n_bytes = max(n_values, chunk.num_values), n_bytes + chunk.total_uncompressed_size
+    remedy = (
+        "count equal rows and give their number as the column weight, or, with the memory for it, hand over the table: "
+        "from_log(pyarrow.parquet.read_table(...))"
+    )
+    if n_values > (most := max(MOST_ROWS, file_size // LEAST_ROW)):
+        what = f"{path} has {file_size:,} bytes and {n_values:,} rows"
+        raise ValueError(f"{what}; at most {most:,} are read of a file of this size: {remedy}")
+    if n_bytes > (most := max(ALWAYS_READ, MOST_EXPANSION * file_size)):
+        raise ValueError(
+            f"{path} has {file_size:,} bytes and would unpack to {n_bytes:,}; at most {most:,} are read: {remedy}"
+        )

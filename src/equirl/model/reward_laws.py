@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import real_array
+from equirl.core.checking import real_array, real_number
+from equirl.core.formatting import shown
 
 REWARD_LAWS = ("deterministic", "bernoulli", "beta")
 
@@ -107,6 +108,34 @@ def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
         raise ValueError("rewards must be finite numbers, at least one")
     scale, shift = unit_map(values)
     return (values - shift) / scale, (scale, shift)
+
+
+def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
+    """(scale, shift) that take [0, 1] to the range of rewards that a user gives.
+
+    Parameters
+    ----------
+    reward_range : (float, float)
+        The least and the largest reward there can be.
+
+    Returns
+    -------
+    scale, shift : float
+
+    Raises
+    ------
+    ValueError
+        If these are not two finite numbers, the smaller first.
+    """
+    try:
+        low, high = (real_number("reward_range", limit) for limit in reward_range)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not (np.isfinite(high - low) and low < high):
+        raise ValueError(
+            f"reward_range must be (low, high), two finite numbers with low < high, not {shown(reward_range)}"
+        )
+    return high - low, low
 
 
 def original_rewards(rewards: Any, reward_map: tuple[float, float]) -> np.ndarray:

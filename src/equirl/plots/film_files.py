@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -123,7 +124,7 @@ def write_film(film: Film, path: str | os.PathLike[str], seconds: float = 8.0, d
     pictures += [pictures[-1]] * (LAST_FRAME - 1)
     if Path(path).suffix.lower() == ".gif":
         return write_aside(path, _gif(pictures, pause))
-    return write_aside(path, _mp4(pictures, pause))
+    return write_aside(path, _mp4(pictures, pause, path))
 
 
 def _placed_as(first: Figure, figure: Figure) -> Figure:
@@ -180,7 +181,7 @@ def _palette() -> np.ndarray:
     return np.rint(255 * np.concatenate([named, pale, grey, blue])).astype(np.uint8)
 
 
-def _mp4(pictures: list[np.ndarray], pause: float) -> bytes:
+def _mp4(pictures: list[np.ndarray], pause: float, path: str | os.PathLike[str]) -> bytes:
     height, width, _ = pictures[0].shape
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "film.mp4"
@@ -190,5 +191,6 @@ def _mp4(pictures: list[np.ndarray], pause: float) -> bytes:
             command, input=b"".join(map(np.ndarray.tobytes, pictures)), capture_output=True, check=False
         )
         if done.returncode:
-            raise RuntimeError(f"ffmpeg could not write the film: {done.stderr.decode(errors='replace').strip()}")
+            said = done.stderr.decode(errors="replace").strip()
+            raise OSError(errno.EIO, f"ffmpeg could not write the film: {said}", os.fspath(path))
         return file.read_bytes()

@@ -15,8 +15,9 @@ from equirl.core.paths import checked_path
 from equirl.core.seeding import Seed, seed_sequence
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import Learner, pair_played
-from equirl.learners.learner_registry import build_learner, find_learner, reward_map_of, stated_by_user
+from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
 from equirl.learners.rewards import unit_reward
+from equirl.model.reward_laws import reward_map_of
 from equirl.simulation.curves import Curves
 from equirl.simulation.simulate import keep_trace
 from equirl.simulation.trace import Trace, checkpoint_times

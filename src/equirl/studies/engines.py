@@ -219,11 +219,10 @@ def without_main() -> Iterator[None]:
     hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
     try:
         main.__spec__ = None
-        main.__file__ = None
+        vars(main).pop("__file__", None)  # not None, at which inspect stumbles in other threads
         with _interrupts_held():
             yield
     finally:
-        del main.__file__
         vars(main).update(hidden)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from equirl.studies.engines import Engine
 from equirl.studies.expansion import PlannedRun, unique_specs
-from equirl.studies.plan_file import write_plan
+from equirl.studies.plan_file import set_plan_aside, write_plan
 from equirl.studies.progress import progress_shown
 from equirl.studies.runs import execute
 from equirl.studies.scheduler import Execute, Report, SilentListener, compute, shard_of
@@ -30,12 +30,15 @@ class StudyOutcome:
         Runs whose files are there at the end.
     n_lost : int
         Runs that were done and whose files are gone: somebody removed them meanwhile.
+    plan_trouble : str, optional
+        What to tell of ``plan.json``, where it could not be trusted and was set aside.
     """
 
     before: Status
     report: Report
     n_stored: int
     n_lost: int
+    plan_trouble: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -81,6 +84,7 @@ def run_study(
         Where results cannot be kept.
     """
     store.prepare()
+    plan_trouble = set_plan_aside(store)
     write_plan(planned, store)
     specs = unique_specs(planned)
     if shard is not None:
@@ -93,7 +97,8 @@ def run_study(
         report = compute(before.to_compute, store, engine, listener, run)
     stored = {spec.key for spec in specs if store.has(spec)}
     failed = {failure.spec.key for failure in report.failures}
-    return StudyOutcome(before, report, len(stored), len({spec.key for spec in specs} - stored - failed))
+    n_lost = len({spec.key for spec in specs} - stored - failed)
+    return StudyOutcome(before, report, len(stored), n_lost, plan_trouble)
 
 
 def parse_shard(text: str) -> tuple[int, int]:

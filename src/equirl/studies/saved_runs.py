@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.archives import described
+from equirl.core.archives import described, open_file
 from equirl.core.csv_files import write_csv
 from equirl.core.files import check_place, write_aside
 from equirl.core.paths import checked_path
@@ -35,6 +35,7 @@ from equirl.simulation.curves import in_usual_order
 from equirl.simulation.trace import Trace
 
 KIND = "equirl-saved-run"
+LONGEST_RECORD = 2**24  # bytes of run.json
 FILES = ("agent.npz", "policy.csv", "classes.csv", "trace.csv", "run.json")
 LONGEST_NAME = 60  # characters of a label that its folder takes over
 _PLAIN = re.compile(r"\w[\w.= +-]*(?<![. ])")  # labels that are good names of folders, but for their spaces
@@ -266,7 +267,7 @@ def saved_runs(folder: Path) -> Table:
     Table
         Columns ``learner``, ``seed``, ``world``, ``steps``, ``regret`` and ``file``, a row per run.
     """
-    found = [(path.parent, _read(path.parent)) for path in sorted(folder.glob("*/seed-*/run.json"))]
+    found = [(path.parent, _read(path.parent)) for path in _records(folder)]
     runs = sorted(
         ((place, held) for place, held in found if held is not None),
         key=lambda item: (str(item[1]["run"].get("label")), int(item[1]["run"].get("seed", 0))),
@@ -282,10 +283,30 @@ def saved_runs(folder: Path) -> Table:
     })  # fmt: skip
 
 
+def unreadable_runs(folder: Path) -> list[Path]:
+    """The records of runs in a folder that say nothing that can be understood: :func:`saved_runs` leaves them out.
+
+    Parameters
+    ----------
+    folder : Path
+        Where runs are saved.
+
+    Returns
+    -------
+    list of Path
+    """
+    return [path for path in _records(folder) if _read(path.parent) is None]
+
+
+def _records(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*/seed-*/run.json"))
+
+
 def _read(place: Path) -> dict[str, Any] | None:
     """What a folder says of its run; None where it says nothing that can be understood."""
     try:
-        held = json.loads((place / "run.json").read_text(encoding="utf-8"))
+        with open_file(place / "run.json") as file:
+            held = json.loads(file.read(LONGEST_RECORD))
         whole = held["kind"] == KIND and isinstance(held["run"], dict) and isinstance(held["ended"], dict)
         int(held["run"]["seed"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

@@ -85,11 +85,7 @@ def taxi(rainy: bool = True) -> TabularMDP:
     """
     from gymnasium.envs.toy_text.taxi import TaxiEnv
 
-    try:
-        env = TaxiEnv(is_rainy=flag("rainy", rainy))
-    except TypeError:
-        raise ImportError("a rainy taxi needs Gymnasium 1.1 or newer: pip install -U gymnasium") from None
-    return _endless(env, "down up right left fetch drop")
+    return _endless(TaxiEnv(is_rainy=flag("rainy", rainy)), "down up right left fetch drop")
 
 
 def _endless(env: Any, actions: str) -> TabularMDP:

@@ -22,6 +22,7 @@ export class StudyView {
     this.bar = el("progress", { max: 1, value: 0, "aria-label": "Runs done" });
     this.words = el("p", { id: "study-words", text: "reading …" });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
+    this.complaints = el("p", { id: "study-complaints", class: "error", role: "alert", hidden: true });
     this.choice = el("select", { onchange: () => this.#choose() });
     this.measure = el("select", { "aria-label": "What is drawn", hidden: true, onchange: () => {
       this.state.measure = this.measure.value;
@@ -43,7 +44,7 @@ export class StudyView {
     this.curvesCard = el("div", { class: "card" }, el("div", { class: "chart-head" }, field("part", this.choice), this.measure, log), this.about,
       this.legend, this.chart.element, this.table);
     clear(this.root, el("div", { class: "content whole" }, this.error,
-      el("div", { class: "card" }, this.title, this.bar, this.words, this.findings.facts),
+      el("div", { class: "card" }, this.title, this.bar, this.words, this.complaints, this.findings.facts),
       this.curvesCard, this.findings.element,
       el("details", { class: "card" }, el("summary", { text: "Runs, learner by learner" }), this.progress)));
   }
@@ -67,6 +68,8 @@ export class StudyView {
       reply.failed ? `${reply.failed} failed` : null, reply.recent && reply.done < reply.total ? `${reply.recent} in the last minute` : null,
       reply.reading ? "reading …" : null];
     this.words.textContent = `${parts.filter(Boolean).join(", ")}.`;
+    this.complaints.hidden = !reply.complaints.length;
+    this.complaints.textContent = reply.complaints.join(" ");
     const names = reply.places.map(({ part, world }) => (part === world ? world : `${part}: ${world}`));
     if (names.join("|") !== this.names) {
       this.names = names.join("|");
