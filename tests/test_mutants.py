@@ -77,6 +77,7 @@ def test_every_kind_of_mutation_changes_what_it_says(source, kind, expected):
         "def f(a: Literal[1]) -> Literal[0]: ...",
         "@cache(1)\ndef f(): ...",
         "if TYPE_CHECKING: import a",
+        "if sys.platform == 'win32':\n    a = 1",
         'a = f"{b + 1}"',
         'a = b + " steps"',
         "def __repr__(self):\n    return a + b",

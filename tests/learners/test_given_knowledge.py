@@ -118,3 +118,8 @@ def test_auto_takes_the_least_tolerance_that_separates():
     assert agent_for(smooth, "c-ucrl-c", tolerance="auto").given.tolerance == pytest.approx(1e-8)
     with pytest.raises(TypeError, match="tolerance"):
         equivalence_classes(world, tolerance="wide")
+
+
+@pytest.mark.parametrize("name", ["c-ucrl-c", "c-ucrl-c-sigma", "c-q-learning-c-sigma"])
+def test_every_learner_that_may_keeps_rewards_by_pair_where_laws_alone_serve_better(name):
+    assert agent_for(machines(), name).settings.rewards == "per_pair"
