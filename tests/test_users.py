@@ -296,7 +296,7 @@ for settings in ({"ties": "optimistic"}, {"warm_start": True}, {"rewards": "know
 eq.simulate(mdp, "c-ucrl-c", 300, pooling="class")
 for module in [m for name, m in sys.modules.items() if name.startswith("equirl")]:
     for name, value in vars(module).items():
-        if len(getattr(value, "signatures", ())) > 1:
+        if not isinstance(value, type) and len(getattr(value, "signatures", ())) > 1:
             print(module.__name__, name, len(value.signatures))
 """
 
