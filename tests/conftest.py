@@ -35,8 +35,12 @@ def pytest_collection_modifyitems(config, items):
 
 
 def shuffled(items, seed):
-    """Tests in the random order of a seed, the same in every worker, however they were collected."""
-    return random.Random(seed).sample(sorted(items, key=lambda item: item.nodeid), len(items))
+    """Tests in the random order of a seed, the same in every worker: files, and the tests of each."""
+    chance, files = random.Random(seed), {}
+    for item in sorted(items, key=lambda item: item.nodeid):
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    chosen = chance.sample(list(files.values()), len(files))
+    return [item for tests in chosen for item in chance.sample(tests, len(tests))]
 
 
 # Tests write into temporary folders alone: a file that the tree has gained makes the whole run fail.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import tomllib
 
 import pytest
 
+from equirl.explore import results_watch
 from equirl.explore.desk_process import encoded
 from equirl.explore.results_watch import ResultsWatch
 from equirl.explore.study_desk import StudyDesk
@@ -52,6 +54,12 @@ def taken(desk, what, **fields):
 
 def words(cell):
     return cell if isinstance(cell, str) else cell["text"]
+
+
+@pytest.fixture(autouse=True)
+def all_is_read_at_once(monkeypatch):
+    """However slow the machine is: between two messages a desk reads for a while only."""
+    monkeypatch.setattr(results_watch, "READ", math.inf)
 
 
 @pytest.fixture(scope="module")

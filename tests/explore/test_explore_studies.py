@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import math
 import shutil
 
 import numpy as np
 import pytest
 
+from equirl.explore import results_watch
 from equirl.explore.study_desk import StudyDesk
 from equirl.studies.engines import LocalEngine
 from equirl.studies.execution import run_study
@@ -24,6 +26,12 @@ horizon = 300
 worlds = ["riverswim:n_states=5", "four-room"]
 learners = ["psrl", "random"]
 """
+
+
+@pytest.fixture(autouse=True)
+def all_is_read_at_once(monkeypatch):
+    """However slow the machine is: between two messages a desk reads for a while only."""
+    monkeypatch.setattr(results_watch, "READ", math.inf)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +126,15 @@ def test_a_study_that_has_just_begun_has_places_and_no_rows(folder):
     desk, told = opened(folder)
     assert [place["rows"] for place in told["places"]] == [[], []]
     assert next(desk.handle({"do": "look", "part": "two", "world": "four-room"}))["learners"] == []
+
+
+def test_what_is_taken_away_while_runs_are_still_read_holds_all_of_them(computed, monkeypatch):
+    take = {"do": "take", "what": "csv", "part": "two", "world": "four-room"}
+    whole = next(opened(computed[0])[0].handle(take))
+    monkeypatch.setattr(results_watch, "READ", -1.0)  # one run between two messages
+    desk, told = opened(computed[0])
+    assert told["reading"]
+    assert next(desk.handle(take)) == whole
 
 
 @pytest.mark.parametrize("what", ["svg", "png", "csv"])

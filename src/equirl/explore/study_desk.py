@@ -142,7 +142,7 @@ class StudyDesk:
         }  # fmt: skip
 
     def _taken(self, watch: ResultsWatch, message: dict[str, Any]) -> Reply:
-        if not self.watching:
+        if watch.behind or not self.watching:
             watch.refresh_wholly()
         part, world = str(message.get("part")), str(message.get("world"))
         groups = self._groups(watch, part, world)
