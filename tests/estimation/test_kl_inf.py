@@ -55,3 +55,9 @@ def test_compiled_equals_its_plain_python_body():
     for _ in range(50):
         case = random_case(rng)
         assert least(*case) == pytest.approx(least(*case, run=kl_inf.py_func), rel=1e-12, abs=1e-15)
+
+
+def test_mass_of_zero_at_the_top_changes_nothing():
+    weight, x = np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 1.0])
+    for size in (2, 3):
+        assert kl_inf(weight, x, size, 0.6, 1.0) == kl_inf(weight, x, 2, 0.6, 1.0) > 0

@@ -291,3 +291,9 @@ def test_mass_left_to_chance_and_staying_put_count_as_if_they_were_written_out()
     one, other = (extended_value_iteration(mdp.pairs.ptr, each, 1e-9) for each in (exact, dense))
     assert one.gain == pytest.approx(other.gain, abs=1e-9)
     np.testing.assert_allclose(one.bias, other.bias, atol=1e-6)
+
+
+def test_the_bounds_on_the_means_of_an_exact_model_are_the_means():
+    ptr, succ, prob, none = np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2), np.zeros(2)
+    model = ExactModel(ptr, succ, prob, none, np.array([0.25, 0.5]), np.array([0, 1]), 0.0)
+    assert model.r_lower.tolist() == model.r_upper.tolist() == [0.25, 0.5]
