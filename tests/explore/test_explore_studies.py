@@ -128,6 +128,19 @@ def test_a_study_that_has_just_begun_has_places_and_no_rows(folder):
     assert next(desk.handle({"do": "look", "part": "two", "world": "four-room"}))["learners"] == []
 
 
+def test_curves_come_once_the_last_run_is_read_however_long_that_takes(computed, monkeypatch):
+    monkeypatch.setattr(results_watch, "READ", -1.0)  # one run between two messages
+    desk, told = opened(computed[0])
+    next(desk.handle({"do": "look", "part": "two", "world": "four-room"}))
+    while told["reading"]:
+        assert desk.pause() == 0.0
+        told, *rest = desk.tick()
+    (curves,) = rest
+    assert told["done"] == 12
+    assert [learner["runs"] for learner in curves["learners"]] == [3, 3]
+    assert list(desk.tick()) == []
+
+
 def test_what_is_taken_away_while_runs_are_still_read_holds_all_of_them(computed, monkeypatch):
     take = {"do": "take", "what": "csv", "part": "two", "world": "four-room"}
     whole = next(opened(computed[0])[0].handle(take))

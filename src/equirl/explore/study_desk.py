@@ -44,9 +44,10 @@ class StudyDesk:
         return 0.0 if self.watch.behind else LOOK
 
     def tick(self) -> Iterator[Reply]:
-        """Send what has changed."""
+        """Send what has changed, and what was held back while runs were still being read."""
         assert self.watch is not None
-        if self.watch.refresh():
+        held_back = self.watch.behind
+        if self.watch.refresh() or held_back:
             yield from self._news(self.watch)
 
     def handle(self, message: dict[str, Any]) -> Iterator[Reply]:
