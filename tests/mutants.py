@@ -38,6 +38,8 @@ MATHEMATICS += ("simulation", "theory")
 WEIGHTS = dict.fromkeys(MATHEMATICS, 3.0) | dict.fromkeys(("interop", "worlds", "studies", "logs", "leaderboard"), 1.0)
 KERNEL_WEIGHT = 2.0  # times more often in compiled code
 FAR = ("tests/explore/", "tests/fuzz/", "tests/benchmarks/", "tests/test_house", "tests/test_site", "tests/test_docs")
+KEY_TEST = "tests/learners/test_same_numbers.py"  # of all that learners are made of
+KEY_FOLDERS = {"core", "estimation", "clustering", "planning", "posterior", "learners"}
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
 NEXT_TO_IT = 2  # test files that run first
 CANDIDATES = 10  # test files considered for one mutant
@@ -156,6 +158,7 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
         32 * (Path(test).stem == f"test_{stem}")
         + 16 * bool(set(function.split(".")) & words)
         + 16 * (module in text)
+        + 12 * (test == KEY_TEST and folder in KEY_FOLDERS)
         + 8 * bool(public & words)
         + 4 * any(importer in text for importer in importers)
         + 4 * (Path(test).parts[1] == folder)

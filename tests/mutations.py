@@ -148,6 +148,10 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.value, bool | int | float):
             self.add("constant", *self.span(node), _other(node.value))
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg != "strict":  # of zip: a guard against what cannot be
+            self.visit(node.value)
+
     def visit_Call(self, node: ast.Call) -> None:
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in EXTREMES:

@@ -79,6 +79,7 @@ def test_every_kind_of_mutation_changes_what_it_says(source, kind, expected):
         "if TYPE_CHECKING: import a",
         "if sys.platform == 'win32':\n    a = 1",
         'a = f"{b + 1}"',
+        "a = zip(b, c, strict=True)",
         'a = b + " steps"',
         "def __repr__(self):\n    return a + b",
     ],

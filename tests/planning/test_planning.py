@@ -293,7 +293,8 @@ def test_mass_left_to_chance_and_staying_put_count_as_if_they_were_written_out()
     np.testing.assert_allclose(one.bias, other.bias, atol=1e-6)
 
 
-def test_the_bounds_on_the_means_of_an_exact_model_are_the_means():
-    ptr, succ, prob, none = np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2), np.zeros(2)
-    model = ExactModel(ptr, succ, prob, none, np.array([0.25, 0.5]), np.array([0, 1]), 0.0)
-    assert model.r_lower.tolist() == model.r_upper.tolist() == [0.25, 0.5]
+def test_the_rewards_of_an_exact_model_are_bounded_by_themselves():
+    model = ExactModel(
+        np.array([0, 1]), np.array([0], np.int32), np.ones(1), np.zeros(1), np.array([0.25]), np.zeros(1, np.int64), 0.0
+    )
+    assert (model.r_lower.tolist(), model.r_upper.tolist(), model.n_entries) == ([0.25], [0.25], 1)

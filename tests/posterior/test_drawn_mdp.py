@@ -12,7 +12,7 @@ from equirl.posterior.drawn_mdp import (
     draw_own_rows,
     make_rows,
 )
-from equirl.posterior.odd_pairs import count_near, draw_odd, stay_length
+from equirl.posterior.odd_pairs import count_near, draw_odd, near_state, stay_length
 from oracles_posterior import snapshot, workspace, write_structure
 
 
@@ -325,3 +325,10 @@ def test_an_odd_pair_of_a_given_class_stays_put_where_nothing_was_seen_of_the_cl
         assert drawn.max() > 0.999
     else:
         np.testing.assert_allclose(drawn, [0.05, 0.05, 0.85, 0.05])
+
+
+def test_a_state_near_is_the_state_itself_or_a_successor_of_one_of_its_pairs():
+    """Of state 1: its pairs have the successors 0, 1 and 2, none, and 0; a pair is drawn, or the state itself."""
+    seen, ptr, random = snapshot([[1] * 9, [5, 3, 2], [], [1], [1] * 9]), np.array([0, 1, 4, 5]), rng(1)
+    found = np.bincount([near_state(random, 1, ptr, seen) + 1 for _ in range(6000)], minlength=4) / 6000
+    np.testing.assert_allclose(found, [1 / 4, 1 / 12 + 1 / 4, 1 / 12 + 1 / 4, 1 / 12], atol=0.03)
