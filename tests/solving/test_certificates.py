@@ -11,7 +11,7 @@ import pytest
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.simulate import simulate
 from equirl.solving.bellman import bellman
-from equirl.solving.chains import EXACT_SUM, whole
+from equirl.solving.chains import whole
 from equirl.solving.optimal_gain import NoConstantGain, solve
 from equirl.solving.policies import IllConditioned, evaluate_policy, policy_gain
 from oracles_exact import best_gain_exactly, best_value_exactly, solve_within, treacherous_mdp
@@ -146,13 +146,3 @@ def test_the_error_of_a_sweep_is_bounded_for_wide_rows() -> None:
     masses = [Fraction(mass) for mass in mdp.rows.prob[:n].tolist()]
     exact = Fraction(1, 2) + sum(m * Fraction(x) for m, x in zip(masses, u.tolist(), strict=True)) / sum(masses)
     assert abs(Fraction(out[0]) - exact) <= Fraction(part.rounding) * Fraction(1 + float(np.abs(u).max()))
-
-
-def test_rows_that_sum_to_one_are_taken_as_they_are_and_others_divided_by_their_sum() -> None:
-    exact = [(0, 0, {0: 0.25, 1: 0.75}, 0.0), (1, 0, {0: 1.0}, 0.0)]
-    part = whole(TabularMDP.from_pairs(exact))
-    assert part.prob.tolist() == [0.25, 0.75, 1.0]
-    assert part.defect == 0.0
-    part = whole(TabularMDP.from_pairs([(0, 0, {0: 0.3, 1: 0.7 + 5e-9}, 0.0), *exact[1:]]))
-    assert part.prob.tolist() == [0.3 / (1 + 5e-9), (0.7 + 5e-9) / (1 + 5e-9), 1.0]
-    assert part.defect == EXACT_SUM
