@@ -95,7 +95,11 @@ def test_a_port_that_is_taken_is_named():
 def test_beyond_loopback_the_command_warns(monkeypatch):
     from equirl.explore.explore_server import ExploreServer
 
-    monkeypatch.setattr(ExploreServer, "run", lambda self, ready: ready(self.address))
+    def run(server, ready):
+        server.listening.close()
+        ready(server.address)
+
+    monkeypatch.setattr(ExploreServer, "run", run)
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     done = CliRunner().invoke(app, ["explore", "--host", "0.0.0.0", "--port", "0", "--no-open"])

@@ -86,6 +86,7 @@ def many(n):
     return "&".join(f"a{i}=1" for i in range(n))
 
 
+REFUSED = "400 or 405"  # by the version of websockets
 STRANGE = {  # what is asked, and the answer
     "twelve parameters and no token": ({"target": f"/?{many(12)}"}, 403),
     "twelve parameters and the token": ({"target": f"/?{many(12)}&token={{}}"}, 200),
@@ -110,7 +111,7 @@ STRANGE = {  # what is asked, and the answer
     "a body that is none, and the token": ({"target": "/?token={}", "more": CHUNKED, "body": "ZZZ\r\n\r\n"}, 400),
     "a socket with twelve parameters": ({"target": f"/page?{many(12)}", "more": HANDSHAKE}, 403),
     "a socket without a key": ({"target": "/page?token={}", "more": UPGRADE}, 400),
-    "a socket that posts": ({"target": "/page", "method": "POST", "more": HANDSHAKE}, 405),
+    "a socket that posts": ({"target": "/page", "method": "POST", "more": HANDSHAKE}, REFUSED),
     "a socket with a long path": ({"target": "/page?token=" + "x" * 9000, "more": HANDSHAKE}, 400),
     "a socket with a body": ({"target": "/page", "more": HANDSHAKE + "Content-Length: 5\r\n"}, 400),
     "a socket with many headers": (
@@ -127,7 +128,8 @@ def test_a_strange_request_is_answered_and_no_error_of_the_server(server, compla
         found = line.recv(65536)
         if status not in (200, 404):  # a stranger keeps no connection
             found += until_closed(line)
-    assert int(found.split()[1]) == status
+    told = int(found.split()[1])
+    assert told in (400, 405) if status == REFUSED else told == status
     assert status_of(server, request(server, "/?token={}")) == 200
     assert complaints == []
 
