@@ -121,7 +121,7 @@ def _run_commands(lines: str) -> str:
         program, *words = shlex.split(line.removeprefix("$ "), comments=True)
         if not line.startswith("$ ") or program != "equirl":
             raise RuntimeError(f"a console block runs lines that begin with '$ equirl ', not {line!r}")
-        command = [sys.executable, "-c", "from equirl.cli import app; app()", *words]
+        command = [sys.executable, "-c", "from equirl.lab.cli import app; app()", *words]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         if done.returncode:
             raise RuntimeError(f"{line} ended with code {done.returncode}:\n{done.stderr}")

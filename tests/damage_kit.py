@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 
 import equirl as eq
-from equirl.core.files import DamagedFile, load_npz
-from equirl.learners.saving import KIND as AGENT_KIND
-from equirl.learners.saving import VERSION as AGENT_VERSION
+from equirl.files.whole_files import DamagedFile, load_npz
+from equirl.keeping.saving import KIND as AGENT_KIND, VERSION as AGENT_VERSION
+from equirl.lab.studies.run_files import KIND as RUN_KIND
+from equirl.lab.studies.run_specs import RESULT_VERSION
+from equirl.lab.studies.runs import execute
+from equirl.lab.studies.store import Store
 from equirl.model.mdp_files import FORMAT as MDP_FORMAT
-from equirl.studies.run_files import KIND as RUN_KIND
-from equirl.studies.run_specs import RESULT_VERSION
-from equirl.studies.runs import execute
-from equirl.studies.store import Store
 from studies_kit import specs
 
 RIVER, SPEC = eq.make("riverswim", n_states=4), specs()[0]

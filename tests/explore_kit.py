@@ -10,12 +10,12 @@ from contextlib import contextmanager
 import numpy as np
 from websockets.sync.client import connect
 
-from equirl.explore.explore_server import ExploreServer
-from equirl.explore.opening import Opening
+from equirl.lab.explore.explore_server import ExploreServer
+from equirl.lab.explore.opening import Opening
+from equirl.lab.studies.plan_file import write_plan
+from equirl.lab.studies.runs import RunResult
+from equirl.lab.studies.store import Store
 from equirl.simulation.curves import Curves
-from equirl.studies.plan_file import write_plan
-from equirl.studies.runs import RunResult
-from equirl.studies.store import Store
 
 ENDINGS = ("done", "problem")
 PATIENCE = 300.0  # seconds until a test that hangs is given up

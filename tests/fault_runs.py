@@ -21,15 +21,15 @@ from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
-from equirl.cli import app
+from equirl.lab.cli import app
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study
+from equirl.lab.studies.expansion import expand, unique_specs
+from equirl.lab.studies.export import export
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import parse_study
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import LATER
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study
-from equirl.studies.expansion import expand, unique_specs
-from equirl.studies.export import export
-from equirl.studies.store import Store
-from equirl.studies.study_file import parse_study
 
 TINY = """
 name = "tiny"

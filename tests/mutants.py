@@ -33,13 +33,14 @@ from typing import Any
 from mutations import Mutation, mutations
 
 ROOT = Path(__file__).resolve().parent.parent
-MATHEMATICS = ("core", "model", "solving", "structure", "estimation", "clustering", "planning", "posterior", "learners")
-MATHEMATICS += ("simulation", "theory")
-WEIGHTS = dict.fromkeys(MATHEMATICS, 3.0) | dict.fromkeys(("interop", "worlds", "studies", "logs", "leaderboard"), 1.0)
+MATHEMATICS = ("numerics", "model", "solving", "structure", "estimation", "clustering", "planning", "posterior")
+MATHEMATICS += ("learners", "simulation", "theory")
+OTHERS = ("files", "words", "interop", "keeping", "worlds", "studies", "logs", "leaderboard")
+WEIGHTS = dict.fromkeys(MATHEMATICS, 3.0) | dict.fromkeys(OTHERS, 1.0)
 KERNEL_WEIGHT = 2.0  # times more often in compiled code
 FAR = ("tests/explore/", "tests/fuzz/", "tests/benchmarks/", "tests/test_house", "tests/test_site", "tests/test_docs")
 KEY_TEST = "tests/learners/test_same_numbers.py"  # of all that learners are made of
-KEY_FOLDERS = {"core", "estimation", "clustering", "planning", "posterior", "learners"}
+KEY_FOLDERS = {"numerics", "estimation", "clustering", "planning", "posterior", "learners"}
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
 NEXT_TO_IT = 2  # test files that run first
 CANDIDATES = 10  # test files considered for one mutant

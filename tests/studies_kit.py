@@ -6,11 +6,11 @@ import os
 import signal
 from dataclasses import replace
 
+from equirl.lab.studies.expansion import PlannedRun, expand
+from equirl.lab.studies.run_specs import RunSpec
+from equirl.lab.studies.runs import RunResult, execute
+from equirl.lab.studies.study_file import parse_study
 from equirl.simulation.curves import Curves
-from equirl.studies.expansion import PlannedRun, expand
-from equirl.studies.run_specs import RunSpec
-from equirl.studies.runs import RunResult, execute
-from equirl.studies.study_file import parse_study
 
 SMALL = """
 name = "small"

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import equirl
-from equirl.cli import app
+from equirl.lab.cli import app
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import AGENTS, LATER
 from equirl.worlds.world_list import WORLDS
@@ -100,7 +100,7 @@ horizon = 10
 ```python
 from pathlib import Path
 
-from equirl.plots.canvas import new_figure, save_figure
+from equirl.lab.plots.canvas import new_figure, save_figure
 
 print(Path("one.toml").read_text().splitlines()[0])
 save_figure(new_figure(1, 1), "made.png")
@@ -149,8 +149,8 @@ def test_every_command_and_option_of_a_page_exists(page):
 
 
 def test_every_study_file_of_the_pages_is_valid(tmp_path):
-    from equirl.studies.expansion import expand
-    from equirl.studies.study_file import load_study
+    from equirl.lab.studies.expansion import expand
+    from equirl.lab.studies.study_file import load_study
 
     texts = [text for page in PAGES for text in blocks(page, "toml")]
     assert texts

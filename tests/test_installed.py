@@ -35,9 +35,9 @@ FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md"
          "Makefile", "mkdocs.yml")  # fmt: skip
 PAPER = """
 from pathlib import Path
-from equirl.paper.figures import draw_maps
-from equirl.paper.published import MAPS
-from equirl.paper.report import write_report
+from equirl.lab.paper.figures import draw_maps
+from equirl.lab.paper.published import MAPS
+from equirl.lab.paper.report import write_report
 write_report([], draw_maps(Path("figures"), MAPS[:1]), Path(), "equirl paper")
 """
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*cache", ".hypothesis")
@@ -229,7 +229,7 @@ def test_learn_reads_a_log(installed):
 
 def test_explore_serves_its_page_and_all_its_files(installed):
     opener = build_opener(ProxyHandler({}))
-    static = {path.name: path.read_bytes() for path in (ROOT / "src/equirl/explore/static").iterdir()}
+    static = {path.name: path.read_bytes() for path in (ROOT / "src/equirl/lab/explore/static").iterdir()}
     with installed.start("equirl", "explore", "--no-open", "--port", "0", "--json") as server:
         try:
             line = server.stdout.readline()

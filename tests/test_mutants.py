@@ -23,7 +23,7 @@ def steps(n: int) -> int:
 def larger(a, b):
     return a if a > b else b
 '''
-TESTS = """from equirl.core.loop import larger, steps
+TESTS = """from equirl.numerics.loop import larger, steps
 
 
 def test_steps_are_counted():
@@ -89,20 +89,20 @@ def test_texts_and_types_are_left_alone(source):
 
 
 def test_the_sample_depends_on_the_seed_alone_and_grows_without_changing():
-    sources = {"src/equirl/core/loop.py": LOOP, "src/equirl/plots/loop.py": LOOP}
+    sources = {"src/equirl/numerics/loop.py": LOOP, "src/equirl/lab/plots/loop.py": LOOP}
     first, again, other = (list(drawn(sources, seed, "")) for seed in (1, 1, 2))
     assert first == again
     assert first != other
     assert sorted(first) == sorted(other)
-    assert {name for name, _ in first} == {"src/equirl/core/loop.py"}
-    assert {name for name, _ in drawn(sources, 1, "plots")} == {"src/equirl/plots/loop.py"}
+    assert {name for name, _ in first} == {"src/equirl/numerics/loop.py"}
+    assert {name for name, _ in drawn(sources, 1, "plots")} == {"src/equirl/lab/plots/loop.py"}
 
 
 @pytest.fixture
 def package(tmp_path):
     for name, text in {
-        "src/equirl/__init__.py": "", "src/equirl/core/__init__.py": "", "src/equirl/core/loop.py": LOOP,
-        "tests/core/test_loop.py": TESTS, "tests/core/test_other.py": "def test_nothing():\n    pass\n",
+        "src/equirl/__init__.py": "", "src/equirl/numerics/__init__.py": "", "src/equirl/numerics/loop.py": LOOP,
+        "tests/numerics/test_loop.py": TESTS, "tests/numerics/test_other.py": "def test_nothing():\n    pass\n",
         "pyproject.toml": "[tool.pytest.ini_options]\n",
     }.items():  # fmt: skip
         (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def package(tmp_path):
 
 def test_what_the_tests_notice_is_killed_and_a_loop_without_end_is_ended(package, tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "TEST_SECONDS", 1)
-    tree, name = Tree(package, tmp_path / "work"), "src/equirl/core/loop.py"
+    tree, name = Tree(package, tmp_path / "work"), "src/equirl/numerics/loop.py"
     by_text = {found.applied(LOOP): found for found in mutations(LOOP)}
     for old, new, expected in [
         ("total += 1", "total -= 1", "killed"),
@@ -122,7 +122,7 @@ def test_what_the_tests_notice_is_killed_and_a_loop_without_end_is_ended(package
         mutation = by_text[LOOP.replace(old, new)]
         assert outcome(tree, name, mutation)["outcome"] == expected
         assert (tree.path / name).read_text() == LOOP
-    assert list(tree.nearest(name, mutation)) == ["tests/core/test_loop.py", "tests/core/test_other.py"]
+    assert list(tree.nearest(name, mutation)) == ["tests/numerics/test_loop.py", "tests/numerics/test_other.py"]
 
 
 def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(package, tmp_path, monkeypatch, capsys):
@@ -136,4 +136,4 @@ def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(pack
     assert "0 of 3 noticed" in capsys.readouterr().out
     found = json.loads((tmp_path / "work" / "mutants-5.json").read_text())
     assert [line["index"] for line in found] == [0, 1, 2]
-    assert all(line["place"].startswith("src/equirl/core/loop.py:") and "\n+" in line["diff"] for line in found)
+    assert all(line["place"].startswith("src/equirl/numerics/loop.py:") and "\n+" in line["diff"] for line in found)

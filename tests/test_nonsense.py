@@ -14,7 +14,8 @@ import pytest
 from gymnasium import spaces
 
 import equirl as eq
-from equirl import plots, theory
+from equirl import theory
+from equirl.lab import plots
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import Rows
 from equirl.simulation.trace import checkpoint_times

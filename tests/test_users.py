@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
-from equirl.core import files
-from equirl.core.files import DamagedFile, load_npz, save_npz
-from equirl.learners.saving import KIND, VERSION
-from equirl.plots.arrows import policy_text
+from equirl.files import whole_files as files
+from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.keeping.saving import KIND, VERSION
+from equirl.lab.cli import app
+from equirl.lab.plots.arrows import policy_text
+from equirl.lab.studies import compare
 from equirl.solving import value_iteration
-from equirl.studies import compare
 from equirl.theory import proposition1_samples
 
 RIVER = eq.make("riverswim", n_states=5)

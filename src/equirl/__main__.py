@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from equirl.core.command_loading import InterruptsEndLoading
+from equirl.words.command_loading import InterruptsEndLoading
 
 
 def main() -> None:
     """Load the command and run it."""
     with InterruptsEndLoading():
-        from equirl.cli import app
+        from equirl.lab.cli import app
     app(prog_name="equirl")
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirl.benchmarks import clustering_speed, learning_speed, memory, planning_speed, startup
-from equirl.benchmarks.bench_report import BEGIN, END, as_markdown, put_markdown, report_of
-from equirl.benchmarks.measurement import Measure, Skipped, in_new_process, power, side_by_side
-from equirl.benchmarks.plain_clustering import plain_approx_equivalence
-from equirl.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks, with_settings
-from equirl.cli import app
-from equirl.core.thread_limits import THREAD_VARIABLES
+from equirl.lab.benchmarks import clustering_speed, learning_speed, memory, planning_speed, startup
+from equirl.lab.benchmarks.bench_report import BEGIN, END, as_markdown, put_markdown, report_of
+from equirl.lab.benchmarks.measurement import Measure, Skipped, in_new_process, power, side_by_side
+from equirl.lab.benchmarks.plain_clustering import plain_approx_equivalence
+from equirl.lab.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks, with_settings
+from equirl.lab.cli import app
+from equirl.numerics.thread_limits import THREAD_VARIABLES
 from equirl.planning.sweeps import single_sweep
 from equirl.structure.partition import Partition
 
@@ -180,7 +180,9 @@ def test_quick_and_full_together_are_refused():
 
 
 def test_processes_of_a_benchmark_use_one_thread():
-    code = f"import os; os.environ.pop({THREAD_VARIABLES[0]!r}, None); import equirl.benchmarks as b; b.pin_threads()"
+    code = (
+        f"import os; os.environ.pop({THREAD_VARIABLES[0]!r}, None); import equirl.lab.benchmarks as b; b.pin_threads()"
+    )
     assert in_new_process(f"{code}; print(os.environ.get({THREAD_VARIABLES[0]!r}))").printed == "1"
 
 

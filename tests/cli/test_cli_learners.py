@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
+from equirl.lab.cli import app
 from equirl.learners.learner_registry import AGENTS
 
 
@@ -50,7 +50,7 @@ def test_settings_are_read_as_values(run):
 def test_run_takes_the_recommended_learner_where_none_is_named():
     import inspect
 
-    from equirl.cli.learner_commands import run
+    from equirl.lab.cli.learner_commands import run
     from equirl.learners.catalogue import RECOMMENDED
 
     assert inspect.signature(run).parameters["agent"].default == RECOMMENDED

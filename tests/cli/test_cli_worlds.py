@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equirl.cli import Commands, app
+from equirl.lab.cli import Commands, app
 from equirl.worlds.world_registry import WORLDS, make
 from oracles_solving import dense_laws
 
@@ -191,7 +191,7 @@ def test_the_version_is_told(run):
 
 def test_help_imports_nothing_heavy():
     code = (
-        "import sys\nfrom typer.testing import CliRunner\nfrom equirl.cli import app\n"
+        "import sys\nfrom typer.testing import CliRunner\nfrom equirl.lab.cli import app\n"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
         "print([name for name in ('numba', 'scipy', 'matplotlib', 'pydantic') if name in sys.modules])"
     )

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
-from equirl.cli.completing import (
+from equirl.lab.cli import app
+from equirl.lab.cli.completing import (
     SHIPPED,
     complete_file,
     complete_learners,
@@ -88,7 +88,9 @@ def bash(tmp_path):
         pytest.skip("no bash here")
     program = tmp_path / "bin" / "equirl"
     program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nimport sys\nfrom equirl.cli import app\nsys.argv[0] = 'equirl'\napp()\n")
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom equirl.lab.cli import app\nsys.argv[0] = 'equirl'\napp()\n"
+    )
     program.chmod(0o755)
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
 

@@ -12,12 +12,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl import cli
-from equirl.cli import app
-from equirl.core.formatting import printable, shown
+from equirl.lab import cli
+from equirl.lab.cli import app
+from equirl.lab.plots import draw_classes, draw_policy, save_figure
+from equirl.lab.studies import progress
 from equirl.model.mdp import TabularMDP
-from equirl.plots import draw_classes, draw_policy, save_figure
-from equirl.studies import progress
+from equirl.words.formatting import printable, shown
 from studies_kit import planned, with_lines
 
 MARKUP, ESCAPE, FORMULA = "[/bold]", "\x1b]0;owned\x07\x1b[31m", "$\\frac{1}{$"

@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equirl.benchmarks.suite import SIZES, Sizes
-from equirl.cli import app
+from equirl.lab.benchmarks.suite import SIZES, Sizes
+from equirl.lab.cli import app
 from studies_kit import SMALL
 
 COMMANDS = typer.main.get_command(app).commands
@@ -48,16 +48,18 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "log.csv").write_text(LOG)
     tiny = Sizes(seconds=0.01, oracle_pairs=30, growth_pairs=(30, 100))
     monkeypatch.setitem(SIZES, "quick", tiny)
-    monkeypatch.setattr("equirl.paper.paper_study.paper_runs", lambda runs: [])
-    monkeypatch.setattr("equirl.paper.figures.draw_paper", lambda groups, folder: {})
-    monkeypatch.setattr("equirl.paper.report.write_report", lambda groups, figures, out, command: out / "report.html")
+    monkeypatch.setattr("equirl.lab.paper.paper_study.paper_runs", lambda runs: [])
+    monkeypatch.setattr("equirl.lab.paper.figures.draw_paper", lambda groups, folder: {})
+    monkeypatch.setattr(
+        "equirl.lab.paper.report.write_report", lambda groups, figures, out, command: out / "report.html"
+    )
 
     def serve(opening, host, port, *, browser, say, on_ready):
         if on_ready is not None:
             on_ready("http://127.0.0.1:1/")
         say("http://127.0.0.1:1/")
 
-    monkeypatch.setattr("equirl.explore.explore_server.explore", serve)
+    monkeypatch.setattr("equirl.lab.explore.explore_server.explore", serve)
     return tmp_path
 
 

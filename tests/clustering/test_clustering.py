@@ -9,16 +9,15 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import oracles_clustering as oracle
-from equirl.clustering.approx_equivalence import approx_equivalence, make_rules, merge_pairs
+from equirl.clustering.approximate_equivalence import approx_equivalence, make_rules, merge_pairs
 from equirl.clustering.kd_tree import LEAF
 from equirl.clustering.neighbours import SLACK
 from equirl.structure.equivalence import equivalence_classes, separation
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import profiles
+from equirl.structure.similarity import profiles
 from equirl.theory import proposition1_samples
 from equirl.worlds.world_registry import make
 
@@ -251,7 +250,7 @@ def test_the_unchecked_form_gives_the_same_partition():
 def test_the_plain_bodies_give_the_compiled_answer():
     code = """
 import numpy as np
-from equirl.clustering.approx_equivalence import approx_equivalence
+from equirl.clustering.approximate_equivalence import approx_equivalence
 rng = np.random.default_rng(0)
 counts = -np.sort(-(1 + rng.multinomial(300, [0.5, 0.3, 0.2], 50)), axis=1)
 found = approx_equivalence(counts.sum(1), np.arange(51) * 3, counts.ravel(), 4, r_sum=0.5 * counts.sum(1))

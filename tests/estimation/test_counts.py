@@ -1,16 +1,14 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from equirl.estimation.counts import Counts
 from equirl.estimation.pooling import PLACEMENTS, Grouping, estimate, pool, pool_known, tie_groups
+from equirl.lab.paper.quicksort import place_by_quicksort, quicksort_order
 from equirl.model.mdp import TabularMDP
-from equirl.paper.quicksort import place_by_quicksort, quicksort_order
 from equirl.structure.equivalence import equivalence_classes
-from equirl.structure.profiles import profiles
-from oracles import Tally, pooled_law
-from oracles import quicksort_order as plain_quicksort_order
+from equirl.structure.similarity import profiles
+from oracles import Tally, pooled_law, quicksort_order as plain_quicksort_order
 
 STEPS = st.lists(st.tuples(st.integers(0, 5), st.floats(0, 1), st.integers(0, 6)), max_size=120)
 

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from equirl.estimation.counts import Counts
 from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, SUCCESSORS, Statement, StructureTest
-from equirl.structure.profiles import Profiles
+from equirl.structure.similarity import Profiles
 
 LABEL = np.array([0, 0, 1, 0, 1])
 ORDERS = [[0, 1, 2], [2, 0, 3], [1, 4], [4, 3, 0], [3, 2]]

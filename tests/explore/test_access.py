@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from equirl.explore.access import Gate
+from equirl.lab.explore.access import Gate
 from explore_kit import PATIENCE, running
 
 TOKEN = "s3cret-token"

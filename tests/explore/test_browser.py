@@ -9,12 +9,12 @@ import pytest
 
 import equirl as eq
 from browser_kit import GRID, SECONDS, Visit
-from equirl.explore.opening import Opening, opening_of
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study
-from equirl.studies.expansion import expand
-from equirl.studies.store import Store
-from equirl.studies.study_file import parse_study
+from equirl.lab.explore.opening import Opening, opening_of
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import parse_study
 from explore_kit import running
 
 

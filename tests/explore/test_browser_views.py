@@ -9,13 +9,13 @@ import pytest
 
 import equirl as eq
 from browser_kit import GRID
-from equirl.explore.opening import opening_of
-from equirl.leaderboard.leaderboard_study import leaderboard_study
-from equirl.paper.paper_study import paper_runs
-from equirl.studies.expansion import expand
-from equirl.studies.plan_file import write_plan
-from equirl.studies.store import Store
-from equirl.studies.study_file import parse_study
+from equirl.lab.explore.opening import opening_of
+from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
+from equirl.lab.paper.paper_study import paper_runs
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.plan_file import write_plan
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import parse_study
 from explore_kit import filled, running, stand_in
 
 SMALL = """

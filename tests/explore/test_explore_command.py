@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import equirl.explore.explore_server
-from equirl.cli import app
+import equirl.lab.explore.explore_server
+from equirl.lab.cli import app
 from explore_kit import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ def children_of(pid):
 )
 def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign, code, last):
     given = ["explore", "riverswim:n_states=6", "--no-open", "--port", "0"]
-    command = [sys.executable, "-c", "from equirl.cli import app; app()", *given]
+    command = [sys.executable, "-c", "from equirl.lab.cli import app; app()", *given]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         address = process.stdout.readline().strip()
@@ -65,8 +65,8 @@ def test_the_command_serves_at_the_address_it_prints_and_ends_cleanly(sign, code
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(equirl, "explore", equirl.explore)  # is bound anew below, and must be the old one afterwards
-    for name in [name for name in sys.modules if name.startswith("equirl.explore")]:
+    monkeypatch.setattr(equirl.lab, "explore", equirl.lab.explore)  # bound anew below, afterwards the old one
+    for name in [name for name in sys.modules if name.startswith("equirl.lab.explore")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     done = CliRunner().invoke(app, ["explore", "--no-open"])
@@ -93,7 +93,7 @@ def test_a_port_that_is_taken_is_named():
 
 
 def test_beyond_loopback_the_command_warns(monkeypatch):
-    from equirl.explore.explore_server import ExploreServer
+    from equirl.lab.explore.explore_server import ExploreServer
 
     def run(server, ready):
         server.listening.close()
@@ -120,9 +120,9 @@ def test_the_files_of_the_page_are_of_modest_size():
     assert {name: n for name, n in lengths.items() if n > 330} == {}
 
 
-@pytest.mark.parametrize("code", ["import equirl", "import equirl.cli"])
+@pytest.mark.parametrize("code", ["import equirl", "import equirl.lab.cli"])
 def test_the_server_is_not_loaded_by_anything_else(code):
-    heavy = ("fastapi", "uvicorn", "websockets", "starlette", "equirl.explore")
+    heavy = ("fastapi", "uvicorn", "websockets", "starlette", "equirl.lab.explore")
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; {code}; print(*[m for m in {heavy!r} if m in sys.modules])"],
         capture_output=True, text=True, check=True, env=dict(os.environ),

@@ -9,25 +9,25 @@ import tomllib
 
 import pytest
 
-from equirl.explore import results_watch
-from equirl.explore.desk_process import encoded
-from equirl.explore.results_watch import ResultsWatch
-from equirl.explore.study_desk import StudyDesk
-from equirl.explore.study_findings import class_tables, shipped_kind
-from equirl.explore.study_reproduction import place_as_python, place_as_study
-from equirl.leaderboard import board_tables
-from equirl.leaderboard.board_page import write_page
-from equirl.leaderboard.expectations import advise, check_expectations
-from equirl.leaderboard.leaderboard_study import leaderboard_study
-from equirl.leaderboard.standings import boards
-from equirl.paper.claims import check_claims
-from equirl.paper.paper_study import map_rows, paper_runs
-from equirl.studies.expansion import expand
-from equirl.studies.plan_file import write_plan
-from equirl.studies.runs import RunFailure, build_world, execute
-from equirl.studies.store import Store
-from equirl.studies.study_file import parse_study
-from equirl.studies.summary import final_rows, summarise
+from equirl.lab.explore import results_watch
+from equirl.lab.explore.desk_process import encoded
+from equirl.lab.explore.results_watch import ResultsWatch
+from equirl.lab.explore.study_desk import StudyDesk
+from equirl.lab.explore.study_findings import class_tables, shipped_kind
+from equirl.lab.explore.study_reproduction import place_as_python, place_as_study
+from equirl.lab.leaderboard import board_tables
+from equirl.lab.leaderboard.board_page import write_page
+from equirl.lab.leaderboard.expectations import advise, check_expectations
+from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
+from equirl.lab.leaderboard.standings import boards
+from equirl.lab.paper.claims import check_claims
+from equirl.lab.paper.paper_study import map_rows, paper_runs
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.plan_file import write_plan
+from equirl.lab.studies.runs import RunFailure, build_world, execute
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import parse_study
+from equirl.lab.studies.summary import final_rows, summarise
 from explore_kit import filled, stand_in
 
 LEARNERS = ["ucrl2-l", "psrl", "c-psrl", "c-psrl-c-sigma"]
@@ -156,7 +156,7 @@ def test_runs_that_raised_are_among_the_failures(leaderboard, tmp_path):
 def test_worlds_are_looked_at_once(leaderboard, monkeypatch):
     desk, _, folder = leaderboard
     told(desk)
-    monkeypatch.setattr("equirl.leaderboard.standings.build_world", None)
+    monkeypatch.setattr("equirl.lab.leaderboard.standings.build_world", None)
     next((folder / "runs").iterdir()).touch()
     assert {reply["kind"] for reply in desk.tick()} >= {"study", "findings"}
 
@@ -185,8 +185,8 @@ def test_the_tables_of_the_appendix_are_those_of_the_report():
 
 @pytest.mark.parametrize("kind", ["paper", "leaderboard"])
 def test_the_report_can_be_taken_away(kind, paper, leaderboard, monkeypatch, tmp_path):
-    monkeypatch.setattr("equirl.paper.figures.draw_paper", lambda groups, folder: {})
-    monkeypatch.setattr("equirl.leaderboard.board_figures.draw_boards", lambda found, folder: {})
+    monkeypatch.setattr("equirl.lab.paper.figures.draw_paper", lambda groups, folder: {})
+    monkeypatch.setattr("equirl.lab.leaderboard.board_figures.draw_boards", lambda found, folder: {})
     desk = paper[0] if kind == "paper" else leaderboard[0]
     places = told(desk)["study"]["places"]
     text = taken(desk, "html", part=places[0]["part"], world=places[0]["world"]).decode()

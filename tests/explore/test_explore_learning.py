@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
-from equirl.explore import learning_desk
-from equirl.explore.asked_runs import asked_runs
-from equirl.explore.learning_desk import MOST_CREDIT, LearningDesk
-from equirl.explore.packing import unpacked
-from equirl.studies.expansion import expand
-from equirl.studies.runs import execute
-from equirl.studies.study_file import parse_study
+from equirl.lab.cli import app
+from equirl.lab.explore import learning_desk
+from equirl.lab.explore.asked_runs import asked_runs
+from equirl.lab.explore.learning_desk import MOST_CREDIT, LearningDesk
+from equirl.lab.explore.packing import unpacked
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.runs import execute
+from equirl.lab.studies.study_file import parse_study
 
 WORLD = {"text": "ergodic-riverswim:n_states=5,reward_law=bernoulli"}
 LEARNERS = [{"name": "c-psrl"}, {"name": "c-ucrl", "settings": "balance=2, delta=0.1"}, {"name": "imed-rl"}]

@@ -9,15 +9,15 @@ import shutil
 import numpy as np
 import pytest
 
-from equirl.explore import results_watch
-from equirl.explore.study_desk import StudyDesk
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study
-from equirl.studies.expansion import expand
-from equirl.studies.export import finished_runs
-from equirl.studies.store import Store
-from equirl.studies.study_file import parse_study
-from equirl.studies.summary import final_rows, summarise
+from equirl.lab.explore import results_watch
+from equirl.lab.explore.study_desk import StudyDesk
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.export import finished_runs
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import parse_study
+from equirl.lab.studies.summary import final_rows, summarise
 
 TEXT = """
 name = "two"

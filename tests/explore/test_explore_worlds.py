@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.core.files import save_npz
-from equirl.explore.asked_world import asked_world, blamed_parameter
-from equirl.explore.facts_desk import FactsDesk
-from equirl.explore.forms import catalogue, parameter_notes, world_fields
-from equirl.explore.opening import opening_of
-from equirl.explore.packing import unpacked
-from equirl.explore.world_desk import WorldDesk
-from equirl.explore.world_view import WorldView
+from equirl.files.whole_files import save_npz
+from equirl.lab.explore.asked_world import asked_world, blamed_parameter
+from equirl.lab.explore.facts_desk import FactsDesk
+from equirl.lab.explore.forms import catalogue, parameter_notes, world_fields
+from equirl.lab.explore.opening import opening_of
+from equirl.lab.explore.packing import unpacked
+from equirl.lab.explore.world_desk import WorldDesk
+from equirl.lab.explore.world_view import WorldView
 from equirl.structure.matching import match_classes
 from equirl.structure.partition import Partition
 from equirl.worlds.grids import four_room

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-CSS = files("equirl.explore").joinpath("static", "base.css").read_text(encoding="utf-8")
+CSS = files("equirl.lab.explore").joinpath("static", "base.css").read_text(encoding="utf-8")
 THEMES = dict(zip(("light", "dark"), re.findall(r":root[^{]*\{([^}]*)\}", CSS)[:2], strict=True))
 PAIRS = [
     *[(ink, ground) for ink in ("ink", "soft", "accent", "bad", "good") for ground in ("surface", "page")],

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from equirl.explore import page_limits, page_link
-from equirl.explore.page_limits import MESSAGE_BYTES, MOST_PAGES, MOST_WAITING
+from equirl.lab.explore import page_limits, page_link
+from equirl.lab.explore.page_limits import MESSAGE_BYTES, MOST_PAGES, MOST_WAITING
 from explore_kit import page_of, running, wait_for
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")

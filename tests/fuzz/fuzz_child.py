@@ -20,8 +20,7 @@ import time
 import promise
 import public_calls
 import subjects
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 
 MEMORY = 8 * 2**30  # bytes of address space, so that a huge request is an error here and no burden on the machine
 WALL_FACTOR = 10  # the clock may run so much longer than the processor, for one call

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import equirl
-from equirl.core.formatting import shown
+from equirl.words.formatting import shown
 
 HOME = str(Path(equirl.__file__).parent)
 

@@ -16,10 +16,11 @@ from hypothesis.strategies import SearchStrategy, just, sampled_from
 from scipy import sparse
 
 import equirl as eq
-from equirl import plots, theory
-from equirl.core.formatting import shown
+from equirl import theory
+from equirl.lab import plots
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import Rows
+from equirl.words.formatting import shown
 
 FOLDER = Path(tempfile.mkdtemp(prefix="equirl-fuzz-"))
 DEEP = FOLDER / "a/b/c/d"  # where a child works: what it is told to write stays inside the folder

@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import assume
-from hypothesis import strategies as st
+from hypothesis import assume, strategies as st
 from hypothesis.strategies import sampled_from
 from log_calls import LOG_CALLS
 from nonsense_values import HOSTILE, anything, numbers, texts
 from promise import Ledger, judge, keep_promise
-from public_calls import CALLS as LIBRARY_CALLS
-from public_calls import FOLDER, LEARNER_WORDS, problems, river
+from public_calls import CALLS as LIBRARY_CALLS, FOLDER, LEARNER_WORDS, problems, river
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
-from equirl.studies.expansion import expand
-from equirl.studies.study_file import StudyError, load_study, parse_study
+from equirl.lab.cli import app
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.study_file import StudyError, load_study, parse_study
 
 CALLS = {**LIBRARY_CALLS, **LOG_CALLS}
 FUNCTIONS = {"callback", "on_run", "progress", "step", "start", "make_env"}  # of a user's: they raise what they like

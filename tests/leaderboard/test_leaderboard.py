@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirl.cli import app
-from equirl.leaderboard.board_figures import draw_boards
-from equirl.leaderboard.board_page import markdown, write_page
-from equirl.leaderboard.entrants import (
+from equirl.lab.cli import app
+from equirl.lab.leaderboard.board_figures import draw_boards
+from equirl.lab.leaderboard.board_page import markdown, write_page
+from equirl.lab.leaderboard.entrants import (
     BASES,
     BOTH,
     CLASSES,
@@ -19,16 +19,16 @@ from equirl.leaderboard.entrants import (
     given_to,
     is_oblivious,
 )
-from equirl.leaderboard.expectations import advise, check_expectations, lock_ins, overall
-from equirl.leaderboard.leaderboard_study import leaderboard_study, raised
-from equirl.leaderboard.standings import boards, n_locked_in, ratio_of_means
+from equirl.lab.leaderboard.expectations import advise, check_expectations, lock_ins, overall
+from equirl.lab.leaderboard.leaderboard_study import leaderboard_study, raised
+from equirl.lab.leaderboard.standings import boards, n_locked_in, ratio_of_means
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.runs import RunFailure, RunResult
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.summary import summarise
 from equirl.learners.learner_registry import AGENTS
 from equirl.simulation.curves import Curves
 from equirl.solving.chains import chain_kind
-from equirl.studies.expansion import expand
-from equirl.studies.runs import RunFailure, RunResult
-from equirl.studies.store import Store
-from equirl.studies.summary import summarise
 from equirl.worlds.world_registry import load_world
 
 LEARNERS = ["ucrl2-l", "psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma"]
@@ -93,7 +93,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(learners, worlds, message):
 
 
 def test_learners_for_ergodic_worlds_sit_out_the_others(monkeypatch):
-    monkeypatch.setattr("equirl.leaderboard.leaderboard_study.ERGODIC_ONLY", ("psrl",))
+    monkeypatch.setattr("equirl.lab.leaderboard.leaderboard_study.ERGODIC_ONLY", ("psrl",))
     study = leaderboard_study(1, ["psrl", "ucrl2-l"], ["ergodic-river-25", "river-25"])
     assert [len(part.learners) for part in study.parts] == [2, 1]
     with pytest.raises(ValueError, match="for ergodic worlds alone"):
@@ -255,7 +255,7 @@ def test_runs_that_raised_are_counted_by_learner_world_and_error(tmp_path):
 def test_the_command_computes_and_writes_the_page(tmp_path, monkeypatch):
     short = leaderboard_study(1, ["psrl", "c-psrl-c-sigma"], ["cycle-20"])
     short = short.model_copy(update={"parts": [short.parts[0].model_copy(update={"horizon": 300})]})
-    monkeypatch.setattr("equirl.leaderboard.leaderboard_study.leaderboard_study", lambda *_: short)
+    monkeypatch.setattr("equirl.lab.leaderboard.leaderboard_study.leaderboard_study", lambda *_: short)
     done = CliRunner().invoke(app, ["leaderboard", "--runs", "1", "--jobs", "1", "-q", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "leaderboard.html").exists()

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equirl.core.files import DamagedFile
+from equirl.files.whole_files import DamagedFile
+from equirl.keeping.saving import load_agent
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import LATER, agent_for, make_agent, make_settings
 from equirl.learners.optimistic import CLUSTERING_WORK
 from equirl.learners.recipes import needs_of_parts
-from equirl.learners.saving import load_agent
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.simulate import simulate
+from equirl.simulation.simulated_runs import simulate
 from equirl.solving.optimal_gain import solve
 from equirl.solving.policies import policy_gain
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import profiles
+from equirl.structure.similarity import profiles
 from equirl.worlds.world_registry import make
 
 PACKAGE = [*ROWS, *LATER]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from outside_learners import OUTSIDE
 
 import equirl as eq
 from equirl.learners.learner_registry import AGENTS
+from outside_learners import OUTSIDE
 
 RIVER = eq.make("riverswim", n_states=5, reward_law="bernoulli")
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent.parent
 
 
 def drive(agent, steps, seed=3, state=0):
@@ -104,7 +104,7 @@ def test_it_takes_part_in_a_study_with_processes_and_is_listed(tmp_path):
         f'horizon = 400\nruns = 2\nworlds = ["riverswim:n_states=5"]\nlearners = [{names}]\ncheckpoints = 4\n'
     )
     environment = os.environ | {"PYTHONPATH": str(FOLDER), "EQUIRL_LEARNERS": "outside_learners", "COLUMNS": "200"}
-    command = [sys.executable, "-c", "from equirl.cli import app; app()"]
+    command = [sys.executable, "-c", "from equirl.lab.cli import app; app()"]
 
     def run(*words):
         return subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=False)

@@ -9,11 +9,11 @@ import pytest
 from equirl.learners.learner_registry import agent_for, make_agent, make_settings
 from equirl.model.mdp import TabularMDP
 from equirl.model.renumbering import permutation, random_numbers
-from equirl.planning.extended_value_iteration import extended_value_iteration
 from equirl.planning.l1_ball import ConfidenceSet
-from equirl.simulation.simulate import simulate
+from equirl.planning.optimistic_planning import extended_value_iteration
+from equirl.simulation.simulated_runs import simulate
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import profiles
+from equirl.structure.similarity import profiles
 from equirl.theory import azuma_width, n_episodes_bound, proposition1_samples, theorem1_bound, ucrl2_bound
 from equirl.worlds.world_registry import make
 from oracles_learners import Oracle, best_values

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.keeping.saving import KIND, VERSION
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import LATER
-from equirl.learners.saving import KIND, VERSION
 
 RIVER = eq.make("riverswim", n_states=4)
 LEARNERS = [*ROWS, *LATER]

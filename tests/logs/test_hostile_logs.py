@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
+from equirl.lab.cli import app
 from equirl.logs import csv_columns, csv_header, log_files
 
 HEADER = "state,action,reward,next_state"

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
+from equirl.lab.cli import app
 from equirl.planning.exact_model import ExactModel
 from equirl.posterior.drawn_gains import gain_in, mean_model, worth_in
 

@@ -4,8 +4,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs

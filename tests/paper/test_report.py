@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equirl.paper.claims import Margin, check_claims
-from equirl.paper.figures import draw_maps
-from equirl.paper.paper_study import draw_counts, map_rows, paper_runs, room_rows
-from equirl.paper.published import (
+from equirl.lab.paper.claims import Margin, check_claims
+from equirl.lab.paper.figures import draw_maps
+from equirl.lab.paper.paper_study import draw_counts, map_rows, paper_runs, room_rows
+from equirl.lab.paper.published import (
     AT_QUARTER,
     CLUSTERING,
     DEFAULT,
@@ -19,10 +19,10 @@ from equirl.paper.published import (
     REGRET,
     UCRL2L,
 )
-from equirl.paper.report import write_report
+from equirl.lab.paper.report import write_report
+from equirl.lab.studies.runs import RunResult
+from equirl.lab.studies.summary import summarise
 from equirl.simulation.curves import Curves
-from equirl.studies.runs import RunResult
-from equirl.studies.summary import summarise
 
 
 def stand_in(run, scale=1.0):

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from equirl.planning.growing_support import GrowingSupport, growing_support, support_value
-from equirl.planning.intervals import interval_set
-from equirl.planning.intervals import interval_value as whole_value
+from equirl.planning.intervals import interval_set, interval_value as whole_value
 from oracles_best_laws import interval_maximum
 
 

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.extended_value_iteration import extended_value_iteration, gain_bounds
 from equirl.planning.l1_ball import ConfidenceSet, sweep_placing
+from equirl.planning.optimistic_planning import extended_value_iteration, gain_bounds
 from equirl.planning.sweeps import Choices, Stop, choose, make_work
 from equirl.solving.optimal_gain import solve
 from oracles import plain_evi
@@ -138,7 +137,7 @@ def test_the_cap_on_sweeps_is_an_outcome():
 def test_planning_in_pieces_is_planning_at_once(monkeypatch):
     mdp, _, models = random_models(np.random.default_rng(3), 7, 2, scale=0.2)
     whole = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
-    monkeypatch.setattr("equirl.planning.extended_value_iteration.LOOKUPS_AT_ONCE", 1)
+    monkeypatch.setattr("equirl.planning.optimistic_planning.LOOKUPS_AT_ONCE", 1)
     pieces = extended_value_iteration(mdp.pairs.ptr, models, 1e-6)
     assert whole.n_sweeps == pieces.n_sweeps
     np.testing.assert_allclose(whole.bias, pieces.bias, atol=1e-12)
@@ -246,7 +245,7 @@ def a_ring(n_states):
 def test_rounds_of_a_circle_that_are_not_done_leave_what_they_would_have(n_states, max_sweeps, monkeypatch):
     mdp, models = a_ring(n_states)
     skipping = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, max_sweeps=max_sweeps)
-    monkeypatch.setattr("equirl.planning.extended_value_iteration.LOOKUPS_AT_ONCE", 1)  # one sweep a call: no circle
+    monkeypatch.setattr("equirl.planning.optimistic_planning.LOOKUPS_AT_ONCE", 1)  # one sweep a call: no circle
     stepping = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, max_sweeps=max_sweeps)
     assert skipping.n_sweeps == stepping.n_sweeps == max_sweeps
     np.testing.assert_array_equal(skipping.bias, stepping.bias)

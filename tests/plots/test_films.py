@@ -6,11 +6,11 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from equirl.cli import app
-from equirl.plots import animate_learning, film_learning, write_film
-from equirl.plots.canvas import label_colours
-from equirl.plots.learning_frames import Moment, _kept_colours
-from equirl.simulation.simulate import simulate
+from equirl.lab.cli import app
+from equirl.lab.plots import animate_learning, film_learning, write_film
+from equirl.lab.plots.canvas import label_colours
+from equirl.lab.plots.learning_frames import Moment, _kept_colours
+from equirl.simulation.simulated_runs import simulate
 from equirl.worlds.world_registry import make
 
 

@@ -7,10 +7,10 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 import equirl as eq
-from equirl.core.formatting import number
-from equirl.plots.learner_figures import Belief, draw_learners
-from equirl.plots.learning_frames import ALONE
-from equirl.plots.maps import looks_by_size
+from equirl.lab.plots.learner_figures import Belief, draw_learners
+from equirl.lab.plots.learning_frames import ALONE
+from equirl.lab.plots.maps import looks_by_size
+from equirl.words.formatting import number
 
 
 def belief(mdp, **changes):

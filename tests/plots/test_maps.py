@@ -3,10 +3,10 @@ import sys
 import numpy as np
 import pytest
 
+from equirl.lab.plots import draw_classes, draw_policy, save_figure
+from equirl.lab.plots.arrows import action_signs, policy_steps, policy_text
+from equirl.lab.plots.canvas import COLOURS, label_colours, label_hatches
 from equirl.model.mdp import TabularMDP
-from equirl.plots import draw_classes, draw_policy, save_figure
-from equirl.plots.arrows import action_signs, policy_steps, policy_text
-from equirl.plots.canvas import COLOURS, label_colours, label_hatches
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.worlds.world_registry import make

@@ -2,14 +2,14 @@
 
 import pytest
 
-from equirl.core.files import write_aside
-from equirl.plots import study_figures
-from equirl.plots.study_figures import draw_study, file_names
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study
-from equirl.studies.export import finished_runs
-from equirl.studies.store import Store
-from equirl.studies.summary import summarise
+from equirl.files.whole_files import write_aside
+from equirl.lab.plots import study_figures
+from equirl.lab.plots.study_figures import draw_study, file_names
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study
+from equirl.lab.studies.export import finished_runs
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.summary import summarise
 from studies_kit import planned, with_lines
 
 

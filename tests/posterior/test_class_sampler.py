@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from equirl.core.random_draws import draw_state, log_rising
 from equirl.learners.given import NOTHING
 from equirl.learners.row_priors import GRIDS, USUAL, ClassRows
 from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
+from equirl.numerics.random_draws import draw_state, log_rising
 from equirl.posterior import class_sampler
 from equirl.posterior.class_sampler import (
     class_weights,

@@ -2,15 +2,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from equirl.core.random_draws import draw_state
 from equirl.estimation.counts import Counts
 from equirl.learners.given import NOTHING
 from equirl.learners.row_priors import ClassRows
 from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
+from equirl.numerics.random_draws import draw_state
 from equirl.posterior.class_sampler import make_scratch
 from equirl.posterior.class_state import carry_over, check_structure, empty_state, is_placed, reserve
 from oracles_posterior import read_structure, resample_pairs, snapshot, workspace, write_structure

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.core.random_draws import draw_state
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.random_draws import draw_state
 from equirl.posterior.drawn_mdp import (
     UNSEEN_POSITIONS,
     Space,

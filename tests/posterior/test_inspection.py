@@ -6,7 +6,7 @@ import pytest
 from equirl.learners.learner_registry import agent_for, make_agent
 from equirl.model.pairs import Pairs
 from equirl.posterior.inspection import ClassPosterior, class_posterior
-from equirl.simulation.simulate import simulate
+from equirl.simulation.simulated_runs import simulate
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.worlds.world_registry import make

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.core.files import DamagedFile, load_npz, save_npz
-from equirl.core.random_draws import draw_state
+from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.keeping.saving import KIND, VERSION, load_agent
 from equirl.learners.given import Given, checked
 from equirl.learners.learner_registry import agent_for
 from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
-from equirl.learners.saving import KIND, VERSION, load_agent
 from equirl.learners.structures import Problem
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.simulation.simulate import simulate
+from equirl.numerics.random_draws import draw_state
+from equirl.simulation.simulated_runs import simulate
 from equirl.solving.optimal_gain import solve
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import profiles
+from equirl.structure.similarity import profiles
 from equirl.worlds.world_registry import make
 from oracles_posterior import snapshot
 

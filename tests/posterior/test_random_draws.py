@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.core.random_draws import below, beta_draw, draw_state, log_gamma_draw, log_rising, normal, pick, uniform
+from equirl.numerics.random_draws import below, beta_draw, draw_state, log_gamma_draw, log_rising, normal, pick, uniform
 
 N = 20_000
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.core.random_draws import draw_state
+from equirl.numerics.random_draws import draw_state
 from equirl.posterior.reward_sampler import (
     draw_by_pair,
     draw_shared,

@@ -4,14 +4,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from equirl.core.random_draws import draw_state
 from equirl.learners.given import NOTHING
 from equirl.learners.row_priors import ClassRows
 from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
+from equirl.numerics.random_draws import draw_state
 from equirl.posterior.drawn_mdp import Space, _class_of_new
 from equirl.posterior.side_by_side import FREE, count_all, count_beside, factor_beside, has_room, make_sides
 from oracles_posterior import beside_factor, chi_square, neighbours, snapshot, workspace, write_structure

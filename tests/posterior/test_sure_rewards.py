@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.core.random_draws import draw_state
+from equirl.numerics.random_draws import draw_state
 from equirl.posterior.sure_rewards import draw_sure, paid_the_same
 from oracles_posterior import snapshot
 

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
+from equirl.lab.studies.compare import simulate_many
 from equirl.learners.contract import Stretch, step_limits
 from equirl.learners.learner_registry import make_agent
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
 from equirl.simulation.rollout import Rollout, walk
-from equirl.simulation.simulate import simulate
+from equirl.simulation.simulated_runs import simulate
 from equirl.simulation.trace import checkpoint_times
 from equirl.solving.optimal_gain import solve
-from equirl.studies.compare import simulate_many
 from equirl.theory import n_episodes_bound
 from equirl.worlds.world_registry import make
 

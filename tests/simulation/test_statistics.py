@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from equirl.clustering.approx_equivalence import approx_equivalence
-from equirl.core.compiling import kernel
+from equirl.clustering.approximate_equivalence import approx_equivalence
 from equirl.estimation.confidence import log_events, weissman
-from equirl.simulation.simulate import simulate
+from equirl.numerics.compiling import kernel
+from equirl.simulation.simulated_runs import simulate
 from equirl.solving.optimal_gain import solve
 from equirl.structure.equivalence import equivalence_classes, separation
 from equirl.theory import n_episodes_bound, proposition1_samples, theorem1_bound
@@ -115,7 +115,7 @@ def test_proposition_1_enough_samples_of_each_pair_give_the_true_classes(seed):
 
 @pytest.mark.parametrize("world", ["riverswim", "ergodic-riverswim"])
 def test_known_classes_and_profiles_keep_to_theorem_1_and_lemma_4(world):
-    from equirl.solving.diameter import diameter
+    from equirl.solving.shortest_times import diameter
 
     river, T = make(world, n_states=12), 50_000
     n_classes, D = equivalence_classes(river).n_classes, diameter(river)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equirl.model.mdp import TabularMDP
-from equirl.simulation.simulate import simulate
+from equirl.simulation.simulated_runs import simulate
 from equirl.solving.bellman import bellman
 from equirl.solving.chains import whole
 from equirl.solving.optimal_gain import NoConstantGain, solve

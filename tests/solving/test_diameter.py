@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving.diameter import diameter
 from equirl.solving.policies import IllConditioned
+from equirl.solving.shortest_times import diameter
 from equirl.worlds.world_registry import make
 from oracles_solving import cycle, dense_mdp, hitting_times, two_ends
 

@@ -4,12 +4,18 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import approach, bellman, gth_elimination, optimal_gain, policy_iteration, value_iteration
-from equirl.solving import diameter as diameters
+from equirl.solving import (
+    approach,
+    bellman,
+    diameter as diameters,
+    gth_elimination,
+    optimal_gain,
+    policy_iteration,
+    value_iteration,
+)
 from equirl.solving.optimal_gain import NoConstantGain, diameter, policy_gain, solve
 from equirl.worlds.world_registry import make
 from oracles_solving import best_gain, cycle, dense_laws, dense_mdp, random_mdp, two_ends

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import elimination_policy_iteration as sticky
-from equirl.solving import factorization, gain_methods, optimal_gain
+from equirl.solving import elimination_policy_iteration as sticky, factorization, gain_methods, optimal_gain
 from equirl.solving.approach import approach
 from equirl.solving.chains import whole
 from equirl.solving.factorization import TooMuchFill, factor, fill, fill_reducing_order

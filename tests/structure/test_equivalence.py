@@ -3,8 +3,7 @@ import math
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from equirl.interop.gym import from_gymnasium
 from equirl.model.mdp import TabularMDP

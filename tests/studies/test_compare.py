@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from equirl.core.formatting import mean_with_interval
+from equirl.lab.studies.compare import simulate_many
+from equirl.lab.studies.tidy_table import TidyTable
 from equirl.simulation.curves import Curves, half_width
-from equirl.studies.compare import simulate_many
-from equirl.studies.tidy_table import TidyTable
+from equirl.words.formatting import mean_with_interval
 from equirl.worlds.world_registry import make
 
 T = np.array([5, 10])

@@ -10,11 +10,11 @@ import distributed
 import pytest
 
 from cluster_kit import Cluster
-from equirl.studies import dask_pool as watching
-from equirl.studies.dask_pool import DaskPool, dask_pool
-from equirl.studies.engines import DaskEngine, EngineError
-from equirl.studies.scheduler import SilentListener, compute
-from equirl.studies.store import Store
+from equirl.lab.studies import dask_pool as watching
+from equirl.lab.studies.dask_pool import DaskPool, dask_pool
+from equirl.lab.studies.engines import DaskEngine, EngineError
+from equirl.lab.studies.scheduler import SilentListener, compute
+from equirl.lab.studies.store import Store
 from studies_kit import specs, with_lines
 
 FEW = with_lines(learners='["random"]')

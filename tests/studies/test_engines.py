@@ -13,14 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from cluster_kit import Cluster, free_port, wait_until
-from equirl.cli import app
-from equirl.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine, without_main
-from equirl.studies.execution import parse_shard, run_study
-from equirl.studies.export import export
-from equirl.studies.progress import LiveDisplay, LogLines
-from equirl.studies.runs import RunFailure, execute
-from equirl.studies.scheduler import SilentListener, compute, shard_of
-from equirl.studies.store import Store
+from equirl.lab.cli import app
+from equirl.lab.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine, without_main
+from equirl.lab.studies.execution import parse_shard, run_study
+from equirl.lab.studies.export import export
+from equirl.lab.studies.progress import LiveDisplay, LogLines
+from equirl.lab.studies.runs import RunFailure, execute
+from equirl.lab.studies.scheduler import SilentListener, compute, shard_of
+from equirl.lab.studies.store import Store
 from studies_kit import SMALL, dying, interrupted, planned, raising, specs, with_lines
 
 LONGER = with_lines(horizon="200_000", runs="4", worlds='["riverswim:n_states=8"]')
@@ -38,7 +38,7 @@ def expected(tmp_path_factory):
 
 
 def equirl(*words, **options):
-    words = [sys.executable, "-c", "from equirl.cli import app; app()", *map(str, words)]
+    words = [sys.executable, "-c", "from equirl.lab.cli import app; app()", *map(str, words)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
@@ -138,7 +138,7 @@ def test_a_study_killed_at_any_moment_ends_with_the_same_table(tmp_path):
 def test_workers_end_when_their_parent_is_killed(tmp_path):
     code = (
         "import os, signal, sys\n"
-        "from equirl.studies.engines import LocalEngine\n"
+        "from equirl.lab.studies.engines import LocalEngine\n"
         "if __name__ == '__main__':\n"
         "    with LocalEngine(2).open() as pool:\n"
         "        print(pool.submit(os.getpid).result(), flush=True)\n"
@@ -307,7 +307,7 @@ def test_a_study_with_a_mistake_ends_with_its_message_and_code_2(tmp_path):
 
 def test_a_study_with_failed_runs_ends_with_code_1_and_says_where_the_traceback_is(tmp_path, monkeypatch):
     (tmp_path / "s.toml").write_text(SMALL)
-    monkeypatch.setattr("equirl.studies.execution.run_study", partial(run_study, run=raising))
+    monkeypatch.setattr("equirl.lab.studies.execution.run_study", partial(run_study, run=raising))
     result = cli("study", tmp_path / "s.toml", "--jobs", 1, "--out", tmp_path / "out")
     assert (result.exit_code, "failed: 2 of random: RuntimeError: no luck today" in result.output) == (1, True)
 

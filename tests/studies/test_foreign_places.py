@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from damage_kit import zeroed
-from equirl.cli import app
-from equirl.studies import execution
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study
-from equirl.studies.runs import execute
-from equirl.studies.store import Store
-from equirl.studies.store_errors import StoreError
+from equirl.lab.cli import app
+from equirl.lab.studies import execution
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study
+from equirl.lab.studies.runs import execute
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.store_errors import StoreError
 from studies_kit import SMALL, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)
@@ -144,7 +144,7 @@ def test_a_runs_file_that_must_not_be_read_is_named(store, folder, monkeypatch):
     def refuse(path, *_):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("equirl.core.files.open_file", refuse)
+    monkeypatch.setattr("equirl.files.whole_files.open_file", refuse)
     status = cli("status", folder)
     assert (status.exit_code, status.output) == (2, f"equirl: {store.path(SPEC)}: Permission denied\n")
 
@@ -184,7 +184,7 @@ def test_a_folder_that_goes_while_a_file_is_written_is_told_as_that(folder, monk
     def gone(*_):
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr("equirl.core.files.os.replace", gone)
+    monkeypatch.setattr("equirl.files.whole_files.os.replace", gone)
     with pytest.raises(StoreError, match=r"it was removed while the study ran. Give the same command again"):
         store.write(execute(SPEC))
 
@@ -202,7 +202,7 @@ def remove(event, given):
 
 sys.addaudithook(remove)
 try:
-    from equirl.cli import app
+    from equirl.lab.cli import app
     app()
 finally:
     print("removed", len(times))

@@ -8,16 +8,16 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
-from equirl.core.files import DamagedFile
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study
-from equirl.studies.expansion import unique_specs
-from equirl.studies.export import export
-from equirl.studies.plan_file import read_plan
-from equirl.studies.runs import build_world, execute
-from equirl.studies.store import Store
-from equirl.studies.study_file import StudyError, parse_study
+from equirl.files.whole_files import DamagedFile
+from equirl.lab.cli import app
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study
+from equirl.lab.studies.expansion import unique_specs
+from equirl.lab.studies.export import export
+from equirl.lab.studies.plan_file import read_plan
+from equirl.lab.studies.runs import build_world, execute
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import StudyError, parse_study
 from studies_kit import SMALL, interrupted, planned, specs, with_lines
 
 KEPT = with_lines(keep='["agent"]')
@@ -99,7 +99,7 @@ def test_a_kill_between_the_two_files_costs_the_run_alone(tmp_path, monkeypatch)
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("equirl.studies.store.write_run", killed)
+    monkeypatch.setattr("equirl.lab.studies.store.write_run", killed)
     with pytest.raises(KeyboardInterrupt):
         store.write(result)
     monkeypatch.undo()

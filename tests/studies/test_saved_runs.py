@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
-from equirl.cli import app
-from equirl.studies.saved_runs import saved_runs
+from equirl.lab.cli import app
+from equirl.lab.studies.saved_runs import saved_runs
 
 RIVER = eq.make("riverswim", n_states=4)
 PUMP = [("ok", "run", {"ok": 0.9, "broken": 0.1}, 0.0), ("broken", "repair", {"ok": 1.0}, 500.0)]

@@ -5,11 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from equirl.cli import app
-from equirl.leaderboard.leaderboard_study import leaderboard_study
-from equirl.studies.expansion import expand
-from equirl.studies.setting_choices import read_settings, with_settings
-from equirl.studies.study_file import parse_study
+from equirl.lab.cli import app
+from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.setting_choices import read_settings, with_settings
+from equirl.lab.studies.study_file import parse_study
 from studies_kit import SMALL, planned, with_lines
 
 TWO = with_lines(learners='["c-psrl", "ucrl2-l"]', runs="1")

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from typer.testing import CliRunner
 
-from equirl.cli import app
-from equirl.studies.expansion import expand
-from equirl.studies.shipped import discounted_study, ready_study
+from equirl.lab.cli import app
+from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.shipped import discounted_study, ready_study
 
 
 @pytest.mark.parametrize("study", [discounted_study, ready_study])

@@ -7,19 +7,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equirl.core import files
-from equirl.core.files import DamagedFile
+from equirl.files import whole_files as files
+from equirl.files.whole_files import DamagedFile
+from equirl.lab.studies.engines import LocalEngine
+from equirl.lab.studies.execution import run_study, status_rows
+from equirl.lab.studies.export import TableError, export
+from equirl.lab.studies.run_specs import RESULT_VERSION
+from equirl.lab.studies.runs import execute
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.store_errors import StoreError
 from equirl.learners import past_settings
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import make_settings
 from equirl.simulation.curves import Curves
-from equirl.studies.engines import LocalEngine
-from equirl.studies.execution import run_study, status_rows
-from equirl.studies.export import TableError, export
-from equirl.studies.run_specs import RESULT_VERSION
-from equirl.studies.runs import execute
-from equirl.studies.store import Store
-from equirl.studies.store_errors import StoreError
 from studies_kit import measuring, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)
@@ -214,7 +214,7 @@ def test_measures_of_a_learners_own_are_kept_and_exported_after_the_usual_ones(s
 
 def test_a_measure_with_the_name_of_a_column_is_refused(monkeypatch):
     taken = SimpleNamespace(curves=Curves.of_run(np.array([300]), {"regret": np.zeros(1), "seed": np.zeros(1)}))
-    monkeypatch.setattr("equirl.studies.runs.simulate", lambda *_, **__: taken)
+    monkeypatch.setattr("equirl.lab.studies.runs.simulate", lambda *_, **__: taken)
     with pytest.raises(ValueError, match="a measure of 'ucrl2-l' is called 'seed'"):
         execute(specs()[0])
 

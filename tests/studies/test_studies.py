@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equirl.studies.expansion import expand, unique_specs
-from equirl.studies.run_specs import derive_seed, settings_of
-from equirl.studies.runs import build_world, execute
-from equirl.studies.study_file import Study, StudyError, load_study, parse_study
+from equirl.lab.studies.expansion import expand, unique_specs
+from equirl.lab.studies.run_specs import derive_seed, settings_of
+from equirl.lab.studies.runs import build_world, execute
+from equirl.lab.studies.study_file import Study, StudyError, load_study, parse_study
 from equirl.worlds.world_registry import make
 from studies_kit import SMALL, planned, specs, with_lines
 

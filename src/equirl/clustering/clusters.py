@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.confidence import hoeffding, weissman
+from equirl.numerics.compiling import inlined, lean_kernel
 
 
 class Sample(NamedTuple):
@@ -93,19 +93,7 @@ def mean_radius(n: int, weight: float, rules: Rules) -> float:
 
 
 def allocate_clusters(n_pairs: int, n_counts: int, longest: int) -> Clusters:
-    """Room for the clusters; :func:`singletons` fills it.
-
-    Parameters
-    ----------
-    n_pairs, n_counts : int
-        The number of pairs, and of their counts together.
-    longest : int
-        The length of the longest profile.
-
-    Returns
-    -------
-    Clusters
-    """
+    """Room for the clusters; :func:`singletons` fills it."""
     return Clusters(
         np.empty(n_pairs, CLUSTER), np.empty(n_counts + longest), np.empty(n_counts, np.int64), np.empty(n_counts)
     )

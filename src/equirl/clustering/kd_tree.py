@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.clustering.clusters import Clusters, Rules
-from equirl.core.compiling import inlined, lean_kernel
+from equirl.numerics.compiling import inlined, lean_kernel
 
 LEAF = 32
 LEADING = 6  # positions of a profile that are indexed
@@ -45,19 +45,7 @@ class Tree(NamedTuple):
 
 
 def allocate_tree(n_pairs: int, longest: int) -> Tree:
-    """Room for a tree of so many clusters at most, with profiles of that length; :func:`build_tree` fills it.
-
-    Parameters
-    ----------
-    n_pairs : int
-        The largest number of clusters.
-    longest : int
-        The length of the longest profile.
-
-    Returns
-    -------
-    Tree
-    """
+    """Room for a tree of so many clusters at most, with profiles of that length; :func:`build_tree` fills it."""
     depth = min(LEADING, longest)
     nodes, D = 4 * n_pairs // LEAF + 2, depth + N_FEATURES
     return Tree(

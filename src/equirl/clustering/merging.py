@@ -13,8 +13,8 @@ import numpy as np
 from equirl.clustering.clusters import Clusters, Rules, Sample, allocate_clusters, balanced, join, singletons
 from equirl.clustering.kd_tree import PRIORITY, Tree, allocate_tree, build_tree, remove, set_bound
 from equirl.clustering.neighbours import members_agree, surely_agree
-from equirl.core.compiling import inlined, kernel, lean_kernel
-from equirl.structure.profiles import l1_distance
+from equirl.numerics.compiling import inlined, kernel, lean_kernel
+from equirl.structure.similarity import l1_distance
 
 Best = tuple[int, float, float, float]  # a partner (oneself: none), its d_hat, L1 distance and priority
 
@@ -27,23 +27,7 @@ class MergeLog(NamedTuple):
 
 
 def merge(sample: Sample, rules: Rules) -> tuple[np.ndarray, MergeLog, int, int]:
-    """ApproxEquivalence on checked arrays; takes memory in proportion to the counts.
-
-    Parameters
-    ----------
-    sample : Sample
-        What was observed.
-    rules : Rules
-        The settings.
-
-    Returns
-    -------
-    label : ndarray of int64, shape (M,)
-        The leader of each pair's cluster.
-    log : MergeLog
-        Its first ``n_merges`` rows are filled.
-    n_merges, n_sweeps : int
-    """
+    """ApproxEquivalence on checked arrays; takes memory in proportion to the counts."""
     M = len(sample.visits)
     longest = int(np.diff(sample.start)[sample.visits > 0].max(initial=0))
     clusters, tree = allocate_clusters(M, len(sample.counts), longest), allocate_tree(M, longest)

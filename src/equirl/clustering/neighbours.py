@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from equirl.clustering.clusters import Clusters, Rules, excess_of_union, law_radius, mean_radius
-from equirl.core.compiling import inlined, lean_kernel
-from equirl.structure.profiles import l1_distance
+from equirl.numerics.compiling import inlined, lean_kernel
+from equirl.structure.similarity import l1_distance
 
 SLACK = 1e-9  # a bound decides only when rounding cannot matter; members decide the rest
 

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 
 @kernel
@@ -50,28 +50,7 @@ def _fill_means(variance: np.ndarray, samples: np.ndarray, log_level: float, out
 def bernstein_intervals(
     ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Element-wise bounds of transition probabilities. O(pairs + successors).
-
-    Parameters
-    ----------
-    ptr, prob : (M + 1,) and (nnz,)
-        Empirical distributions as sparse rows; successors that were never seen are not stored.
-    samples : (M,)
-        Samples behind each distribution (pooled ones where distributions are pooled); 0 leaves the distribution free.
-    log_level : float
-        Logarithm of the risk of one pair (or class).
-
-    Returns
-    -------
-    lower, upper : (nnz,)
-        Bounds of the stored successors.
-    unseen_upper : (M,)
-        Upper bound of each other state.
-
-    >>> lower, upper, unseen = bernstein_intervals(np.array([0, 1]), np.array([1.0]), np.array([1000]), math.log(0.01))
-    >>> lower.round(4), upper, unseen.round(4)
-    (array([0.9136]), array([1.]), array([0.0864]))
-    """
+    """Element-wise bounds of transition probabilities. O(pairs + successors)."""
     samples = np.asarray(samples, float)
     lower, upper, unseen_upper = np.empty(len(prob)), np.empty(len(prob)), np.empty(len(samples))
     _fill_laws(ptr, prob, samples, log_level, lower, upper, unseen_upper)
@@ -79,21 +58,7 @@ def bernstein_intervals(
 
 
 def bernstein_mean_radius(variance: np.ndarray, samples: np.ndarray, log_level: float) -> np.ndarray:
-    """Radius of means in [0, 1], from their empirical variance; 1 where there are no samples.
-
-    Parameters
-    ----------
-    variance : (M,)
-        Empirical variance of the rewards; where only the mean is kept, ``r_hat * (1 - r_hat)`` bounds it (and equals
-        it for rewards 0 or 1).
-    samples : (M,)
-        Samples behind each mean.
-    log_level : float
-        Logarithm of the risk of one pair (or class).
-
-    >>> bernstein_mean_radius([0.25, 0.0, 0.1], [1000, 1000, 0], math.log(0.01)).round(4)
-    array([0.2064, 0.0864, 1.    ])
-    """
+    """Radius of means in [0, 1], from their empirical variance; 1 where there are no samples."""
     samples = np.asarray(samples, float)
     out = np.empty(len(samples))
     _fill_means(np.asarray(variance, float), samples, log_level, out)

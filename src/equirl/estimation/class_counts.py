@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.compiling import kernel
 from equirl.estimation.counts import Snapshot
-from equirl.structure.profiles import Profiles
+from equirl.numerics.arrays import starts
+from equirl.numerics.compiling import kernel
+from equirl.structure.similarity import Profiles
 
 
 class Grouping(NamedTuple):

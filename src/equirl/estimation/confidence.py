@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 
 @kernel

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.compiling import lean_kernel
+from equirl.numerics.arrays import starts
+from equirl.numerics.compiling import lean_kernel
 
 
 class SuccessorTable(NamedTuple):
@@ -101,13 +101,6 @@ def _compact(table: SuccessorTable, ptr: np.ndarray, succ: np.ndarray, out: np.n
 class Counts:
     """Counts of all pairs. Memory: O(pairs + successors seen).
 
-    Parameters
-    ----------
-    n_pairs : int
-        M, the number of pairs.
-    room : int
-        Slots for successors that each pair starts with.
-
     Examples
     --------
     >>> counts = Counts(2)
@@ -138,19 +131,7 @@ class Counts:
         self.r_squares[pair] += reward * reward
 
     def record_path(self, path: np.ndarray, rewards: np.ndarray, final: int, owner: np.ndarray) -> None:
-        """Count the steps of a path: pairs in order, what each paid, and the state after the last one.
-
-        Parameters
-        ----------
-        path : array of int64, (n,)
-            The pairs played, in order.
-        rewards : array, (n,)
-            What each of them paid.
-        final : int
-            The state after the last pair.
-        owner : array of int64, (M,)
-            The state of each pair, by which the successors along the path are known.
-        """
+        """Count the steps of a path: pairs in order, what each paid, and the state after the last one."""
         done = 0
         while done < len(path):
             done = record_path(path, rewards, final, owner, done, self.visits, self.r_sum, self.r_squares, self.table)

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 STEPS = 200
 TOLERANCE = 1e-10  # of theta; K is flat at its maximum, so its error is about the square

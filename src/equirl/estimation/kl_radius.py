@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 
 @kernel
@@ -47,36 +47,12 @@ def _fill_mixture(samples: np.ndarray, n_states: int, log_level: float, out: np.
 
 
 def filippi_radius(samples: np.ndarray, n_states: int, t: float, log_level: float) -> np.ndarray:
-    """KL-UCRL's radius C_P / n of each distribution; inf (free) where there are no samples.
-
-    Parameters
-    ----------
-    samples : (M,)
-        Samples behind each distribution, pooled ones where distributions are pooled.
-    n_states : int
-        States that a distribution may reach; 1 leaves nothing to learn (radius 0).
-    t : float
-        The time; its logarithm pays for all n up to t.
-    log_level : float
-        Logarithm of the risk of one pair (or class).
-
-    >>> filippi_radius([0, 100], 3, 1000, math.log(0.01)).round(4)
-    array([   inf, 0.3545])
-    """
+    """KL-UCRL's radius C_P / n of each distribution; inf (free) where there are no samples."""
     return _over(np.full(len(samples), filippi_constant(n_states, t, log_level)), samples, n_states)
 
 
 def mixture_radius(samples: np.ndarray, n_states: int, log_level: float) -> np.ndarray:
-    """The time-uniform radius (log(1/d) + (S - 1) log(e (1 + n/(S - 1)))) / n; inf where there are no samples.
-
-    Parameters
-    ----------
-    samples, n_states, log_level
-        As for :func:`filippi_radius`.
-
-    >>> mixture_radius([0, 100], 3, math.log(0.01)).round(4)
-    array([   inf, 0.1447])
-    """
+    """The time-uniform radius (log(1/d) + (S - 1) log(e (1 + n/(S - 1)))) / n; inf where there are no samples."""
     samples = np.asarray(samples, float)
     out = np.empty(len(samples))
     _fill_mixture(samples, n_states, log_level, out)

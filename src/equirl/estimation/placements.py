@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.compiling import kernel, lean_kernel
 from equirl.estimation.class_counts import ClassCounts, read_back
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.arrays import starts
+from equirl.numerics.compiling import kernel, lean_kernel
 
 
 class Placed(NamedTuple):

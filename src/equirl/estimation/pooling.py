@@ -23,7 +23,7 @@ from equirl.estimation.class_counts import (
 )
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.placements import NOTHING_SPARE, PLACEMENTS, Placement, place_observed
-from equirl.structure.profiles import Profiles
+from equirl.structure.similarity import Profiles
 
 __all__ = [
     "PLACEMENTS", "ClassCounts", "Estimates", "Grouping", "Placement", "estimate", "pool", "pool_known",
@@ -54,26 +54,7 @@ def estimate(seen: Snapshot) -> Estimates:
 def pool(
     seen: Snapshot, groups: Grouping, n_states: int, *, place: Placement | None = None, pool_rewards: bool
 ) -> Estimates:
-    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements.
-
-    Parameters
-    ----------
-    seen : Snapshot
-        The counts.
-    groups : Grouping
-        Which pairs are pooled.
-    n_states : int
-        The number of states.
-    place : function, optional
-        Where mass beyond the observed successors of a pair goes: a value of ``PLACEMENTS``, by default "support".
-    pool_rewards : bool
-        Whether mean rewards are pooled too; otherwise each pair keeps its own.
-
-    Returns
-    -------
-    Estimates
-        A pair never visited keeps an empty row, whatever its class.
-    """
+    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements."""
     pooled = pooled_positions(seen, groups)
     placed = (place or place_observed)(seen, pooled, n_states)
     samples = np.where(seen.visits > 0, pooled.visits[groups.label], 0)
@@ -107,23 +88,7 @@ def _means(
 
 
 def reward_variance(seen: Snapshot, groups: Grouping, estimates: Estimates, *, pooled: bool) -> np.ndarray:
-    """(M,) the empirical variance of the rewards behind each mean.
-
-    Parameters
-    ----------
-    seen : Snapshot
-        The counts.
-    groups : Grouping
-        Which pairs are pooled.
-    estimates : Estimates
-        What was estimated from both.
-    pooled : bool
-        Whether mean rewards are pooled too.
-
-    Returns
-    -------
-    ndarray of float, shape (M,)
-    """
+    """(M,) the empirical variance of the rewards behind each mean."""
     squares = seen.r_squares
     if pooled:
         squares = np.bincount(groups.label, weights=squares, minlength=groups.n_classes)[groups.label]

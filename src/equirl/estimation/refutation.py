@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import owners, starts
-from equirl.core.compiling import kernel
 from equirl.estimation.counts import Snapshot
-from equirl.structure.profiles import Profiles, l1_distance
+from equirl.numerics.arrays import owners, starts
+from equirl.numerics.compiling import kernel
+from equirl.structure.similarity import Profiles, l1_distance
 
 REST = -1  # in place of a pair: all others of its class
 SUCCESSORS, REWARDS, OUTSIDE = "successors", "rewards", "outside"
@@ -83,13 +83,6 @@ class StructureTest:
 
     Half of delta is for successors where rewards are compared too. It is shared among all comparisons that could be
     made: a pair with the rest of its class, or, where no order is stated, any two pairs of a class.
-
-    Parameters
-    ----------
-    stated : Statement
-        What is stated.
-    delta : float
-        The risk.
     """
 
     def __init__(self, stated: Statement, delta: float) -> None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.compiling import kernel
 from equirl.estimation.variance_radius import sharp_radius
+from equirl.numerics.compiling import kernel
 
 
 @kernel
@@ -42,22 +42,7 @@ def _share(
 def shared_mean_radius(
     visits: np.ndarray, r_sum: np.ndarray, r_squares: np.ndarray, own: np.ndarray, bold: np.ndarray, log_level: float
 ) -> np.ndarray:
-    """Upper radius of each pair's mean in [0, 1] around its own. O(pairs log pairs); the order of pairs is no matter.
-
-    Parameters
-    ----------
-    visits, r_sum, r_squares : (M,)
-        Samples, their sum and the sum of their squares.
-    own, bold : (M,)
-        Each pair's own radius at the risk of a run, and at the risk d'.
-    log_level : float
-        Logarithm of the risk of a run, on one side.
-
-    Returns
-    -------
-    ndarray of float, shape (M,)
-        At most ``own``; pairs never visited keep it.
-    """
+    """Upper radius of each pair's mean in [0, 1] around its own. O(M log M); the order of pairs is no matter."""
     there = np.flatnonzero(visits)
     order = there[np.lexsort((bold[there], r_sum[there] / visits[there]))]
     out = own.copy()

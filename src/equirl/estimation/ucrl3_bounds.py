@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import kernel
 from equirl.estimation.confidence import hoeffding
+from equirl.numerics.compiling import kernel
 
 ETA = 1.12
 LOG_ETA = math.log(ETA)

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import kernel
 from equirl.estimation.confidence import hoeffding
+from equirl.numerics.compiling import kernel
 
 BOLDEST = 0.58  # l_0
 
@@ -51,20 +51,7 @@ def _fill(variance: np.ndarray, samples: np.ndarray, log_level: float, out: np.n
 
 
 def variance_mean_radius(variance: np.ndarray, samples: np.ndarray, log_level: float) -> np.ndarray:
-    """Upper radius of means in [0, 1]: the lesser of this bound and Laplace's, half the risk each; 1 without samples.
-
-    Parameters
-    ----------
-    variance : (M,)
-        Empirical variance of the rewards.
-    samples : (M,)
-        Samples behind each mean.
-    log_level : float
-        Logarithm of the risk of one pair (or class), on one side.
-
-    >>> variance_mean_radius([0.25, 0.0, 0.1], [1000, 1000, 0], math.log(0.01)).round(4)
-    array([0.0662, 0.0104, 1.    ])
-    """
+    """Upper radius of means in [0, 1]: the lesser of this bound and Laplace's, half the risk each; 1 if unseen."""
     samples = np.asarray(samples, float)
     out = np.empty(len(samples))
     _fill(np.asarray(variance, float), samples, log_level, out)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import between, flag, real_array
-from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
 from equirl.model.row_readers import is_sparse
 from equirl.model.transition_rows import Rows
+from equirl.numerics.arrays import starts
+from equirl.words.checking import between, flag, real_array
+from equirl.words.formatting import shown
 
 
 def to_quantecon(mdp: TabularMDP, discount: float | None = None) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import several, whole_number
-from equirl.core.formatting import shown
 from equirl.interop.episode_flags import episode_flag
 from equirl.model.names import Name, is_name, plain_name
+from equirl.words.checking import several, whole_number
+from equirl.words.formatting import shown
 
 MOST_VALUES = 10**6  # of a space that is listed in full
 
@@ -160,17 +160,7 @@ class Encoder:
 
 
 def plain_value(value: Any) -> Any:
-    """A value of a space as a name: arrays as tuples, dicts as tuples of their values in the order of their keys.
-
-    Parameters
-    ----------
-    value : object
-        What an environment shows.
-
-    Returns
-    -------
-    str, number or tuple
-    """
+    """A value of a space as a name: arrays as tuples, dicts as tuples of their values in the order of their keys."""
     if isinstance(value, dict):
         return tuple(plain_value(value[key]) for key in sorted(value))
     if isinstance(value, tuple | list):

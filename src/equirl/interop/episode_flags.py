@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from equirl.core.checking import plain_array
-from equirl.core.formatting import shown
+from equirl.words.checking import plain_array
+from equirl.words.formatting import shown
 
 
 def episode_flag(name: str, value: Any) -> bool:
     """True or False: also 0 and 1, as numbers of any type, and arrays of one such entry.
-
-    Parameters
-    ----------
-    name : str
-        What to call it in messages.
-    value : object
-        What an environment gave.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is of another kind, or another number, such as 2 or NaN.
 
     Examples
     --------

@@ -15,15 +15,15 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from equirl.core.caller_warnings import warn_caller
-from equirl.core.checking import choice, flag, whole_number
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
 from equirl.interop.gym_tables import OutcomeTable, absorbed, compare_with_rollouts, read_table, restarted
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reward_laws import REWARD_LAWS, draw_rewards, unit_map
 from equirl.model.row_readers import initial_law
 from equirl.model.transition_rows import Rows, rows_from_triplets
+from equirl.words.caller_warnings import warn_caller
+from equirl.words.checking import choice, flag, whole_number
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
 from equirl.worlds.world_registry import load_world
 
 ON_TERMINAL = ("restart", "absorb", "error")

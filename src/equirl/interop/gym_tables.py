@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import several, whole_number
-from equirl.core.formatting import shown
 from equirl.interop.episode_flags import episode_flag
 from equirl.model.pairs import Pairs
 from equirl.model.reachability import reached
 from equirl.model.transition_rows import check_entries, check_n_states
+from equirl.numerics.arrays import starts
+from equirl.words.checking import several, whole_number
+from equirl.words.formatting import shown
 
 ROLLOUT_STEPS = 20_000
 ROLLOUT_LEVEL = 1e-6  # a true table fails the comparison with at most this probability
@@ -37,17 +37,7 @@ class OutcomeTable(NamedTuple):
 
 
 def read_table(env: Any) -> OutcomeTable:
-    """The checked entries of ``env.unwrapped.P``.
-
-    Parameters
-    ----------
-    env : gymnasium.Env
-        An environment with a transition table.
-
-    Returns
-    -------
-    OutcomeTable
-    """
+    """The checked entries of ``env.unwrapped.P``."""
     bare = env.unwrapped
     table = getattr(bare, "P", None)
     name = type(bare).__name__
@@ -109,19 +99,7 @@ def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, 
 
 
 def restarted(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
-    """The table in which an outcome that ends the episode leads to a first state instead.
-
-    Parameters
-    ----------
-    table : OutcomeTable
-        What the environment lists.
-    initial : ndarray of float, shape (S,)
-        Distribution of the first state.
-
-    Returns
-    -------
-    OutcomeTable
-    """
+    """The table in which an outcome that ends the episode leads to a first state instead."""
     starts = np.flatnonzero(initial)
     ends = np.flatnonzero(table.ends)
     pair, reward = (np.repeat(column[ends], len(starts)) for column in (table.pair, table.reward))
@@ -135,17 +113,6 @@ def absorbed(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
     """The table in which a state entered by an ending outcome is kept for ever, and pays nothing there.
 
     Such a state must not also be entered without an end, from anywhere that can be reached.
-
-    Parameters
-    ----------
-    table : OutcomeTable
-        What the environment lists.
-    initial : ndarray of float, shape (S,)
-        Distribution of the first state.
-
-    Returns
-    -------
-    OutcomeTable
     """
     absorbing = np.zeros(table.pairs.n_states, bool)
     absorbing[table.succ[table.ends & (table.prob > 0)]] = True
@@ -174,17 +141,6 @@ def compare_with_rollouts(env: Any, table: OutcomeTable, initial: np.ndarray, se
 
     An outcome the table does not list is refused at once; frequencies are refused when Hoeffding's bound puts them
     out of reach at level 1e-6 over all comparisons together.
-
-    Parameters
-    ----------
-    env : gymnasium.Env
-        The environment, which is reset.
-    table : OutcomeTable
-        What it lists.
-    initial : ndarray of float, shape (S,)
-        Distribution of the first state.
-    seed : int
-        Seed of the environment and of the actions.
     """
     expected = _outcome_odds(table)
     seen, starts = _rollouts(env, table, expected, seed)

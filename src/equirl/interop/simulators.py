@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from equirl.core.checking import flag
-from equirl.core.formatting import shown
 from equirl.interop.encoder import Encoder
 from equirl.interop.episode_flags import episode_flag
 from equirl.interop.gym import TabularEnv
@@ -17,6 +15,8 @@ from equirl.model.action_sets import pairs_from
 from equirl.model.names import checked_names
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import reward_map_of
+from equirl.words.checking import flag
+from equirl.words.formatting import shown
 
 PARTS = ("unwrapped", "reset", "step", "observation_space", "action_space")  # of a Gymnasium environment
 
@@ -237,21 +237,7 @@ class GymSimulator:
 def simulator_of(
     env: Any, reward_range: tuple[float, float] | None, default: tuple[float, float] = (0.0, 1.0)
 ) -> Playable:
-    """A simulator of whatever is to be played.
-
-    Parameters
-    ----------
-    env : Simulator or gymnasium.Env
-        What is to be played.
-    reward_range : (float, float), optional
-        The range of rewards, where it is not the simulator's own.
-    default : (float, float)
-        That of an environment for which none is given.
-
-    Returns
-    -------
-    Playable
-    """
+    """A simulator of whatever is to be played."""
     if isinstance(env, Simulator | GymSimulator):
         if reward_range is not None:
             raise TypeError("reward_range goes with an environment; a Simulator has its own")

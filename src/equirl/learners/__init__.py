@@ -16,3 +16,53 @@
   ``journal_sync`` (when it is forced to disk), ``journal_folder`` and ``journal_records`` (its files),
   ``journal_recovery`` and ``journal_log`` (reading them).
 """
+
+from typing import TYPE_CHECKING
+
+from equirl.words.exports import lazily
+
+if TYPE_CHECKING:
+    from equirl.learners.catalogue import RECOMMENDED as RECOMMENDED
+    from equirl.learners.contract import Learner as Learner
+    from equirl.learners.estimates import EmpiricalPool as EmpiricalPool
+    from equirl.learners.learner_registry import (
+        AGENTS as AGENTS,
+        HANDED as HANDED,
+        OPEN as OPEN,
+        agent_for as agent_for,
+        check_tolerance as check_tolerance,
+        find_learner as find_learner,
+        make_agent as make_agent,
+        make_settings as make_settings,
+        outside_modules as outside_modules,
+        register_learner as register_learner,
+    )
+    from equirl.learners.model_sets import LaplaceBalls as LaplaceBalls
+    from equirl.learners.optimistic import OptimisticLearner as OptimisticLearner
+    from equirl.learners.past_settings import with_past as with_past
+    from equirl.learners.planners import POLICY_SWEEPS as POLICY_SWEEPS, OptimisticPlanner as OptimisticPlanner
+    from equirl.learners.recipes import Recipe as Recipe, Settings as Settings, needs_of_parts as needs_of_parts
+    from equirl.learners.statement_watch import RefutedStructure as RefutedStructure
+    from equirl.learners.stopping import Doubling as Doubling
+    from equirl.learners.structures import (
+        EstimatedClasses as EstimatedClasses,
+        Problem as Problem,
+        clustering_rules as clustering_rules,
+    )
+else:
+    EXPORTS = {
+        "catalogue": "RECOMMENDED",
+        "contract": "Learner",
+        "estimates": "EmpiricalPool",
+        "learner_registry": "AGENTS HANDED OPEN agent_for check_tolerance find_learner make_agent make_settings "
+        "outside_modules register_learner",
+        "model_sets": "LaplaceBalls",
+        "optimistic": "OptimisticLearner",
+        "past_settings": "with_past",
+        "planners": "OptimisticPlanner POLICY_SWEEPS",
+        "recipes": "Recipe Settings needs_of_parts",
+        "statement_watch": "RefutedStructure",
+        "stopping": "Doubling",
+        "structures": "EstimatedClasses Problem clustering_rules",
+    }
+    __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

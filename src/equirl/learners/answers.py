@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import original_rewards
-from equirl.planning.extended_value_iteration import Plan
+from equirl.planning.optimistic_planning import Plan
 from equirl.planning.sweeps import ModelSet, single_sweep
 from equirl.solving.policies import policy_pairs
+from equirl.words.tables import Table
 
 if TYPE_CHECKING:
     from equirl.learners.contract import Learner

@@ -18,15 +18,7 @@ AHEAD = 1 << 15  # coins looked at ahead of a stretch
 
 
 class FixedLearner(CountingLearner):
-    """Plays one policy for ever, or actions drawn uniformly where there is none.
-
-    Parameters
-    ----------
-    blueprint : Blueprint
-        Name, pairs and seed; a baseline has no settings.
-    mdp : TabularMDP, optional
-        Where given, its optimal policy is played.
-    """
+    """Plays one policy for ever, or actions drawn uniformly where there is none."""
 
     def __init__(self, blueprint: Blueprint, mdp: TabularMDP | None = None) -> None:
         super().__init__(blueprint)

@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from equirl.core.checking import flag
-from equirl.core.paths import checked_path
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.learners.given import check_path
 from equirl.learners.one_thread import InUse
@@ -45,6 +43,8 @@ from equirl.learners.telling import Telling
 from equirl.learners.warm_start import take_over
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
+from equirl.words.checking import flag
+from equirl.words.paths import checked_path
 
 if TYPE_CHECKING:
     from equirl.learners.answers import PolicyGap
@@ -236,7 +236,7 @@ class Learner(Telling, ABC):
         path : path
             The file, usually ``.npz``; written aside and renamed.
         """
-        from equirl.learners.saving import save_agent
+        from equirl.keeping.saving import save_agent
 
         save_agent(self, checked_path("path", path))
 

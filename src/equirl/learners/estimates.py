@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from equirl.core.checking import choice
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import PLACEMENTS, Estimates, Grouping, Placement, estimate, pool, pool_known
 from equirl.learners.structures import Problem
+from equirl.words.checking import choice
 
 REWARDS = ("per_class", "per_pair", "shared", "known")
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.formatting import counted, number
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.learners.answers import ActionValues, PairBelief, own_columns
 from equirl.learners.contract import Learner, pair_played
 from equirl.model.names import Name, action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.posterior.inspection import class_posterior
 from equirl.structure.partition import Partition
+from equirl.words.formatting import counted, number
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 DRAWS = 40  # of classes
 LISTED = 10  # pairs that it is alike to
@@ -119,19 +119,6 @@ class Explanation:
 
 def explain(learner: Learner, state: Any, action: Any = None) -> Explanation:
     """What a learner knows of a pair; the learner is not changed. See :meth:`equirl.learners.telling.Telling.explain`.
-
-    Parameters
-    ----------
-    learner : Learner
-        Any learner.
-    state : int or name
-        A state.
-    action : int or name, optional
-        By default the one it would play there now.
-
-    Returns
-    -------
-    Explanation
 
     Examples
     --------

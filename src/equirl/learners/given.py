@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import real_array, whole_array
-from equirl.core.formatting import shown
 from equirl.estimation.pooling import tie_groups
 from equirl.model.names import state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import check_entries
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import TOLERANCE, Profiles, profile_l1
+from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1
+from equirl.words.checking import real_array, whole_array
+from equirl.words.formatting import shown
 
 ALIKE = 1e-6  # L1 distance up to which profiles of one class may differ in any case
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.arrays import owners, starts
 from equirl.estimation.pooling import Estimates
 from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import owners, starts
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.extended_value_iteration import extended_value_iteration
+from equirl.planning.optimistic_planning import extended_value_iteration
 
 STAY = 0.5  # half the time staying: chains are aperiodic, so that sweeps converge
 

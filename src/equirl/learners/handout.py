@@ -14,7 +14,7 @@ from equirl.learners.recipes import Recipe, Settings, needs_of_parts
 from equirl.model.mdp import TabularMDP
 from equirl.structure.equivalence import SeparationError, Tolerance, equivalence_classes, separating_tolerance
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import TOLERANCE, Profiles, profiles
+from equirl.structure.similarity import TOLERANCE, Profiles, profiles
 
 MUCH_FINER = 4  # times as many classes of laws and rewards as of laws
 SOON = 6  # largest S C / M at which pooled laws are soon learned

@@ -14,7 +14,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from equirl.core.checking import between, flag, whole_number
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.answers import ActionValues, PairBelief, own_belief
@@ -24,6 +23,7 @@ from equirl.learners.greedy import greedy_pairs
 from equirl.learners.imed_index import CountedRows, empirical_bias, indices, skeleton
 from equirl.learners.recipes import Blueprint
 from equirl.learners.structures import Problem
+from equirl.words.checking import between, flag, whole_number
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
 from equirl.estimation.kl_inf import kl_inf
+from equirl.numerics.compiling import kernel
 
 DAMPING = 0.8  # of the sweeps: the aperiodicity transform
 

@@ -9,10 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from equirl.core.checking import between, choice, real_array
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
-from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
 from equirl.learners.given import Given, checked
@@ -22,12 +18,16 @@ from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import reward_map_of
-from equirl.structure.profiles import TOLERANCE, Profiles
+from equirl.numerics.seeding import Seed, seed_sequence
+from equirl.structure.similarity import TOLERANCE, Profiles
+from equirl.words.checking import between, choice, real_array
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
 
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
 OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "order", "tolerance")  # keywords of agent_for that are no settings
-LATER = {"c-ucrl-published": "equirl.paper.published_learner"}  # rows that stand in folders further on
+LATER = {"c-ucrl-published": "equirl.lab.paper.published_learner"}  # rows that stand in folders further on
 
 
 class Registry(Mapping[str, Recipe]):

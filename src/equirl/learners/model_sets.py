@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import choice, inside
 from equirl.estimation.bernstein import bernstein_intervals, bernstein_mean_radius
 from equirl.estimation.confidence import (
     hoeffding_radius,
@@ -27,6 +26,7 @@ from equirl.learners.structures import Problem, Shares
 from equirl.planning.growing_support import support_slack
 from equirl.planning.interval_models import IntervalModels, KLModels
 from equirl.planning.l1_ball import ConfidenceSet
+from equirl.words.checking import choice, inside
 
 REWARD_BOUNDS = ("laplace", "variance")
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import checked_discount
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Estimates, Grouping
 from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
@@ -33,12 +32,13 @@ from equirl.learners.greedy import greedy_pairs
 from equirl.learners.model_sets import Evidence
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
-from equirl.planning.extended_value_iteration import Plan, gain_bounds, value_bounds
+from equirl.planning.optimistic_planning import Plan, gain_bounds, value_bounds
 from equirl.planning.sweeps import ModelSet
 from equirl.solving.criterion import criterion_for
 from equirl.solving.discounted import in_units
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
+from equirl.words.checking import checked_discount
 
 # What ``effort`` is charged, in look-ups
 SWEEP_WORK = 0.4  # per entry of a sweep

@@ -15,17 +15,6 @@ BEFORE = {
 def with_past(then: Mapping[str, Any], now: Iterable[str]) -> dict[str, Any]:
     """Settings from a file, with those that came later as they were before there was a choice.
 
-    Parameters
-    ----------
-    then : mapping
-        The settings that the file names.
-    now : iterable of str
-        The names of those there are today.
-
-    Returns
-    -------
-    dict
-
     Examples
     --------
     >>> with_past({"delta": 0.1}, ["delta", "reward_bound"])

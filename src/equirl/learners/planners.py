@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equirl.core.checking import choice, flag, inside, real_number, whole_number
-from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
 from equirl.planning.interval_models import IntervalModels
+from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.sweeps import ModelSet
+from equirl.words.checking import choice, flag, inside, real_number, whole_number
 
 ACTION_TIES = ("random", "first")
 MOST_THREADS = 1024

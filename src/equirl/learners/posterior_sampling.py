@@ -13,8 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import above, between, choice, whole_number
-from equirl.core.random_draws import draw_state
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import estimate
 from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
@@ -35,12 +33,14 @@ from equirl.learners.planners import check_discount
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
+from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.extended_value_iteration import Plan
+from equirl.planning.optimistic_planning import Plan
 from equirl.planning.sweeps import Stop
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
 from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
+from equirl.words.checking import above, between, choice, whole_number
 
 EPISODES = ("steady", "doubling", "tsde")
 LEAST_DRAWS = 40  # from which the gap of a policy is told
@@ -235,13 +235,7 @@ class PosteriorLearner(CountingLearner):
         return row_spread(self)
 
     def greedy_policy(self) -> np.ndarray:
-        """What it would play without drawing: optimal in each pair's own estimates as they are now.
-
-        Returns
-        -------
-        array of int, (S,)
-            An action id per state. Pairs never tried are avoided wherever a tried one exists.
-        """
+        """What it would play without drawing: optimal in each pair's own estimates as they are now."""
         return self.pairs.action[greedy_pairs(self.pairs, estimate(self.counts.snapshot()))]
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:

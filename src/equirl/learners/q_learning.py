@@ -20,16 +20,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from equirl.core.arrays import owners
-from equirl.core.checking import between, choice, inside
-from equirl.core.compiling import kernel
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.answers import ActionValues, PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.given import check_in_profile, check_path
 from equirl.learners.recipes import Blueprint
+from equirl.numerics.arrays import owners
+from equirl.numerics.compiling import kernel
 from equirl.solving.criterion import DiscountedReward
+from equirl.words.checking import between, choice, inside
 
 STEPS = ("rescaled", "power")
 REWARDS = ("per_class", "per_pair")

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import flag, several
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
 from equirl.learners.contract import Learner
 from equirl.learners.given import NOTHING, Given
 from equirl.model.pairs import Pairs
+from equirl.words.checking import flag, several
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
 
 Part = Any  # a frozen dataclass
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.core.checking import above, between, choice
 from equirl.estimation.counts import Snapshot
 from equirl.learners.structures import Problem
 from equirl.posterior.reward_sampler import (
@@ -23,6 +22,7 @@ from equirl.posterior.reward_sampler import (
     resample_tables,
 )
 from equirl.posterior.sure_rewards import draw_sure
+from equirl.words.checking import above, between, choice
 
 
 class RewardSampler(ABC):

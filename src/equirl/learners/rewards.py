@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs
+from equirl.words.formatting import shown
 
 
 def unit_reward(reward: Any, reward_map: tuple[float, float], pairs: Pairs, pair: int) -> float:

@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from equirl.core.checking import above, between, inside, whole_number
-from equirl.core.random_draws import beta_draw
 from equirl.estimation.counts import Snapshot
 from equirl.learners.structures import Problem
+from equirl.numerics.random_draws import beta_draw
 from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
 from equirl.posterior.class_state import ClassState, carry_over, check_structure, empty_state
 from equirl.posterior.drawn_mdp import (
@@ -29,6 +28,7 @@ from equirl.posterior.drawn_mdp import (
 )
 from equirl.posterior.odd_pairs import count_near, draw_odd, stay_length
 from equirl.posterior.profile_draws import draw_profile_rows
+from equirl.words.checking import above, between, inside, whole_number
 
 DRAWN = "drawn"
 GRIDS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.05, 1.0, 12)  # values among which alpha and gamma are drawn

@@ -7,29 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, flag, real_number, whole_number
 from equirl.model.pairs import Pairs
+from equirl.words.checking import between, flag, real_number, whole_number
 
 ROUNDING = 1e-9  # relative, of sums of rewards
 
 
 def check_course(meta: Mapping[str, Any], episode_starts: np.ndarray, pairs: Pairs) -> None:
-    """Refuse a time, episodes, a scale of rewards or a pending step that no learner can have.
-
-    Parameters
-    ----------
-    meta : mapping
-        The values of the file that every learner has.
-    episode_starts : ndarray
-        When plans were made.
-    pairs : Pairs
-        The pairs of the learner.
-
-    Raises
-    ------
-    TypeError, ValueError
-        With the name of what is wrong.
-    """
+    """Refuse a time, episodes, a scale of rewards or a pending step that no learner can have."""
     t = whole_number("t", meta["t"])
     whole_number("n_unconverged", meta["n_unconverged"], least=0, most=max(t, len(episode_starts)))
     starts = episode_starts
@@ -45,22 +30,7 @@ def check_course(meta: Mapping[str, Any], episode_starts: np.ndarray, pairs: Pai
 
 
 def check_plan(values: Mapping[str, Any], t: int, n_pairs: int) -> None:
-    """Refuse what is told of the plan under way where no plan can be so.
-
-    Parameters
-    ----------
-    values : mapping
-        The learner's own values; those of other names are left to the learner.
-    t : int
-        The time.
-    n_pairs : int
-        The number of pairs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        With the name of what is wrong.
-    """
+    """Refuse what is told of the plan under way where no plan can be so."""
     if "episode" in values:
         episode = values["episode"]
         whole_number("the start of the episode", episode["start"], most=t)
@@ -78,20 +48,7 @@ def _check_outcome(gain: Any, n_sweeps: Any, span: Any, converged: Any) -> None:
 
 
 def check_sums(arrays: Mapping[str, np.ndarray], t: int) -> None:
-    """Refuse counts of more steps than were played, and rewards that those steps cannot have paid.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        The learner's own arrays; ``now_`` and ``then_`` are its counts.
-    t : int
-        The time.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong.
-    """
+    """Refuse counts of more steps than were played, and rewards that those steps cannot have paid."""
     for when in ("now", "then"):
         if f"{when}_visits" not in arrays:
             continue

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import plain_array, several
-from equirl.core.formatting import shown
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import starts
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import Profiles
+from equirl.structure.similarity import Profiles
+from equirl.words.checking import plain_array, several
+from equirl.words.formatting import shown
 
 Classes = Partition | Sequence[int] | np.ndarray | Callable[[Any, Any], Any] | None
 Order = Sequence[Sequence[Any]] | Callable[[Any, Any], Iterable[Any]] | None

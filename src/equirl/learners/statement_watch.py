@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.caller_warnings import warn_caller
-from equirl.core.formatting import counted, number, shown
-from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, Refutation, Statement, StructureTest
 from equirl.learners.given import Given
 from equirl.learners.handout import pools_rewards
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
+from equirl.words.caller_warnings import warn_caller
+from equirl.words.formatting import counted, number, shown
+from equirl.words.tables import Table
 
 if TYPE_CHECKING:
     from equirl.learners.contract import CountingLearner, Learner
@@ -30,13 +30,7 @@ class RefutedStructure(UserWarning):
 
 
 class StatementWatch:
-    """What was stated for a learner, tested now and then against its counts.
-
-    Parameters
-    ----------
-    learner : CountingLearner
-        The learner.
-    """
+    """What was stated for a learner, tested now and then against its counts."""
 
     def __init__(self, learner: CountingLearner) -> None:
         assert learner.given.classes is not None
@@ -98,24 +92,7 @@ def sentence(one: Refutation, pairs: Pairs, reward_map: tuple[float, float]) -> 
 
 
 def evidence_table(found: Sequence[Refutation], pairs: Pairs, reward_map: tuple[float, float]) -> Table:
-    """Refutations with names, in the user's units.
-
-    Parameters
-    ----------
-    found : sequence of Refutation
-        What is refuted.
-    pairs : Pairs
-        States and actions.
-    reward_map : tuple of float
-        (scale, shift) of the rewards.
-
-    Returns
-    -------
-    Table
-        ``class``, ``what`` ("successors", "rewards", "outside"), ``state``, ``action``, ``against`` (another pair of
-        the class, its rest, or a state outside the order), ``visits`` of both, ``difference`` (of frequencies in L1, of
-        mean rewards, or how often), ``evidence`` (a log likelihood ratio) and ``bound``.
-    """
+    """Refutations with names, in the user's units."""
     states = state_labels(pairs, [int(pairs.state[one.pair]) for one in found])
     actions = action_labels(pairs, [int(pairs.action[one.pair]) for one in found])
     scale = [reward_map[0] if one.what == REWARDS else 1.0 for one in found]

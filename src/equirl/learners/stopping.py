@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equirl.core.checking import above, choice
 from equirl.estimation.pooling import Grouping
 from equirl.learners.contract import UNLIMITED, Limits
+from equirl.words.checking import above, choice
 
 if TYPE_CHECKING:
     from equirl.learners.recipes import Settings

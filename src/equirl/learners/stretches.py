@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import inlined, lean_kernel
+from equirl.numerics.compiling import inlined, lean_kernel
 
 UNLIMITED = np.iinfo(np.int64).max // 2
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equirl.clustering.approx_equivalence import MERGE_RULES, RADII, check_balance, make_rules, merge_pairs
+from equirl.clustering.approximate_equivalence import MERGE_RULES, RADII, check_balance, make_rules, merge_pairs
 from equirl.clustering.clusters import Rules
-from equirl.core.checking import choice
-from equirl.core.compiling import kernel
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping
 from equirl.learners.given import Given
 from equirl.model.pairs import Pairs
+from equirl.numerics.compiling import kernel
+from equirl.words.checking import choice
 
 PRIORITIES = ("random", "index")
 POOLINGS = ("balanced", "class")

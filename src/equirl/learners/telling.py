@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equirl.core.tables import Table
     from equirl.learners.answers import ActionValues, PairBelief
     from equirl.learners.explaining import Explanation
     from equirl.structure.partition import Partition
+    from equirl.words.tables import Table
 
 
 class Telling:
@@ -85,7 +85,7 @@ class Telling:
         return ""
 
     def _repr_html_(self) -> str:
-        from equirl.core.notebook_cards import card
+        from equirl.words.notebook_cards import card
 
         facts = {
             "steps learned": f"{self.t - 1:,}", "plans made": f"{self.n_episodes:,}", "states": self.pairs.n_states,

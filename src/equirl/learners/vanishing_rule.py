@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.core.checking import choice
 from equirl.estimation.pooling import Grouping
 from equirl.learners.stretches import UNLIMITED, Limits
+from equirl.words.checking import choice
 
 SPEEDS = ("log", "root")
 

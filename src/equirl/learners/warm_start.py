@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equirl.core.arrays import owners
 from equirl.estimation.counts import Counts, Snapshot
+from equirl.numerics.arrays import owners
 
 if TYPE_CHECKING:
     from equirl.learners.contract import CountingLearner

@@ -12,10 +12,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from equirl.core.archives import open_file
-from equirl.core.formatting import shown
+from equirl.files.archives import open_file
 from equirl.logs.csv_fields import POWERS, find_fields, number_fields, read_numbers
 from equirl.logs.csv_header import BLANKS, LONGEST_LINE, Header, check_zeros, decoded, is_blank
+from equirl.words.formatting import shown
 
 BLOCK = 1 << 24  # bytes read at a time
 BATCH = 100_000  # rows at a time, where there are quotes
@@ -31,29 +31,7 @@ class TextColumn(NamedTuple):
 def read_csv(
     path: str | os.PathLike[str], header: Header, texts: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, TextColumn], dict[str, np.ndarray]]:
-    """Some columns of a CSV file in UTF-8, as texts or as numbers.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    header : Header
-        Its first line, from :func:`read_header`.
-    texts : sequence of str
-        Columns of names.
-    numbers : sequence of str
-        Columns of numbers.
-
-    Returns
-    -------
-    texts : dict of str to TextColumn
-    numbers : dict of str to ndarray of float
-
-    Raises
-    ------
-    ValueError
-        If a line has too many or too few fields, or a number is none; the message names the line.
-    """
+    """Some columns of a CSV file in UTF-8, as texts or as numbers."""
     wanted = [*texts, *numbers]
     found: list[list[np.ndarray]] = [[] for _ in wanted]
     labels: list[dict[str, int]] = [{} for _ in texts]
@@ -207,18 +185,7 @@ def _wrong_width(path: str | os.PathLike[str], row: int, n_fields: int) -> Value
 
 
 def number_texts(values: Iterable[str]) -> tuple[np.ndarray, list[str]]:
-    """Number different texts as they first appear.
-
-    Parameters
-    ----------
-    values : iterable of str
-        The texts.
-
-    Returns
-    -------
-    code : ndarray of int64
-    labels : list of str
-    """
+    """Number different texts as they first appear."""
     known: dict[str, int] = {}
     return np.array([known.setdefault(text, len(known)) for text in values], np.int64), list(known)
 

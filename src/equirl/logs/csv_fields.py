@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
+from equirl.numerics.compiling import lean_kernel
 
 NEWLINE, RETURN, SPACE, TAB = 10, 13, 32, 9
 EXACT_DIGITS, EXACT_POWER = 15, 22  # integers below 10^15 and powers up to 10^22 are exact, so is one operation on them

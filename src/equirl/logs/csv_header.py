@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from equirl.core.archives import open_file
+from equirl.files.archives import open_file
 
 LONGEST_LINE = 1 << 20  # bytes of the first line, and of one that is not read in a block
 DELIMITERS = ",;\t|"
@@ -35,17 +35,7 @@ class Header(NamedTuple):
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
-    """The names of the columns, and what separates them.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    Header
-    """
+    """The names of the columns, and what separates them."""
     with open_file(path) as file:
         start = file.read(LONGEST_LINE)
     _check_kind(start, path)
@@ -89,19 +79,7 @@ def _line_end(start: bytes) -> bytes:
 
 
 def first_row(path: str | os.PathLike[str], header: Header) -> list[str]:
-    """The fields of the first line below the names, as far as they can be read.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    header : Header
-        Its first line, from :func:`read_header`.
-
-    Returns
-    -------
-    list of str
-    """
+    """The fields of the first line below the names, as far as they can be read."""
     with open_file(path) as file:
         file.seek(header.end)
         start = file.read(LONGEST_LINE).decode(errors="replace")

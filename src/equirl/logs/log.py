@@ -8,11 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import owners
-from equirl.core.checking import flag, real_array
-from equirl.core.notebook_cards import card
-from equirl.core.seeding import Seed
-from equirl.core.tables import Table
 from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
@@ -25,7 +20,12 @@ from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import original_rewards
 from equirl.model.transition_rows import rows_from_triplets
-from equirl.structure.profiles import Profiles
+from equirl.numerics.arrays import owners
+from equirl.numerics.seeding import Seed
+from equirl.structure.similarity import Profiles
+from equirl.words.checking import flag, real_array
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from equirl.clustering.approx_equivalence import approx_equivalence
-from equirl.core.arrays import owners
-from equirl.core.checking import choice, flag, whole_number
-from equirl.core.notebook_cards import card
-from equirl.core.seeding import Seed
-from equirl.core.tables import Table
+from equirl.clustering.approximate_equivalence import approx_equivalence
 from equirl.logs.log import Log, from_log
 from equirl.model.names import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
+from equirl.numerics.arrays import owners
+from equirl.numerics.seeding import Seed
 from equirl.posterior.inspection import ClassPosterior, class_posterior
 from equirl.structure.partition import Partition
+from equirl.words.checking import choice, flag, whole_number
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 METHODS = ("posterior", "tests")
 BURN_IN = 20  # draws made and thrown away first

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import plain_array, real_array, several
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
 from equirl.logs.log_files import LOG_FILES, Labels, read_parquet, read_text_file
 from equirl.logs.log_roles import IN_MEMORY, NEEDED, OPTIONAL, Origin, columns_by_role
 from equirl.logs.spellings import check_spellings
 from equirl.model.names import is_name, plain_name
+from equirl.words.checking import plain_array, real_array, several
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
 
 SAID = {"0": False, "0.0": False, "false": False, "f": False, "no": False, "": False, "none": False, "nan": False}
 SAID |= {"1": True, "1.0": True, "true": True, "t": True, "yes": True}
@@ -41,19 +41,7 @@ class LogColumns(NamedTuple):
 
 
 def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns:
-    """The columns of a log, checked and in order.
-
-    Parameters
-    ----------
-    table : path, data frame, mapping of columns, structured array, or iterable of rows
-        What :func:`equirl.from_log` takes.
-    columns : mapping of str to str, optional
-        What a column is called, where it is not called as here.
-
-    Returns
-    -------
-    LogColumns
-    """
+    """The columns of a log, checked and in order."""
     renamed = _checked_renames(columns)
     read = _from_file if isinstance(table, str | os.PathLike) else _from_memory
     found, origin = read(table, renamed)

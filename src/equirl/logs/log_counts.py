@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import choice
-from equirl.core.formatting import shown
 from equirl.estimation.counts import Snapshot
 from equirl.logs.log_columns import LogColumns
 from equirl.logs.log_roles import Origin
@@ -16,6 +13,9 @@ from equirl.model.action_sets import pairs_from
 from equirl.model.names import checked_names, plain_name
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import reward_map_of
+from equirl.numerics.arrays import starts
+from equirl.words.checking import choice
+from equirl.words.formatting import shown
 
 ACTIONS = ("seen", "all")
 LARGEST_ID = 10**6  # whole numbers up to this are action ids as they are
@@ -24,23 +24,7 @@ DIRECT = 10**7  # combinations of states and action ids up to which pairs are lo
 
 
 def count(pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray) -> Snapshot:
-    """Counts of transitions, successors in the order of the empirical profile. O(n log n).
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs.
-    pair, successor : ndarray of int64, shape (n,)
-        The pair played and the state it led to, row by row.
-    reward : ndarray of float, shape (n,)
-        What it paid, in [0, 1].
-    weight : ndarray of int64, shape (n,)
-        How often.
-
-    Returns
-    -------
-    Snapshot
-    """
+    """Counts of transitions, successors in the order of the empirical profile. O(n log n)."""
     M, S = pairs.n_pairs, pairs.n_states
     key = pair * S + successor
     if (weight == 1).all():

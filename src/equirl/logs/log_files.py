@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.archives import MOST_EXPANSION, open_file
+from equirl.files.archives import MOST_EXPANSION, open_file
 from equirl.logs.csv_columns import read_csv
 from equirl.logs.csv_header import first_row, read_header
 from equirl.logs.log_roles import Origin, columns_by_role
@@ -30,17 +30,7 @@ class Labels(NamedTuple):
 
 
 def is_log_file(text: str) -> bool:
-    """Whether a text is the name of a file that holds a log, by its ending.
-
-    Parameters
-    ----------
-    text : str
-        The name of a world or a file.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a text is the name of a file that holds a log, by its ending."""
     return Path(text).suffix.lower() in LOG_FILES
 
 

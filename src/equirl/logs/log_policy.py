@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import inside, whole_number
-from equirl.core.notebook_cards import card
-from equirl.core.random_draws import draw_state
-from equirl.core.seeding import Seed, seed_sequence
-from equirl.core.tables import Table
 from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, SCANNED
 from equirl.model.names import action_labels, state_labels
+from equirl.numerics.random_draws import draw_state
+from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.sweeps import Stop
 from equirl.posterior.drawn_gains import best_worth, losses, mean_model, worth_in
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
 from equirl.posterior.resampling import resampled_rows
 from equirl.solving.discounted import in_units
+from equirl.words.checking import inside, whole_number
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
 PLAN_ACCURACY, PLAN_SWEEPS = 1e-5, 5000

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.formatting import shown
+from equirl.words.formatting import shown
 
 NEEDED = ("state", "action", "reward", "next_state")
 OPTIONAL = ("terminated", "weight", "time")

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import inside, whole_number
-from equirl.core.seeding import Seed, seed_sequence
-from equirl.core.tables import Table
 from equirl.learners.contract import Learner
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN
 from equirl.logs.log_policy import posterior_of
 from equirl.model.names import action_labels, state_labels
+from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
+from equirl.words.checking import inside, whole_number
+from equirl.words.tables import Table
 
 
 def next_steps(

@@ -7,29 +7,15 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from equirl.core.formatting import shown
 from equirl.logs.log_files import Labels
 from equirl.logs.log_roles import Origin
+from equirl.words.formatting import shown
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def check_spellings(kind: str, columns: Mapping[str, Labels], origin: Origin) -> None:
-    """An error that names both cells where two names are equal as numbers and different as they are written.
-
-    Parameters
-    ----------
-    kind : {"state", "action"}
-        What the names are of.
-    columns : mapping of str to Labels
-        By role, the columns that share these names.
-    origin : Origin
-        Where they come from.
-
-    Raises
-    ------
-    ValueError
-    """
+    """An error that names both cells where two names are equal as numbers and different as they are written."""
     if not any(isinstance(name, str) for column in columns.values() for name in column.names):
         return  # numbers that are equal are one name
     known: dict[Any, tuple[Any, str, int]] = {}

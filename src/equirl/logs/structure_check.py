@@ -8,11 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import owners
-from equirl.core.checking import between, flag, inside
-from equirl.core.formatting import counted
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.estimation.refutation import OUTSIDE, REWARDS, SUCCESSORS, Refutation, Statement, StructureTest
 from equirl.learners.given import checked
 from equirl.learners.learner_registry import stated_by_user
@@ -21,8 +16,12 @@ from equirl.learners.statement_watch import evidence_table, statement
 from equirl.logs.log import Log, from_log
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.structure.profiles import TOLERANCE, Profiles, l1_distance
-from equirl.structure.profiles import profiles as true_profiles
+from equirl.numerics.arrays import owners
+from equirl.structure.similarity import TOLERANCE, Profiles, l1_distance, profiles as true_profiles
+from equirl.words.checking import between, flag, inside
+from equirl.words.formatting import counted
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

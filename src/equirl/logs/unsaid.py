@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equirl.core.formatting import counted
 from equirl.model.names import state_labels
 from equirl.model.reachability import reached
+from equirl.words.formatting import counted
 
 if TYPE_CHECKING:
     from equirl.logs.log import Log
@@ -18,17 +18,7 @@ NAMED = 3  # examples
 
 
 def unsaid(log: Log) -> list[str]:
-    """Sentences about what is missing, the gravest first.
-
-    Parameters
-    ----------
-    log : Log
-        The counts.
-
-    Returns
-    -------
-    list of str
-    """
+    """Sentences about what is missing, the gravest first."""
     pairs, visits = log.pairs, log.seen.visits
     played = visits > 0
     tried = np.bincount(pairs.state[played], minlength=pairs.n_states)

@@ -7,28 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import several, whole_number
 from equirl.model.names import checked_names
 from equirl.model.pairs import MOST_STATES, Pairs, number_of, numbered
+from equirl.numerics.arrays import starts
+from equirl.words.checking import several, whole_number
 
 SETS = (list, tuple, set, frozenset, range, np.ndarray)
 
 
 def pairs_from(states: Any, actions: Any) -> Pairs:
     """The pairs of a problem from its states and actions.
-
-    Parameters
-    ----------
-    states : int or sequence of names
-        How many there are, or what they are called.
-    actions : int, sequence of int, sequence of str, sequence of action sets, or mapping
-        How many actions there are, in every state or one by one; their names, the same in every state; or the actions
-        that each state allows, by id or name: one set per state in order, or ``{state: actions}``.
-
-    Returns
-    -------
-    Pairs
 
     Examples
     --------

@@ -14,11 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import Frozen, frozen, owners
-from equirl.core.checking import checked_discount
-from equirl.core.formatting import shown
-from equirl.core.paths import checked_path
-from equirl.core.seeding import seed_sequence
 from equirl.model.mdp_checks import check_fields, checked_floats
 from equirl.model.mdp_files import load_mdp, save_mdp
 from equirl.model.mdp_makers import MdpMakers
@@ -27,6 +22,11 @@ from equirl.model.picture import Picture, checked_picture, same_picture
 from equirl.model.reachability import reached
 from equirl.model.renumbering import Renumbering, by_state, permutation, random_numbers, renumber_rows, restriction
 from equirl.model.transition_rows import Rows, checked_rows
+from equirl.numerics.arrays import Frozen, frozen, owners
+from equirl.numerics.seeding import seed_sequence
+from equirl.words.checking import checked_discount
+from equirl.words.formatting import shown
+from equirl.words.paths import checked_path
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -287,13 +287,7 @@ class TabularMDP(MdpMakers, Frozen):
 
 
 def check_mdp(mdp: Any) -> None:
-    """An error where this is no MDP; the name of a world is met with the way to make it.
-
-    Parameters
-    ----------
-    mdp : object
-        What was given.
-    """
+    """An error where this is no MDP; the name of a world is met with the way to make it."""
     if not isinstance(mdp, TabularMDP):
         remedy = f"; equirl.load_world({mdp!r}) makes one of a world's name or a file" if isinstance(mdp, str) else ""
         raise TypeError(f"mdp must be a TabularMDP, not {shown(mdp)}{remedy}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equirl.core.formatting import number
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.model.names import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
+from equirl.words.formatting import number
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP
@@ -17,17 +17,7 @@ PAIRS, SUCCESSORS = 20, 4  # shown
 
 
 def mdp_card(mdp: TabularMDP) -> str:
-    """The problem as HTML; rewards in the user's units.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        The problem.
-
-    Returns
-    -------
-    str
-    """
+    """The problem as HTML; rewards in the user's units."""
     means = original_rewards(mdp.r_mean, mdp.reward_map)
     low, high = float(means.min()), float(means.max())
     facts = {

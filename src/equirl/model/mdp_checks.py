@@ -6,31 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.checking import choice
-from equirl.core.formatting import shown
 from equirl.model.reward_laws import REWARD_LAWS
 from equirl.model.transition_rows import ROW_TOLERANCE
+from equirl.words.checking import choice
+from equirl.words.formatting import shown
 
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP
 
 
 def checked_floats(name: str, values: Any, n: int) -> tuple[float, ...]:
-    """So many floats.
-
-    Parameters
-    ----------
-    name : str
-        What to call the argument in messages.
-    values : iterable of numbers
-        What was given.
-    n : int
-        How many there must be.
-
-    Returns
-    -------
-    tuple of float
-    """
+    """So many floats."""
     try:
         floats = tuple(map(float, values))
     except (TypeError, ValueError, OverflowError):
@@ -41,13 +27,7 @@ def checked_floats(name: str, values: Any, n: int) -> tuple[float, ...]:
 
 
 def check_fields(mdp: TabularMDP) -> None:
-    """Refuse an MDP whose rewards, initial distribution, title or picture make no sense.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        Its arrays are owned already, and its rows checked.
-    """
+    """Refuse an MDP whose rewards, initial distribution, title or picture make no sense."""
     _check_means(mdp)
     _check_initial(mdp)
     choice("reward_law", mdp.reward_law, REWARD_LAWS)

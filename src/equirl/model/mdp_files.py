@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from equirl.core.files import DamagedFile, load_npz, save_npz
+from equirl.files.whole_files import DamagedFile, load_npz, save_npz
 from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.model.picture import Picture
@@ -20,15 +20,7 @@ T = TypeVar("T")
 
 
 def save_mdp(mdp: TabularMDP, path: str | os.PathLike[str]) -> None:
-    """Save an MDP as ``.npz``.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        What to save.
-    path : str or path
-        Where the file goes.
-    """
+    """Save an MDP as ``.npz``."""
     arrays = {
         "pair_ptr": mdp.pairs.ptr, "action": mdp.pairs.action, "succ_ptr": mdp.rows.ptr,
         "succ": mdp.rows.succ, "prob": mdp.rows.prob, "r_mean": mdp.r_mean, "initial": mdp.initial,
@@ -46,19 +38,7 @@ def save_mdp(mdp: TabularMDP, path: str | os.PathLike[str]) -> None:
 
 
 def load_mdp(make: Callable[..., T], path: str | os.PathLike[str]) -> T:
-    """The MDP that :func:`save_mdp` saved.
-
-    Parameters
-    ----------
-    make : callable
-        The class, which checks what the file holds.
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    TabularMDP
-    """
+    """The MDP that :func:`save_mdp` saved."""
     arrays, meta = load_npz(path, *FORMAT)
     try:
         names = {k: names_from_json(meta[k]) for k in ("state_names", "action_names")}

@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from equirl.core.checking import flag, several
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
 from equirl.model.names import checked_names
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
 from equirl.model.row_readers import initial_law, read_arrays, read_pairs, read_rows
 from equirl.model.transition_rows import Rows
+from equirl.words.checking import flag, several
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
 
 EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name", "discount")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.core.formatting import shown
+from equirl.words.formatting import shown
 
 if TYPE_CHECKING:
     from equirl.model.pairs import Pairs
@@ -19,30 +19,14 @@ Name = str | int | float | tuple[Any, ...]
 
 
 class NameNumbers(dict[Name, int]):
-    """The number of each name, in their order.
-
-    Parameters
-    ----------
-    names : iterable of names
-        All different.
-    """
+    """The number of each name, in their order."""
 
     def __init__(self, names: Iterable[Name]) -> None:
         super().__init__((name, k) for k, name in enumerate(names))
         self.are_numbers = any(isinstance(name, int | float) for name in self)  # then a number is always a name
 
     def find(self, value: Any) -> int | None:
-        """The number of a name; None where there is no such name.
-
-        Parameters
-        ----------
-        value : object
-            Anything.
-
-        Returns
-        -------
-        int or None
-        """
+        """The number of a name; None where there is no such name."""
         try:
             return self.get(plain_name(value))
         except TypeError:  # it holds something that cannot be looked up
@@ -51,16 +35,6 @@ class NameNumbers(dict[Name, int]):
 
 def plain_name(value: Any) -> Any:
     """A value as a name: NumPy's scalars as Python's, arrays and lists as tuples, True and False as 1 and 0.
-
-    Parameters
-    ----------
-    value : object
-        Anything.
-
-    Returns
-    -------
-    object
-        What is no string, number or sequence is returned as it is.
 
     Examples
     --------
@@ -77,22 +51,6 @@ def plain_name(value: Any) -> Any:
 def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
     """Names, all different.
 
-    Parameters
-    ----------
-    kind : {"state", "action"}
-        What they name. A number that names an action becomes its text, since ``act`` answers with numbers of its own.
-    values : iterable
-        Strings, numbers, or tuples of them.
-
-    Returns
-    -------
-    tuple of names
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one of them cannot be a name, or two are equal.
-
     Examples
     --------
     >>> checked_names("state", [(0, "a"), (1, "b")])
@@ -108,15 +66,7 @@ def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
 
 
 def check_names(kind: str, names: Any) -> None:
-    """An error where these are no names, or not all different.
-
-    Parameters
-    ----------
-    kind : str
-        What they name, for messages.
-    names : object
-        A tuple of names.
-    """
+    """An error where these are no names, or not all different."""
     if not isinstance(names, tuple):
         raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {shown(names)}")
     for name in names:
@@ -127,17 +77,7 @@ def check_names(kind: str, names: Any) -> None:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value can be a name.
-
-    Parameters
-    ----------
-    value : object
-        Anything.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a value can be a name."""
     if isinstance(value, tuple):
         return all(map(is_name, value))
     if isinstance(value, int):
@@ -146,67 +86,23 @@ def is_name(value: Any) -> bool:
 
 
 def names_from_json(values: Any) -> tuple[Name, ...] | None:
-    """Names as a file holds them: JSON has lists in place of tuples.
-
-    Parameters
-    ----------
-    values : list or None
-        What JSON gave back.
-
-    Returns
-    -------
-    tuple of names, or None where there are none
-    """
+    """Names as a file holds them: JSON has lists in place of tuples."""
     return tuple(map(plain_name, values)) if values else None
 
 
 def names_within(values: Iterable[Any]) -> tuple[Name, ...] | None:
-    """The different values as they first appear, where there is a string or tuple among them; None for numbers.
-
-    Parameters
-    ----------
-    values : iterable
-        States or actions, by number or name.
-
-    Returns
-    -------
-    tuple of names or None
-    """
+    """The different values as they first appear, where there is a string or tuple among them; None for numbers."""
     names = [plain_name(value) for value in values]
     return tuple(dict.fromkeys(names)) if any(isinstance(name, str | tuple) for name in names) else None
 
 
 def state_labels(pairs: Pairs, states: Iterable[int] | None = None) -> list[Name]:
-    """What to call states in a table.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs, which know the names.
-    states : iterable of int, optional
-        The numbers of the states; all by default.
-
-    Returns
-    -------
-    list of names, or of numbers where there are none
-    """
+    """What to call states in a table."""
     names = pairs.state_names or range(pairs.n_states)
     return list(names) if states is None else [names[s] for s in states]
 
 
 def action_labels(pairs: Pairs, actions: Iterable[int]) -> list[Name]:
-    """What to call actions in a table.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs, which know the names.
-    actions : iterable of int
-        Ids of actions.
-
-    Returns
-    -------
-    list of names, or of ids where there are none
-    """
+    """What to call actions in a table."""
     names = pairs.action_names
     return [int(a) if names is None else names[a] for a in actions]

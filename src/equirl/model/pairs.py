@@ -9,11 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from equirl.core.arrays import Frozen, frozen, owners, starts
-from equirl.core.checking import plain_array, whole_array, whole_number
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
 from equirl.model.names import Name, NameNumbers, check_names
+from equirl.numerics.arrays import Frozen, frozen, owners, starts
+from equirl.words.checking import plain_array, whole_array, whole_number
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
 MOST_PAIRS = MOST_STATES
@@ -241,38 +241,12 @@ class Pairs(Frozen):
 
 
 def numbered(names: Sequence[Name] | None) -> NameNumbers | None:
-    """The number of each name.
-
-    Parameters
-    ----------
-    names : sequence of names, optional
-        The names, in the order of their numbers.
-
-    Returns
-    -------
-    NameNumbers, or None where there are no names
-    """
+    """The number of each name."""
     return None if names is None else NameNumbers(names)
 
 
 def number_of(kind: str, value: object, limit: int, numbers: NameNumbers | None) -> int:
-    """The number of a state or action given by number or name; an error says what is wrong with it.
-
-    Parameters
-    ----------
-    kind : str
-        "state" or "action", for messages.
-    value : object
-        What was given.
-    limit : int
-        How many there are.
-    numbers : NameNumbers, optional
-        The number of each name, where there are names.
-
-    Returns
-    -------
-    int
-    """
+    """The number of a state or action given by number or name; an error says what is wrong with it."""
     if numbers is not None and (numbers.are_numbers or not isinstance(value, int)):
         found = numbers.find(value)
         if found is not None:

@@ -6,38 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import frozen
-from equirl.core.checking import several
-from equirl.core.formatting import shown
+from equirl.numerics.arrays import frozen
+from equirl.words.checking import several
+from equirl.words.formatting import shown
 
 
 class Picture(NamedTuple):
-    """A map to draw the states on.
-
-    Parameters
-    ----------
-    rows : tuple of str
-        The map: ``#`` wall, ``S`` start, ``G`` goal.
-    cell : ndarray of int, shape (S, 2)
-        Row and column of each state.
-    """
+    """A map to draw the states on."""
 
     rows: tuple[str, ...]
     cell: np.ndarray  # (S, 2) int: row and column of each state
 
 
 def checked_picture(picture: Any) -> Picture | None:
-    """The picture with read-only cells of its own, or None where there is none.
-
-    Parameters
-    ----------
-    picture : Picture or None
-        What was given.
-
-    Returns
-    -------
-    Picture or None
-    """
+    """The picture with read-only cells of its own, or None where there is none."""
     if picture is None:
         return None
     if not isinstance(picture, Picture):
@@ -54,17 +36,7 @@ def checked_picture(picture: Any) -> Picture | None:
 
 
 def same_picture(one: Picture | None, two: Picture | None) -> bool:
-    """Whether two pictures show the same map with the states on the same cells.
-
-    Parameters
-    ----------
-    one, two : Picture or None
-        The two.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether two pictures show the same map with the states on the same cells."""
     if one is None or two is None:
         return one is two
     return one.rows == two.rows and np.array_equal(one.cell, two.cell)

@@ -8,18 +8,6 @@ import numpy as np
 def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """What can be reached from some nodes along edges, in time linear in nodes and edges.
 
-    Parameters
-    ----------
-    start : ndarray of bool, shape (n,)
-        The nodes to begin with.
-    source, target : ndarray of int, shape (edges,)
-        Edge i leads from ``source[i]`` to ``target[i]``.
-
-    Returns
-    -------
-    mask : ndarray of bool, shape (n,)
-        ``start``, and all that can be reached from there.
-
     Examples
     --------
     >>> reached(np.array([True, False, False]), np.array([0, 2]), np.array([1, 1]))

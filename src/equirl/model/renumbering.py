@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import owners, starts, take_rows
-from equirl.core.checking import plain_array, several
 from equirl.model.names import Name
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import Rows, rows_from_triplets
+from equirl.numerics.arrays import owners, starts, take_rows
+from equirl.words.checking import plain_array, several
 
 
 class Renumbering(NamedTuple):
@@ -23,22 +23,7 @@ class Renumbering(NamedTuple):
 
 
 def permutation(pairs: Pairs, states: Any = None, actions: Any = None) -> Renumbering:
-    """Other numbers for the same states and actions.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs as they are numbered now.
-    states : array_like of int, shape (S,), optional
-        State s becomes ``states[s]``.
-    actions : array_like of int, or one list per state, optional
-        Action a becomes ``actions[a]``; or ``actions[s]`` gives the new ids of the actions of s, in order: the ids
-        that s has, among themselves.
-
-    Returns
-    -------
-    Renumbering
-    """
+    """Other numbers for the same states and actions."""
     new_state = _permutation("states", states, pairs.n_states)
     action_names = pairs.action_names
     actions = None if actions is None else several("actions", actions)
@@ -55,19 +40,7 @@ def permutation(pairs: Pairs, states: Any = None, actions: Any = None) -> Renumb
 
 
 def restriction(pairs: Pairs, keep: np.ndarray) -> Renumbering:
-    """Only some of the states, in their order; a name recalls the old number where none was given.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        All pairs.
-    keep : ndarray of bool, shape (S,)
-        The states to keep.
-
-    Returns
-    -------
-    Renumbering
-    """
+    """Only some of the states, in their order; a name recalls the old number where none was given."""
     kept = np.flatnonzero(keep)
     new_state = np.full(pairs.n_states, -1)
     new_state[kept] = np.arange(len(kept))
@@ -78,58 +51,20 @@ def restriction(pairs: Pairs, keep: np.ndarray) -> Renumbering:
 
 
 def renumber_rows(rows: Rows, way: Renumbering) -> Rows:
-    """The rows of the kept pairs, at their new places.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows of the old pairs; all successors of those kept must be kept.
-    way : Renumbering
-        Where states and pairs go.
-
-    Returns
-    -------
-    Rows
-    """
+    """The rows of the kept pairs, at their new places."""
     ptr, entry = take_rows(rows.ptr, way.source)
     return rows_from_triplets(way.pairs, owners(ptr), way.state[rows.succ[entry]], rows.prob[entry])
 
 
 def by_state(values: np.ndarray, way: Renumbering) -> np.ndarray:
-    """Values of the old states as values of the new ones.
-
-    Parameters
-    ----------
-    values : ndarray, shape (old S, ...)
-        One entry per old state.
-    way : Renumbering
-        Where states go.
-
-    Returns
-    -------
-    ndarray, shape (new S, ...)
-    """
+    """Values of the old states as values of the new ones."""
     out = np.empty((way.pairs.n_states, *values.shape[1:]), values.dtype)
     out[way.state[way.state >= 0]] = values[way.state >= 0]
     return out
 
 
 def random_numbers(pairs: Pairs, rng: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Random new numbers of the states, and of the actions of each state among themselves.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs to renumber.
-    rng : numpy.random.Generator
-        Draws the numbers.
-
-    Returns
-    -------
-    states : ndarray of int, shape (S,)
-    actions : list of ndarray of int
-        As :func:`permutation` takes them.
-    """
+    """Random new numbers of the states, and of the actions of each state among themselves."""
     order = np.lexsort((rng.random(pairs.n_pairs), pairs.state))
     return rng.permutation(pairs.n_states), np.split(pairs.action[order], pairs.ptr[1:-1])
 

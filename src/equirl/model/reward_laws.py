@@ -11,29 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import real_array, real_number
-from equirl.core.formatting import shown
+from equirl.words.checking import real_array, real_number
+from equirl.words.formatting import shown
 
 REWARD_LAWS = ("deterministic", "bernoulli", "beta")
 
 
 def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.random.Generator) -> np.ndarray:
     """Draw one reward per mean, by the inverse distribution function of one uniform number each.
-
-    Parameters
-    ----------
-    law : {"deterministic", "bernoulli", "beta"}
-        The reward distribution.
-    means : ndarray of float, shape (n,)
-        Mean rewards in [0, 1].
-    concentration : float
-        k of Beta(mean k, (1 - mean) k); without effect for the other two.
-    rng : numpy.random.Generator
-        Gives n uniform numbers, or none where rewards are deterministic.
-
-    Returns
-    -------
-    rewards : ndarray of float, shape (n,)
 
     Examples
     --------
@@ -45,7 +30,7 @@ def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.rand
     uniform = rng.random(len(means))
     if law == "bernoulli":
         return (uniform < means).astype(float)
-    from equirl.core.beta_quantile import beta_quantiles
+    from equirl.numerics.beta_quantile import beta_quantiles
 
     rewards = means.copy()
     beta_quantiles(rewards, concentration, uniform)
@@ -54,16 +39,6 @@ def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.rand
 
 def unit_map(rewards: np.ndarray) -> tuple[float, float]:
     """The affine map of [0, 1] onto the range of some rewards.
-
-    Parameters
-    ----------
-    rewards : ndarray of float
-        At least one, all finite.
-
-    Returns
-    -------
-    scale, shift : float
-        ``scale * x + shift`` takes 0 to the smallest reward and 1 to the largest; scale 1 where all are equal.
 
     Examples
     --------
@@ -111,22 +86,7 @@ def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
 
 
 def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
-    """(scale, shift) that take [0, 1] to the range of rewards that a user gives.
-
-    Parameters
-    ----------
-    reward_range : (float, float)
-        The least and the largest reward there can be.
-
-    Returns
-    -------
-    scale, shift : float
-
-    Raises
-    ------
-    ValueError
-        If these are not two finite numbers, the smaller first.
-    """
+    """(scale, shift) that take [0, 1] to the range of rewards that a user gives."""
     try:
         low, high = (real_number("reward_range", limit) for limit in reward_range)
     except (TypeError, ValueError):
@@ -143,17 +103,6 @@ def original_rewards(rewards: Any, reward_map: tuple[float, float]) -> np.ndarra
 
     Where the map is not the identity, 12 digits of the largest reward are kept: a reward that was 0 is 0 again, not
     1.8e-15.
-
-    Parameters
-    ----------
-    rewards : array_like of float
-        In [0, 1].
-    reward_map : tuple of float
-        (scale, shift).
-
-    Returns
-    -------
-    ndarray of float
 
     Examples
     --------

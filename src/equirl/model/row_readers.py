@@ -8,36 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import check_starts, owners, starts
-from equirl.core.checking import plain_array, real_array, several, whole_array, whole_number
-from equirl.core.formatting import shown
 from equirl.model.action_sets import pairs_from
 from equirl.model.names import NameNumbers, names_within, plain_name
 from equirl.model.pairs import Pairs, number_of, numbered
 from equirl.model.transition_rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
+from equirl.numerics.arrays import check_starts, owners, starts
+from equirl.words.checking import plain_array, real_array, several, whole_array, whole_number
+from equirl.words.formatting import shown
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # pair, successor, probability: one of each per entry
 Numbers = NameNumbers | None  # the number of each name, where there are names
 
 
 def read_arrays(transitions: Any, rewards: Any, *, normalize: bool = False) -> tuple[Pairs, Rows, np.ndarray]:
-    """Pairs, rows and mean rewards from arrays by state and action.
-
-    Parameters
-    ----------
-    transitions : array_like, shape (S, A, S), or list of scipy.sparse matrices (S, S), one per action
-        Transition probabilities.
-    rewards : array_like, shape (S, A), (S,) or (S, A, S)
-        Mean rewards by pair, by state, or by transition (then averaged over the successors).
-    normalize : bool, default False
-        Divide each row by its sum.
-
-    Returns
-    -------
-    pairs : Pairs
-    rows : Rows
-    means : ndarray of float, shape (M,)
-    """
+    """Pairs, rows and mean rewards from arrays by state and action."""
     if is_sparse(transitions):
         raise TypeError(
             "transitions are one sparse matrix; give a list with one (S, S) matrix per action, or use "
@@ -55,25 +39,7 @@ def read_arrays(transitions: Any, rewards: Any, *, normalize: bool = False) -> t
 def read_rows(
     transitions: Any, rewards: Any, actions: Any, *, normalize: bool = False
 ) -> tuple[Pairs, Rows, np.ndarray]:
-    """Pairs, rows and mean rewards from one row of transition probabilities per pair.
-
-    Parameters
-    ----------
-    transitions : scipy.sparse matrix or array_like, shape (M, S), or tuple (ptr, succ, prob)
-        Transition probabilities by pair; row k of the tuple is ``succ[ptr[k]:ptr[k + 1]]`` with ``prob`` beside it.
-    rewards : array_like, shape (M,)
-        Mean rewards by pair.
-    actions : int, array_like of int, shape (S,), list of lists, or Pairs
-        How many actions each state has, or which, or the pairs themselves.
-    normalize : bool, default False
-        Divide each row by its sum.
-
-    Returns
-    -------
-    pairs : Pairs
-    rows : Rows
-    means : ndarray of float, shape (M,)
-    """
+    """Pairs, rows and mean rewards from one row of transition probabilities per pair."""
     n_rows, n_columns, entries = _row_entries(transitions)
     pairs = _pairs_of_rows(actions, n_rows)
     if pairs.n_pairs != n_rows:
@@ -122,17 +88,7 @@ def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether this is a scipy.sparse matrix or array.
-
-    Parameters
-    ----------
-    matrix : object
-        Anything.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether this is a scipy.sparse matrix or array."""
     return hasattr(matrix, "tocoo")
 
 
@@ -186,25 +142,7 @@ def read_pairs(
     *,
     normalize: bool = False,
 ) -> tuple[Pairs, Rows, np.ndarray]:
-    """Pairs, rows and mean rewards from a list of pairs, in any order.
-
-    Parameters
-    ----------
-    listed : iterable of (state, action, {next: probability}, mean_reward)
-        States and actions are numbers or names.
-    n_states : int, optional
-        The number of states; by default as many as there are names, or the largest number and one.
-    state_names, action_names : tuple of names, optional
-        Names; by default those in the list, as they first appear, where it holds strings or tuples.
-    normalize : bool, default False
-        Divide each row by its sum.
-
-    Returns
-    -------
-    pairs : Pairs
-    rows : Rows
-    means : ndarray of float, shape (M,)
-    """
+    """Pairs, rows and mean rewards from a list of pairs, in any order."""
     entries = [_entry(entry) for entry in several("pairs", listed)]
     if state_names is None:
         state_names = names_within([s for s, *_ in entries] + [x for *_, law, _ in entries for x in law])
@@ -283,21 +221,7 @@ def _action(action: Any, numbers: Numbers, state: int) -> int:
 
 
 def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.ndarray:
-    """The distribution of the first state.
-
-    Parameters
-    ----------
-    initial : int, str, tuple, dict or array_like, shape (S,)
-        A state by number or name, or a probability for each, or ``{state: probability}``.
-    pairs : Pairs
-        The pairs, which know the states.
-    normalize : bool, default False
-        Divide the probabilities by their sum, which must be within 0.001 of 1.
-
-    Returns
-    -------
-    ndarray of float, shape (S,)
-    """
+    """The distribution of the first state."""
     n_states = pairs.n_states
     if isinstance(initial, Mapping):
         return _law_by_state(initial, pairs)

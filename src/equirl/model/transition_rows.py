@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import check_starts, frozen, owners, starts
-from equirl.core.formatting import shown
 from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import check_starts, frozen, owners, starts
+from equirl.words.formatting import shown
 
 INDEX = np.int32  # states are numbered with this type
 ROW_TOLERANCE = 1e-8
@@ -16,17 +16,7 @@ NORMALIZE_WITHIN = 1e-3  # how far from 1 a sum may be to be divided out where t
 
 
 class Rows(NamedTuple):
-    """Transition probabilities as sparse rows: the successors of pair k are ``succ[ptr[k]:ptr[k + 1]]``.
-
-    Parameters
-    ----------
-    ptr : ndarray of int64, shape (M + 1,)
-        Where the row of each pair starts.
-    succ : ndarray of int32, shape (nnz,)
-        Successors, increasing and distinct inside a row.
-    prob : ndarray of float64, shape (nnz,)
-        Their probabilities, positive; each row sums to 1.
-    """
+    """Transition probabilities as sparse rows: the successors of pair k are ``succ[ptr[k]:ptr[k + 1]]``."""
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,) int32
@@ -35,11 +25,6 @@ class Rows(NamedTuple):
 
 def check_n_states(n_states: int) -> None:
     """Refuse more states than the index type can number.
-
-    Parameters
-    ----------
-    n_states : int
-        The number of states.
 
     Examples
     --------
@@ -55,29 +40,7 @@ def check_n_states(n_states: int) -> None:
 def rows_from_triplets(
     pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.ndarray, *, normalize: bool = False
 ) -> Rows:
-    """Rows from entries in any order; duplicates are summed, zeros dropped. O(n log n).
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs, one row each.
-    pair, succ : ndarray of int, shape (n,)
-        The pair and the successor of each entry.
-    prob : ndarray of float, shape (n,)
-        Its probability.
-    normalize : bool, default False
-        Divide each row by its sum, which must be within 0.001 of 1.
-
-    Returns
-    -------
-    Rows
-
-    Raises
-    ------
-    ValueError
-        If an entry is no probability, a successor is not there, or a row does not sum to 1 within 1e-8; the message
-        names the pair.
-    """
+    """Rows from entries in any order; duplicates are summed, zeros dropped. O(n log n)."""
     S, M = pairs.n_states, pairs.n_pairs
     check_entries(pairs, pair, succ, prob)
     key = pair.astype(np.int64) * S + succ
@@ -92,19 +55,7 @@ def rows_from_triplets(
 
 
 def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
-    """Rows that kernels can rely on: owned and read-only, after a check of all that :class:`Rows` promises. O(nnz).
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs, one row each.
-    rows : Rows
-        What was given.
-
-    Returns
-    -------
-    Rows
-    """
+    """Rows that kernels can rely on: owned and read-only, after a check of all that :class:`Rows` promises. O(nnz)."""
     if not isinstance(pairs, Pairs):
         raise TypeError(f"pairs must be Pairs, not {shown(pairs)}; TabularMDP.from_pairs takes a list")
     if not isinstance(rows, Rows):
@@ -127,17 +78,7 @@ def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
 
 
 def check_entries(pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.ndarray) -> None:
-    """Refuse an entry that is no probability, or whose successor is not there; the error names its pair.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        The pairs.
-    pair, succ : ndarray of int, shape (n,)
-        The pair and the successor of each entry.
-    prob : ndarray of float, shape (n,)
-        Its probability.
-    """
+    """Refuse an entry that is no probability, or whose successor is not there; the error names its pair."""
     S = pairs.n_states
     bad = np.flatnonzero(~np.isfinite(prob) | (prob < 0))
     if len(bad):

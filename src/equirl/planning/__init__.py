@@ -4,3 +4,19 @@ A set of models brings its own inner maximum, ``max q.u`` over the plausible tra
 (``l1_ball``, ``intervals``, ``kl_ball``, ...; ``exact_model`` for one MDP). The sweeps and the loop around it
 (``sweeps``, ``threaded_sweeps``) and the outcome (``extended_value_iteration``: a ``Plan``) are the same for all.
 """
+
+from typing import TYPE_CHECKING
+
+from equirl.words.exports import lazily
+
+if TYPE_CHECKING:
+    from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
+    from equirl.planning.optimistic_planning import Plan as Plan, extended_value_iteration as extended_value_iteration
+    from equirl.planning.sweeps import single_sweep as single_sweep
+else:
+    EXPORTS = {
+        "l1_ball": "ConfidenceSet",
+        "optimistic_planning": "Plan extended_value_iteration",
+        "sweeps": "single_sweep",
+    }
+    __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

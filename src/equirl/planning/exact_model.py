@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import take_rows
-from equirl.core.compiling import inlined, lean_kernel
+from equirl.numerics.arrays import take_rows
+from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sweep_states
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
+from equirl.numerics.compiling import lean_kernel
 from equirl.planning.intervals import IntervalSet, is_stored, place_lower
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import take_rows
-from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.kl_radius import kl_interval
+from equirl.numerics.arrays import take_rows
+from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.growing_support import support_value
 from equirl.planning.intervals import interval_value
 from equirl.planning.kl_ball import kl_value

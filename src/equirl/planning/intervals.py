@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
+from equirl.numerics.compiling import lean_kernel
 
 
 class IntervalSet(NamedTuple):
@@ -46,22 +46,7 @@ class Bounded(Protocol):
 def interval_set(
     ptr: np.ndarray, succ: np.ndarray, lower: np.ndarray, upper: np.ndarray, unseen_upper: np.ndarray
 ) -> IntervalSet:
-    """The bounds as a set to plan with: copies, so that sweeps may reorder the rows.
-
-    Parameters
-    ----------
-    ptr, succ : (M + 1,) and (nnz,)
-        Row k holds the states ``succ[ptr[k]:ptr[k + 1]]``, each once.
-    lower, upper : (nnz,)
-        Bounds of their probabilities.
-    unseen_upper : (M,)
-        Upper bound of every other state; 1 where nothing is known.
-
-    >>> models = interval_set(np.array([0, 1]), np.array([0]), np.array([0.5]), np.array([0.9]), np.array([0.2]))
-    >>> u, by_u = np.array([0.0, 1.0, 2.0]), np.array([2, 1, 0])
-    >>> round(interval_value(models, 0, u, by_u), 9)  # 0.5, 0.2 and 0.2; 0.1 more to 0
-    0.6
-    """
+    """The bounds as a set to plan with: copies, so that sweeps may reorder the rows."""
     return IntervalSet(
         np.array(ptr, np.int64), np.array(succ, np.uint32), np.array(lower, float), np.array(upper, float),
         np.array(unseen_upper, float),

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
+from equirl.numerics.compiling import lean_kernel
 
 FREE = 45.0  # exp(-45) is below rounding: the ball holds the best state to double precision
 STEPS = 100

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import take_rows
-from equirl.core.compiling import inlined, lean_kernel
 from equirl.estimation.placements import Placed, contains
+from equirl.numerics.arrays import take_rows
+from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
 
 

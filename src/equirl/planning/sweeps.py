@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from equirl.core.compiling import inlined, lean_kernel
+from equirl.numerics.compiling import inlined, lean_kernel
 
 LONGEST_CIRCLE = 32  # sweeps of a circle that is noticed, at most
 

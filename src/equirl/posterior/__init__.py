@@ -6,3 +6,15 @@ both into an MDP with sparse rows, a few ``odd_pairs`` aside; ``profile_draws`` 
 given. ``drawn_plan`` plans in what was drawn, ``inspection`` opens the posterior to look at. All state lies in plain
 arrays. docs/posterior.md has the model.
 """
+
+from typing import TYPE_CHECKING
+
+from equirl.words.exports import lazily
+
+if TYPE_CHECKING:
+    from equirl.posterior.inspection import ClassPosterior as ClassPosterior, class_posterior as class_posterior
+else:
+    EXPORTS = {
+        "inspection": "ClassPosterior class_posterior",
+    }
+    __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

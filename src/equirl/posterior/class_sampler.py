@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import below, log_rising, pick, uniform
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import below, log_rising, pick, uniform
 from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
 from equirl.posterior.side_by_side import factor_beside, has_room
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import owners
-from equirl.core.compiling import lean_kernel
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.arrays import owners
+from equirl.numerics.compiling import lean_kernel
 from equirl.posterior.side_by_side import Sides, count_all, count_beside, make_sides
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.extended_value_iteration import Plan
+from equirl.planning.optimistic_planning import Plan
 from equirl.planning.sweeps import single_sweep
 from equirl.solving.renewal import share_of_time
 

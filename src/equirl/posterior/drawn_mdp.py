@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import below, beta_draw, log_gamma_draw, uniform
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.placements import contains
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import below, beta_draw, log_gamma_draw, uniform
 from equirl.posterior.class_state import ClassState
 from equirl.posterior.odd_pairs import near_state
 from equirl.posterior.side_by_side import factor_beside

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.arrays import take_rows
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import uniform
+from equirl.numerics.arrays import take_rows
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import uniform
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.extended_value_iteration import Plan, extended_value_iteration
+from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.sweeps import Stop, choose, single_sweep
 
 POLICY_SWEEPS = 5  # cheap sweeps between full ones

@@ -9,14 +9,14 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from equirl.core.arrays import Frozen, frozen
-from equirl.core.checking import several, whole_number
-from equirl.core.formatting import shown
-from equirl.core.random_draws import draw_state
-from equirl.core.seeding import Seed, seed_sequence
 from equirl.estimation.counts import Counts
 from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import Frozen, frozen
+from equirl.numerics.random_draws import draw_state
+from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.structure.partition import Partition
+from equirl.words.checking import several, whole_number
+from equirl.words.formatting import shown
 
 
 class DrawsRows(Protocol):
@@ -181,7 +181,7 @@ def class_posterior(
 
     Examples
     --------
-    >>> from equirl.simulation.simulate import simulate
+    >>> from equirl.simulation.simulated_runs import simulate
     >>> from equirl.worlds.world_registry import make
     >>> agent = simulate(make("ergodic-riverswim", n_states=6), "c-psrl", 5000, seed=0).agent
     >>> found = class_posterior(agent, draws=50)
@@ -217,23 +217,9 @@ def _pairs_within(label: np.ndarray) -> float:
 def row_spread(agent: DrawsRows, draws: int = 4, seed: Seed = 0) -> np.ndarray:
     """How far apart draws of a pair's transition probabilities lie, given all the learner has seen; it is not changed.
 
-    Parameters
-    ----------
-    agent : learner
-        One that draws an MDP: ``"psrl"``, ``"c-psrl"`` and their relatives.
-    draws : int
-        How many to compare, each with the next.
-    seed : int or SeedSequence
-        From which the draws follow.
-
-    Returns
-    -------
-    ndarray of float, shape (M,)
-        The mean L1 distance, in [0, 2].
-
     Examples
     --------
-    >>> from equirl.simulation.simulate import simulate
+    >>> from equirl.simulation.simulated_runs import simulate
     >>> from equirl.worlds.world_registry import make
     >>> river = make("ergodic-riverswim", n_states=6)
     >>> early, late = (row_spread(simulate(river, "psrl", steps, seed=0).agent).mean() for steps in (50, 5000))

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import below, uniform
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import below, uniform
 
 
 def stay_length(t: int) -> float:

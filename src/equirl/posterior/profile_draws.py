@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import log_gamma_draw
 from equirl.estimation.class_counts import ClassCounts, Grouping, count_by_known_position
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import log_gamma_draw
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import Profiles
+from equirl.structure.similarity import Profiles
 
 
 def draw_profile_rows(

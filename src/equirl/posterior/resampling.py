@@ -10,31 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.arrays import owners, starts, take_rows
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.planning.exact_model import ExactModel
 from equirl.posterior.sure_rewards import SAME
 
 
 def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator) -> ExactModel:
-    """The rows of a policy, a pair per state, drawn from what was seen of them; those never played as in ``model``.
-
-    Parameters
-    ----------
-    seen : Snapshot
-        The counts.
-    policy : ndarray of int, shape (S,)
-        A pair per state.
-    model : ExactModel
-        An MDP drawn from a posterior.
-    rng : numpy.random.Generator
-        From which they are drawn.
-
-    Returns
-    -------
-    ExactModel
-        With one pair per state.
-    """
+    """The rows of a policy, a pair per state, drawn from what was seen of them; those never played as in ``model``."""
     n, paid = seen.visits[policy], np.clip(seen.r_sum[policy], 0.0, seen.visits[policy])
     played, drawn = n > 0, model.restrict(policy)
     ptr, entry = take_rows(seen.ptr, policy)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import beta_draw, pick, uniform
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import beta_draw, pick, uniform
 
 
 class TableState(NamedTuple):

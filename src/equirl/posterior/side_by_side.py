@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
+from equirl.numerics.compiling import lean_kernel
 
 FREE = -1
 

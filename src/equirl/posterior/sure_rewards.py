@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
-from equirl.core.random_draws import beta_draw, uniform
 from equirl.estimation.counts import Snapshot
+from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.random_draws import beta_draw, uniform
 
 SAME = 1e-9  # up to which variances and amounts are equal, rounding aside
 

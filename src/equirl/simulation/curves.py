@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.core.checking import between
-from equirl.core.naming import unknown_name
+from equirl.words.checking import between
+from equirl.words.naming import unknown_name
 
 CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
 USUAL_CURVES = ("regret", "pseudo_regret", "reward", "n_classes", *CLUSTERING_CURVES)
@@ -23,18 +23,6 @@ FEW_RUNS = 30  # below this many, Student's quantiles replace the normal ones
 
 def half_width(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
     """Half the confidence interval of the mean over the first axis: q s / sqrt(n).
-
-    Parameters
-    ----------
-    samples : (n, ...) array
-        One row per independent run.
-    level : float
-        The confidence of the interval.
-
-    Returns
-    -------
-    (...) array
-        NaN for a single run. ``q`` is Student's quantile below 30 runs and the normal one from there on.
 
     Examples
     --------
@@ -53,16 +41,6 @@ def half_width(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
 
 def in_usual_order(names: Iterable[str]) -> list[str]:
     """Names of curves as tables list them: the usual ones first, then the others, sorted.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Each once or several times.
-
-    Returns
-    -------
-    list of str
-        Each once.
 
     Examples
     --------

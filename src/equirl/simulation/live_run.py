@@ -10,27 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import between, flag, inside
-from equirl.core.formatting import shown
-from equirl.core.seeding import Seed, seed_sequence
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import agent_for
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import Curves
 from equirl.simulation.rollout import Rollout
 from equirl.simulation.trace import Recorder, Trace, checkpoint_times
 from equirl.simulation.until import Watch, until
+from equirl.words.checking import between, flag, inside
+from equirl.words.formatting import shown
 
 
 class LiveRun:
     """A learner being played in an MDP; :meth:`advance` plays one stretch.
-
-    Parameters
-    ----------
-    mdp, agent, horizon, seed, checkpoints, measure_clustering, world_seed, gain, epsilon
-        As in :func:`equirl.simulate`.
-    settings : mapping, optional
-        Settings of a learner given by name, and ``until``.
 
     Attributes
     ----------
@@ -91,18 +84,7 @@ class LiveRun:
         return not self._stopped and self.steps < self.horizon
 
     def advance(self, callback: Callable[[Learner], bool | None] | None = None) -> np.ndarray:
-        """Play what the learner decides, to the end of its stretch or what fits into a block of it.
-
-        Parameters
-        ----------
-        callback : function, optional
-            Called with the learner where an episode begins; a true answer stops the run there.
-
-        Returns
-        -------
-        array of int64
-            The pairs played, until the next call; none where the run is over.
-        """
+        """Play what the learner decides, to the end of its stretch or what fits into a block of it."""
         learner, rollout = self.learner, self._rollout
         t, episodes = learner.t, learner.n_episodes
         if not self.goes_on:
@@ -121,40 +103,18 @@ class LiveRun:
         return path
 
     def curves(self) -> Curves:
-        """The curves up to the last checkpoint passed.
-
-        Returns
-        -------
-        Curves
-            With as many checkpoints as were passed, none at the start.
-        """
+        """The curves up to the last checkpoint passed."""
         return self._recorder.curves(self._criterion, self._optimum)
 
     def trace(self) -> Trace:
-        """The trace of a run that is over.
-
-        Returns
-        -------
-        Trace
-
-        Raises
-        ------
-        ValueError
-            Where it goes on.
-        """
+        """The trace of a run that is over."""
         if self.goes_on:
             raise ValueError(f"the run is at step {self.steps} of {self.horizon}; its trace comes at the end")
         self._recorder.end_early()
         return self._recorder.trace(self._criterion, self._optimum, self._watch)
 
     def give_up(self) -> Trace | None:
-        """End the run where it is.
-
-        Returns
-        -------
-        Trace or None
-            What was recorded, if any step was.
-        """
+        """End the run where it is."""
         self._stopped = True
         return self.trace() if self._recorder.end_early() else None
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import lean_kernel
 from equirl.learners.stretches import Limits, Stretch, is_over, pair_played, spend
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
+from equirl.numerics.compiling import lean_kernel
 
 BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
 
@@ -62,15 +62,7 @@ def cumulate_rows(ptr: np.ndarray, prob: np.ndarray, out: np.ndarray) -> None:
 
 
 class Rollout:
-    """An MDP being played: its state and its generators, one for moves and one for rewards.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        What is played.
-    seed : SeedSequence
-        From which all its randomness follows.
-    """
+    """An MDP being played: its state and its generators, one for moves and one for rewards."""
 
     def __init__(self, mdp: TabularMDP, seed: np.random.SeedSequence) -> None:
         first, moves, pay = (np.random.default_rng(child) for child in seed.spawn(3))
@@ -86,20 +78,6 @@ class Rollout:
         """Play a stretch, or what fits into a block of it and into ``most`` steps.
 
         The stretch is the learner's own; its limits are left as they are.
-
-        Parameters
-        ----------
-        stretch : Stretch
-            What the learner decided.
-        most : int
-            The most steps to play.
-
-        Returns
-        -------
-        path : array of int64
-            The pairs played.
-        rewards : array
-            What they paid.
         """
         if not len(self._draw):
             self._draw = self._moves.random(BLOCK)

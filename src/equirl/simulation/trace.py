@@ -9,13 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import plain_array, whole_number
-from equirl.core.compiling import lean_kernel
-from equirl.core.formatting import shown
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
+from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
 from equirl.simulation.until import Watch
 from equirl.simulation.value_measures import VALUE_CURVES, ValueMeasures
@@ -23,6 +19,10 @@ from equirl.solving.criterion import Criterion
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.structure.quality import misclustering_bias, misclustering_ratio
+from equirl.words.checking import plain_array, whole_number
+from equirl.words.formatting import shown
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Trace:
         measure : str, optional
             The name of a curve; default ``regret``, or ``reward`` where nobody knows the regret, as after ``play``.
         """
-        from equirl.plots.comparison_figures import draw_trace
+        from equirl.lab.plots.comparison_figures import draw_trace
 
         if measure is None:
             measure = "regret" if "regret" in self.curves else "reward"
@@ -123,21 +123,7 @@ class Trace:
 
 
 class Recorder:
-    """Fills the curves of a trace as the run goes.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        What is played.
-    learner : Learner
-        Who plays.
-    marks : array of int64
-        The checkpoints, counted from the start of the run.
-    measure_clustering : bool
-        Whether the classes of the learner are compared with the true ones.
-    epsilon : float
-        For a learner with a discount: how far below the optimum its policy may be, on the scale of rewards.
-    """
+    """Fills the curves of a trace as the run goes."""
 
     def __init__(
         self, mdp: TabularMDP, learner: Learner, marks: np.ndarray, measure_clustering: bool, epsilon: float = 0.01
@@ -247,20 +233,7 @@ def tally(
 
 
 def checkpoint_times(checkpoints: int | str | Sequence[int] | np.ndarray, horizon: int) -> np.ndarray:
-    """Increasing times ending at the horizon.
-
-    Parameters
-    ----------
-    checkpoints : int, "log" or sequence of int
-        How many, evenly spaced; ``"log"`` (up to 200, log-spaced); or the times themselves.
-    horizon : int
-        The number of steps.
-
-    Returns
-    -------
-    array of int64
-        The times.
-    """
+    """Increasing times ending at the horizon."""
     horizon = whole_number("horizon", horizon)
     if isinstance(checkpoints, str):
         if checkpoints != "log":

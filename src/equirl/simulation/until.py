@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import inside
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
-from equirl.core.text_values import parse_value
 from equirl.learners.contract import Learner
+from equirl.words.checking import inside
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
+from equirl.words.text_values import parse_value
 
 FIRST_LOOK, LOOK_AGAIN = 100, 1.3  # steps before the first look, and the factor between looks
 
@@ -54,17 +54,7 @@ class Until:
 
 
 def until(value: Any) -> Until | None:
-    """What ends a run early, from what a user said.
-
-    Parameters
-    ----------
-    value : Until, mapping, str or None
-        ``{"gap": 0.01}``, or the same as text: ``gap=0.01,delta=0.1``.
-
-    Returns
-    -------
-    Until or None
-    """
+    """What ends a run early, from what a user said."""
     if value is None or isinstance(value, Until):
         return value
     if isinstance(value, str):
@@ -82,17 +72,7 @@ def until(value: Any) -> Until | None:
 
 
 class Watch:
-    """Looks now and then whether a run may stop.
-
-    Parameters
-    ----------
-    rule : Until or None
-        None never stops it.
-    learner : Learner
-        Who plays.
-    scale : float
-        By how much the units of ``rule.gap`` are larger than those of rewards in [0, 1].
-    """
+    """Looks now and then whether a run may stop."""
 
     def __init__(self, rule: Until | None, learner: Learner, scale: float) -> None:
         self.rule, self.learner, self.scale = rule, learner, scale

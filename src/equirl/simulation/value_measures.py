@@ -11,27 +11,17 @@ from collections import OrderedDict
 
 import numpy as np
 
-from equirl.core.checking import inside
 from equirl.model.mdp import TabularMDP
 from equirl.solving.optimal_gain import solve
 from equirl.solving.policies import evaluate_policy
+from equirl.words.checking import inside
 
 VALUE_CURVES = ("sample_complexity", "value_regret")
 REMEMBERED = 512  # policies whose values are kept
 
 
 class ValueMeasures:
-    """Gaps of policies to the optimum, by state; a policy played again is not evaluated again.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        What is played.
-    discount : float
-        Below 1.
-    epsilon : float
-        How far below the optimum a policy may be, on the scale of rewards.
-    """
+    """Gaps of policies to the optimum, by state; a policy played again is not evaluated again."""
 
     def __init__(self, mdp: TabularMDP, discount: float, epsilon: float) -> None:
         self.mdp, self.discount, self.epsilon = mdp, discount, inside("epsilon", epsilon)

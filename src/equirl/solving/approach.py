@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 from equirl.solving.bellman import Model
 from equirl.solving.chains import Arrivals, Block, incoming
 

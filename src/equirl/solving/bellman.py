@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 Index = int | np.uint64
 

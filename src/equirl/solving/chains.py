@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from equirl.core.arrays import number_by_appearance, owners, starts
-from equirl.core.checking import flag
-from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reachability import reached
+from equirl.numerics.arrays import number_by_appearance, owners, starts
+from equirl.numerics.compiling import kernel
 from equirl.solving.bellman import Model
+from equirl.words.checking import flag
 
 EXACT_SUM = 1e-14  # sums of rows this close to 1 are 1 but for rounding
 

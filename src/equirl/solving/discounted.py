@@ -21,18 +21,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import checked_discount, choice, inside, whole_number
-from equirl.core.compiling import kernel
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
+from equirl.numerics.compiling import kernel
 from equirl.solving.bellman import Model, bellman, greedy, mean_value
 from equirl.solving.chains import Block, whole
 from equirl.solving.factorization import TooMuchFill
 from equirl.solving.renewal import discounted_values
 from equirl.solving.value_iteration import LEAST_PER_CALL, SUCCESSORS_PER_CALL, SolverLimits
+from equirl.words.checking import checked_discount, choice, inside, whole_number
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
 EVALUATION_SWEEPS = 20  # of modified policy iteration, per improvement
@@ -134,24 +134,6 @@ def solve_discounted(
 ) -> DiscountedSolution:
     """Optimal discounted values and policy; see :mod:`equirl.solving.discounted` for the methods.
 
-    Parameters
-    ----------
-    mdp : TabularMDP
-        The problem.
-    discount : float
-        In [0, 1): what a reward one step later counts.
-    accuracy : float
-        How close to the optimum every value must be. One below rounding ends with ``converged=False``.
-    method : {"auto", "modified", "policy", "value"}
-        How to solve it; "auto" chooses.
-    max_sweeps : int
-        Sweeps after which the best values so far are returned, with ``converged=False``.
-
-    Returns
-    -------
-    DiscountedSolution
-        Values, policy, and how certain they are.
-
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0.1, 0.0], [1.0, 0.0]])
@@ -186,19 +168,6 @@ def original_values(mdp: TabularMDP, value: np.ndarray, discount: float) -> np.n
     """Discounted values in the units that rewards had before they were mapped to [0, 1].
 
     With rewards scale * r + shift, v becomes scale * v + shift / (1 - discount).
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        The problem, whose ``reward_map`` is (scale, shift).
-    value : ndarray of float
-        Discounted values of the rewards in [0, 1].
-    discount : float
-        In [0, 1): the discount they were found with.
-
-    Returns
-    -------
-    ndarray of float, of the shape of ``value``
 
     Examples
     --------

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 from equirl.solving.approach import approach
 from equirl.solving.bellman import Index, Model
 from equirl.solving.chains import Block, closed_classes

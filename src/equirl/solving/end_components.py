@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import number_by_appearance, owners
-from equirl.core.compiling import kernel
+from equirl.numerics.arrays import number_by_appearance, owners
+from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Arrivals, Block, incoming
 
 FIRST_STEPS = 64  # of a search, before others are tried

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 SMALL = 20_000  # states up to which SuperLU orders by itself
 MOST_FILL = 5 * 10**7  # entries of L, some 1.2 GB with U

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from equirl.core.arrays import owners
+from equirl.numerics.arrays import owners
 from equirl.solving.chains import Block
 from equirl.solving.elimination_policy_iteration import certified_by_differences, elimination_policy_iteration
 from equirl.solving.factorization import SMALL

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from equirl.core.compiling import kernel
+from equirl.numerics.compiling import kernel
 
 MOST_DENSE = 3000  # states of a chain for which the dense elimination is still quick
 

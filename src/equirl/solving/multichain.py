@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from equirl.core.arrays import owners, take_rows
 from equirl.model.mdp import TabularMDP
+from equirl.numerics.arrays import owners, take_rows
 from equirl.solving.approach import approach
 from equirl.solving.chains import Block, closed_classes
 from equirl.solving.end_components import end_components

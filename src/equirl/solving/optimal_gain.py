@@ -23,14 +23,10 @@ from typing import overload
 
 import numpy as np
 
-from equirl.core.checking import choice, flag, inside, whole_number
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import Block, block, block_kind, chain_kind, decided
-from equirl.solving.diameter import diameter
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, solve_block
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
@@ -42,7 +38,11 @@ from equirl.solving.policies import (
     policy_kind,
     stationary_law,
 )
+from equirl.solving.shortest_times import diameter
 from equirl.solving.value_iteration import Answer, SolverLimits
+from equirl.words.checking import choice, flag, inside, whole_number
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 __all__ = [
     "DiscountedSolution", "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain",

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import scipy
 
-from equirl.core.checking import checked_discount, flag, plain_array
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import closed_classes
 from equirl.solving.renewal import IllConditioned, discounted_values, gain_and_bias, renew, share_of_time
+from equirl.words.checking import checked_discount, flag, plain_array
 
 __all__ = [
     "IllConditioned", "PolicyValue", "evaluate_policy", "policy_chain", "policy_gain", "policy_kind",

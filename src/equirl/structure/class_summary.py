@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.formatting import counted, number
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import original_rewards
 from equirl.structure.partition import Partition
+from equirl.words.formatting import counted, number
 
 DECIMALS = 8  # profiles and means that agree to so many are shown as one
 
@@ -26,28 +26,13 @@ class ClassSummary(NamedTuple):
     largest_mean: float
 
     def profile_text(self, most: int = 6) -> str:
-        """The profile that all pairs share, or how many different ones there are.
-
-        Parameters
-        ----------
-        most : int
-            Probabilities written out.
-
-        Returns
-        -------
-        str
-        """
+        """The profile that all pairs share, or how many different ones there are."""
         if self.n_profiles > 1:
             return f"{self.n_profiles} different"
         return " ".join(f"{p:.4g}" for p in self.profile[:most]) + (" ..." if len(self.profile) > most else "")
 
     def reward_text(self) -> str:
-        """The mean reward that all pairs share, or the least and the largest; in the user's units.
-
-        Returns
-        -------
-        str
-        """
+        """The mean reward that all pairs share, or the least and the largest; in the user's units."""
         low, high = number(self.least_mean, 4), number(self.largest_mean, 4)
         return low if low == high else f"{low} to {high}"
 
@@ -59,19 +44,6 @@ class ClassSummary(NamedTuple):
 
 def summarise_class(mdp: TabularMDP, partition: Partition, label: int) -> ClassSummary:
     """What the pairs of a class truly share: of classes that were learned perhaps not much.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        The problem, which knows the true profiles and means.
-    partition : Partition
-        Classes of its pairs, true or learned.
-    label : int
-        The class.
-
-    Returns
-    -------
-    ClassSummary
 
     Examples
     --------

@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import between, flag
-from equirl.core.compiling import kernel
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
-from equirl.structure.profiles import (
+from equirl.structure.quality import misclustering_bias, misclustering_ratio
+from equirl.structure.similarity import (
     CONTRASTS,
     TOLERANCE,
     Profiles,
@@ -31,7 +31,7 @@ from equirl.structure.profiles import (
     similar,
     take_profiles,
 )
-from equirl.structure.quality import misclustering_bias, misclustering_ratio
+from equirl.words.checking import between, flag
 
 __all__ = [
     "CONTRASTS", "TOLERANCE", "Partition", "Profiles", "Separation", "equivalence_classes", "misclustering_bias",
@@ -100,22 +100,6 @@ def separating_tolerance(mdp: TabularMDP, rewards: bool = True) -> float:
 
     Separate: no class is wider than ten tolerances, while any two are more than one apart. Several tolerances may
     separate classes, coarser and coarser ones; this is where to start looking, not the one right answer.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        A known MDP.
-    rewards : bool, default True
-        Whether mean rewards count.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If none of them does.
 
     Examples
     --------
@@ -269,13 +253,6 @@ class Separation(NamedTuple):
     """How far apart the classes of an MDP are; infinite where there is nothing to compare.
 
     Classes are here those of transition probabilities alone.
-
-    Parameters
-    ----------
-    laws : float
-        Delta, the smallest L1 distance between the profiles of two classes.
-    means : float
-        The smallest gap between mean rewards inside a class.
     """
 
     laws: float

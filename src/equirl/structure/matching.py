@@ -10,16 +10,6 @@ from equirl.structure.partition import Partition, check_same_pairs
 def match_classes(found: Partition, truth: Partition) -> np.ndarray:
     """The true class that each found class stands for: largest overlaps first, each true class at most once.
 
-    Parameters
-    ----------
-    found, truth : Partition
-        Partitions of the same pairs.
-
-    Returns
-    -------
-    ndarray of int, shape (found.n_classes,)
-        The number of a true class, or -1 where another found class has more of it.
-
     Examples
     --------
     >>> match_classes(Partition.from_labels("aaabbc"), Partition.from_labels("xxyyyy"))

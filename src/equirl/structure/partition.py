@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import Frozen, frozen, number_by_appearance
-from equirl.core.checking import LARGEST, plain_array, several, whole_number
-from equirl.core.formatting import shown
-from equirl.core.notebook_cards import card
-from equirl.core.tables import Table
 from equirl.model.names import action_labels, state_labels
+from equirl.numerics.arrays import Frozen, frozen, number_by_appearance
+from equirl.words.checking import LARGEST, plain_array, several, whole_number
+from equirl.words.formatting import shown
+from equirl.words.notebook_cards import card
+from equirl.words.tables import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,12 +289,6 @@ class Partition(Frozen):
 
 
 def check_same_pairs(one: Partition, other: Partition) -> None:
-    """An error where two partitions are not of the same number of pairs.
-
-    Parameters
-    ----------
-    one, other : Partition
-        The two.
-    """
+    """An error where two partitions are not of the same number of pairs."""
     if one.n_pairs != other.n_pairs:
         raise ValueError(f"the partitions do not match: one of {one.n_pairs} pairs, one of {other.n_pairs}")

@@ -10,31 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.core.arrays import check_starts, check_visits, owners
-from equirl.core.checking import real_array, whole_array
-from equirl.core.compiling import kernel
-from equirl.core.formatting import shown
+from equirl.numerics.arrays import check_starts, check_visits, owners
+from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition, check_same_pairs
+from equirl.words.checking import real_array, whole_array
+from equirl.words.formatting import shown
 
 
 def misclustered(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> np.ndarray:
     """Whether each pair lies outside the largest true part of its cluster.
-
-    Parameters
-    ----------
-    partition : Partition
-        The clusters.
-    truth : Partition
-        The true classes of the same pairs.
-    visits : array_like, shape (M,), optional
-        Visits of each pair, which decide between parts of equal size; default 0.
-    priority : array_like, shape (M,), optional
-        Which of two parts of equal size and visits counts as larger: that with the smallest number; default the
-        pair's own.
-
-    Returns
-    -------
-    ndarray of bool, shape (M,)
 
     Examples
     --------

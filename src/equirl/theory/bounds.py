@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.checking import above, between, inside, real_array, whole_number
-from equirl.core.formatting import shown
 from equirl.estimation.confidence import log_events, weissman
+from equirl.words.checking import above, between, inside, real_array, whole_number
+from equirl.words.formatting import shown
 
 MOST_VISITS = 10**300  # a float can still hold it
 Number = float | np.ndarray

@@ -32,13 +32,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import roots_jacobi
 
-from equirl.core.checking import inside
-from equirl.core.formatting import shown
 from equirl.estimation.kl_inf import kl_inf
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.solving.chains import chain_kind
 from equirl.solving.optimal_gain import solve
 from equirl.structure.partition import Partition
+from equirl.words.checking import inside
+from equirl.words.formatting import shown
 
 NODES = 64  # of the quadrature of beta rewards
 ACCURACY = 1e-11  # asked of gain and bias
@@ -53,20 +53,7 @@ class Confusion(NamedTuple):
 
 
 def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
-    """Gaps and least divergences of the pairs reachable from the initial distribution. O(successors) after solving.
-
-    Parameters
-    ----------
-    mdp : TabularMDP
-        Its reachable part must be ergodic.
-    tolerance : float
-        Gaps up to ``tolerance * (1 + span of h*)`` are taken for 0: such pairs are optimal.
-
-    Returns
-    -------
-    Confusion
-        Pairs, gaps and divergences.
-    """
+    """Gaps and least divergences of the pairs reachable from the initial distribution. O(successors) after solving."""
     check_mdp(mdp)
     tolerance = inside("tolerance", tolerance, 0, math.inf)
     kind = chain_kind(mdp)

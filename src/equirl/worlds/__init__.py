@@ -4,3 +4,24 @@
 :func:`equirl.load_world`), and one module per family defines them. A new world is a function with defaults and one row
 of ``WORLDS``.
 """
+
+from typing import TYPE_CHECKING
+
+from equirl.words.exports import lazily
+
+if TYPE_CHECKING:
+    from equirl.worlds.grids import KERNELS as KERNELS
+    from equirl.worlds.world_list import COMMON as COMMON, WORLDS as WORLDS, World as World
+    from equirl.worlds.world_registry import (
+        find_world as find_world,
+        load_world as load_world,
+        make as make,
+        parse_world as parse_world,
+    )
+else:
+    EXPORTS = {
+        "grids": "KERNELS",
+        "world_list": "COMMON WORLDS World",
+        "world_registry": "find_world load_world make parse_world",
+    }
+    __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

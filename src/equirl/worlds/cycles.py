@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.checking import between, whole_number
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.transition_rows import rows_from_triplets
+from equirl.words.checking import between, whole_number
 
 GO, STAY = 0, 1
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.core.checking import inside
+from equirl.words.checking import inside
 
 MOST_MEAN = 1e6
 

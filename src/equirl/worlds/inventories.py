@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from math import comb
 
-from equirl.core.checking import between, choice, whole_number
 from equirl.model.mdp import TabularMDP
+from equirl.words.checking import between, choice, whole_number
 from equirl.worlds.demand import gamma_demand, geometric_demand, poisson_demand
 from equirl.worlds.rules import Choices, State, check_size, mdp_from_rules
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from equirl.core.checking import between, whole_number
 from equirl.model.mdp import TabularMDP
+from equirl.words.checking import between, whole_number
 from equirl.worlds.demand import poisson_demand
 from equirl.worlds.rules import Choices, State, check_size, joint_law, mdp_from_rules
 

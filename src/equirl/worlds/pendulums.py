@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from math import cos, pi, sin
 
-from equirl.core.checking import between, whole_number
 from equirl.model.mdp import TabularMDP
+from equirl.words.checking import between, whole_number
 from equirl.worlds.rules import Choices, State, mdp_from_rules
 
 TORQUES = {"left": -1, "none": 0, "right": 1}

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import between, inside, whole_number
-from equirl.core.formatting import shown
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import unit_map
 from equirl.model.transition_rows import rows_from_triplets
+from equirl.numerics.arrays import starts
+from equirl.words.checking import between, inside, whole_number
+from equirl.words.formatting import shown
 from equirl.worlds.rules import Choices, State, mdp_from_rules
 
 

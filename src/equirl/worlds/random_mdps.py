@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from equirl.core.checking import between, choice, whole_number
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_PAIRS, MOST_STATES, Pairs
 from equirl.model.transition_rows import rows_from_triplets
+from equirl.words.checking import between, choice, whole_number
 
 REWARDS = ("class", "pair")
 TRIES = 12

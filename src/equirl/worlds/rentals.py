@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.arrays import starts
-from equirl.core.checking import between, whole_number
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
 from equirl.model.transition_rows import Rows
+from equirl.numerics.arrays import starts
+from equirl.words.checking import between, whole_number
 
 DISCOUNT = 0.9  # of the book
 MOST = 1e6  # of a rate or a price

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from equirl.core.checking import between, choice, whole_number
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.transition_rows import rows_from_triplets
+from equirl.words.checking import between, choice, whole_number
 
 RIGHT, LEFT = 0, 1
 ARRANGEMENTS = ("halves", "alternating")

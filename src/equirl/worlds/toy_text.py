@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from equirl.core.checking import choice, flag
 from equirl.model.mdp import TabularMDP
+from equirl.words.checking import choice, flag
 
 LAKES = ("4x4", "8x8")
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from equirl.core.checking import between, choice, whole_number
-from equirl.core.formatting import shown
-from equirl.core.naming import unknown_name
-from equirl.core.paths import checked_path
-from equirl.core.text_values import parse_value
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
+from equirl.words.checking import between, choice, whole_number
+from equirl.words.formatting import shown
+from equirl.words.naming import unknown_name
+from equirl.words.paths import checked_path
+from equirl.words.text_values import parse_value
 from equirl.worlds.world_list import WORLDS, World
 
 

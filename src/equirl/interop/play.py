@@ -1,0 +1,217 @@
+"""Playing a learner in a simulator or a Gymnasium environment: one step at a time, nothing known of what is inside."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from equirl.interop.simulators import Playable, simulator_of
+from equirl.learners.contract import Learner, pair_played
+from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
+from equirl.learners.rewards import unit_reward
+from equirl.model.reward_laws import reward_map_of
+from equirl.numerics.seeding import Seed, seed_sequence
+from equirl.simulation.curves import Curves
+from equirl.simulation.simulated_runs import keep_trace
+from equirl.simulation.trace import Trace, checkpoint_times
+from equirl.simulation.until import Watch, until
+from equirl.words.checking import check_callable, real_array, whole_number
+from equirl.words.paths import checked_path
+
+OWN_CURVES = ("reward", "restarts", "seconds")
+
+
+def play(
+    env: Any,
+    agent: str | Learner,
+    steps: int,
+    seed: Seed = 0,
+    *,
+    reward_range: tuple[float, float] | None = None,
+    checkpoints: int | str | Sequence[int] | np.ndarray = 200,
+    callback: Callable[[Learner], bool | None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    save: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Trace:
+    """Play a learner in a simulator, or in a Gymnasium environment with discrete spaces.
+
+    A step that is *terminated* leads to where the next episode begins, and that is learned: rewards are averaged over
+    all episodes. One that is merely *truncated* (a time limit) is learned as it was, and the jump that follows is not.
+
+    Parameters
+    ----------
+    env : gymnasium.Env, Simulator or GymSimulator
+        What is played. Observations and actions may be ``Discrete``, ``MultiDiscrete``, ``Tuple`` or ``Dict`` of such
+        (see :class:`equirl.Encoder`).
+    agent : str or Learner
+        A name, or a learner, which is copied and never changed.
+    steps : int
+        The number of steps.
+    seed : int or SeedSequence
+        From which all randomness follows, the environment's too.
+    reward_range : (float, float), optional
+        The least and the largest reward there can be; default (0, 1), or that of the simulator or the learner given.
+    checkpoints : int, "log" or sequence of int
+        Where curves are recorded, as in :func:`equirl.simulate`.
+    callback : function, optional
+        Called with the learner at the start of each of its episodes; where it returns True the run stops. An exception
+        in it, or Ctrl-C, carries the trace so far as its attribute ``trace``.
+    progress : function, optional
+        Called as ``progress(done, steps)`` at every checkpoint.
+    save : path, optional
+        Where the learner is saved at every checkpoint; ``play(env, equirl.load_agent(path), ...)`` goes on from there.
+    **settings
+        Settings of a learner given by name, and ``classes``, ``profiles``, ``order`` or ``mean_rewards`` where it is
+        given them; also ``until``, as in :func:`equirl.simulate`.
+
+    Returns
+    -------
+    Trace
+        Curves ``reward`` (received so far, in the user's units), ``restarts`` (episodes of the environment ended so
+        far), ``seconds``, and those of the learner; and the learner as the run left it.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> trace = play(gymnasium.make("FrozenLake-v1"), "c-psrl", steps=500, seed=0)
+    >>> int(trace.t[-1]), trace.curves.names[:3]
+    (500, ('reward', 'restarts', 'seconds'))
+    """
+    steps = whole_number("steps", steps)
+    marks, rule = checkpoint_times(checkpoints, steps), until(settings.pop("until", None))
+    check_callable("callback", callback)
+    check_callable("progress", progress)
+    save = None if save is None else checked_path("save", save)
+    scale, shift = agent.reward_map if isinstance(agent, Learner) else (1.0, 0.0)
+    simulator = simulator_of(env, reward_range, default=(shift, shift + scale))
+    world_root, agent_root = seed_sequence("seed", seed).spawn(2)
+    learner = _prepare(simulator, agent, agent_root, settings)
+    recorder = PlayRecorder(learner, marks, progress, save)
+    watch = Watch(rule, learner, learner.reward_map[0])
+    try:
+        with learner.in_use():
+            _play(simulator, learner, recorder, world_root, callback, watch)
+    except BaseException as error:
+        if recorder.end_early():
+            keep_trace(error, recorder.trace(watch))
+        raise
+    recorder.end_early()
+    return recorder.trace(watch)
+
+
+class PlayRecorder:
+    """Fills the curves of a trace as a run goes, step by step."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        marks: np.ndarray,
+        progress: Callable[[int, int], None] | None,
+        save: str | os.PathLike[str] | None,
+    ) -> None:
+        self.learner, self.marks, self.progress, self.save = learner, marks.tolist(), progress, save
+        self.done, self.reward, self.restarts, self.begin = 0, 0.0, 0, time.perf_counter()
+        self.offset, self.before = learner.t - 1, (learner.n_episodes if learner.t > 1 else 0, learner.n_unconverged)
+        self.rows: list[dict[str, float]] = []  # a dict per checkpoint passed
+
+    def add(self, reward: float, restarted: bool) -> None:
+        """Write down a step; call it once the learner has recorded it."""
+        self.done += 1
+        self.reward += reward
+        self.restarts += restarted
+        if self.done == self.marks[len(self.rows)]:
+            self._note()
+
+    def _note(self) -> None:
+        own = dict(zip(OWN_CURVES, (self.reward, self.restarts, time.perf_counter() - self.begin), strict=True))
+        self.rows.append({**own, **self.learner.measures()})
+        if self.save is not None:
+            self.learner.save(self.save)
+        if self.progress is not None:
+            self.progress(self.done, self.marks[-1])
+
+    def end_early(self) -> bool:
+        """Make the last step recorded the last checkpoint; False where there is none."""
+        n = len(self.rows)
+        if n < len(self.marks):
+            if self.done > (self.marks[n - 1] if n else 0):
+                self.progress = None
+                self._note()
+                self.marks[n] = self.done
+            del self.marks[len(self.rows) :]
+        return bool(self.rows)
+
+    def trace(self, watch: Watch) -> Trace:
+        """The whole trace."""
+        learner, names = self.learner, list(dict.fromkeys(name for row in self.rows for name in row))
+        curves = {name: np.array([row.get(name, math.nan) for row in self.rows]) for name in names}
+        return Trace(
+            Curves.of_run(np.array(self.marks, np.int64), curves),
+            np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
+            learner.n_unconverged - self.before[1],
+            math.nan, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
+            learner.pairs.action[watch.policy],
+        )  # fmt: skip
+
+
+def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
+    if isinstance(agent, str):
+        if find_learner(agent).knows_mdp:
+            raise ValueError(f"{agent!r} needs the true MDP, which a simulator does not show; simulate(mdp, {agent!r})")
+        scale, shift = reward_map_of(env.reward_range)
+        classes, profiles, order, means = (
+            settings.pop(what, None) for what in ("classes", "profiles", "order", "mean_rewards")
+        )
+        means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
+        given = stated_by_user(classes, profiles, order, env.pairs)._replace(mean_rewards=means)
+        return build_learner(agent, env.pairs, settings, given, seed, (scale, shift))
+    if not isinstance(agent, Learner):
+        raise TypeError(f"agent must be a name or a learner, not {agent!r}")
+    if settings:
+        raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
+    own, theirs = agent.pairs, env.pairs
+    if not (np.array_equal(own.ptr, theirs.ptr) and np.array_equal(own.action, theirs.action)):
+        raise ValueError(f"{agent!r} was made for other states or actions than {env!r} has")
+    if not np.allclose(agent.reward_map, reward_map_of(env.reward_range), rtol=1e-12, atol=1e-12 * agent.reward_map[0]):
+        raise ValueError(f"{agent!r} has another reward_range than {env!r}; give play(..., reward_range=...) the same")
+    return agent.copy()
+
+
+def _play(
+    env: Playable,
+    learner: Learner,
+    recorder: PlayRecorder,
+    seed: np.random.SeedSequence,
+    callback: Callable[[Learner], bool | None] | None,
+    watch: Watch,
+) -> None:
+    pairs, ptr, t = learner.pairs, np.array(learner.pairs.ptr), learner.t
+    state = env.reset(seed)
+    learner.settle(state)
+    while recorder.done < recorder.marks[-1]:
+        t, episodes = learner.t, learner.n_episodes
+        stretch = learner.decide(state)
+        if callback is not None and learner.n_episodes > episodes and callback(learner):
+            watch.reason = "the callback said so"
+            return
+        pair = int(pair_played(stretch, ptr, state, 0))
+        outcome = env.step(pair)
+        reward = outcome.reward.item() if isinstance(outcome.reward, np.generic) else outcome.reward
+        value = unit_reward(reward, learner.reward_map, pairs, pair)
+        ended = outcome.terminated or outcome.truncated
+        following = env.reset() if ended else outcome.state
+        learned = following if outcome.terminated else outcome.state
+        learner.check_successor(pair, learned)
+        learner.record_step(pair, value, learned)
+        if learner.t != t + 1:
+            raise RuntimeError(f"{learner.name!r} recorded a step and went from t = {t} to {learner.t}")
+        recorder.add(float(reward), ended)
+        state = following
+        if watch.rule is not None and watch.stops(state):
+            return

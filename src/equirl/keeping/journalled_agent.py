@@ -1,0 +1,327 @@
+"""A learner whose folder is open: it acts and observes as the learner does, and the journal knows before it counts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from equirl.files.durable import FolderLock
+from equirl.keeping.journal_folder import JournalFolder
+from equirl.keeping.journal_log import Transition
+from equirl.keeping.journal_records import ACT, OBSERVE, TERMINATED, SegmentWriter
+from equirl.keeping.journal_recovery import Recovered
+from equirl.keeping.journal_sync import SyncRule
+from equirl.learners.contract import Learner
+from equirl.learners.one_thread import InUse
+from equirl.structure.partition import Partition
+from equirl.words.caller_warnings import warn_caller
+
+if TYPE_CHECKING:
+    from equirl.learners.explaining import Explanation
+    from equirl.words.tables import Table
+
+
+class JournalledAgent:
+    """A learner whose folder is open; made by :func:`open_agent`. It acts and observes as the learner does.
+
+    A call that raises an error has not counted. One that was stopped half-way, by Ctrl-C or by a fault of the
+    learner's own, leaves a learner that is neither here nor there: it then refuses further calls, and the folder,
+    opened again, has it as it was before that call.
+
+    Parameters
+    ----------
+    folder : JournalFolder
+        Its files.
+    lock : FolderLock
+        Held as long as it is open.
+    recovered : Recovered
+        The learner, and what the folder holds of it.
+    sync : SyncRule
+        When records are forced to disk.
+    snapshot_every : int
+        Records between snapshots.
+    archive : bool
+        Whether to keep old records.
+    """
+
+    def __init__(
+        self, folder: JournalFolder, lock: FolderLock, recovered: Recovered, sync: SyncRule, snapshot_every: int,
+        archive: bool,
+    ) -> None:  # fmt: skip
+        self.learner = recovered.learner
+        self.last: Transition | None = None
+        self.awaiting: tuple[int, int] | None = None
+        self._folder, self._lock = folder, lock
+        self._sync_rule = sync
+        self._snapshot_every, self._archive = snapshot_every, archive
+        self._snapshot_at = self._tried_at = recovered.at
+        self._whole = self._open = True
+        self._started = recovered.started
+        self._segment = self._resume(recovered)
+        self._t = self.learner.t
+
+    def _resume(self, recovered: Recovered) -> SegmentWriter:
+        """The file to go on with, and what it tells beside the learner."""
+        content = recovered.content
+        if content is None:
+            return self._folder.begin_segment(recovered.end, self._about())
+        about = content.header.about
+        self.last = None if about["last"] is None else Transition(*about["last"])
+        self.awaiting = None if about["awaiting"] is None else tuple(about["awaiting"])
+        for record in content.records[_tail(content.records) :]:
+            self._note(*(record[name].item() for name in ("kind", "state", "action", "next_state", "reward")))
+        path = self._folder.segment_path(content.header.first)
+        return SegmentWriter(path, content.header, content.start, len(content.records))
+
+    # --- driving it
+
+    def act(self, state: object) -> int:
+        """The action to play in a state, as :meth:`Learner.act` gives it; the decision is in the journal.
+
+        Parameters
+        ----------
+        state : int or str
+            Its number or name.
+
+        Returns
+        -------
+        int
+            The id of the action.
+        """
+        learner = self.learner
+        s = learner.pairs.state_number(state)
+        with self._usable():
+            before = self._begin()
+            if learner.pending is not None:
+                learner.check_successor(learner.pending[0], s)
+            self._whole = False
+            try:
+                action = int(learner.pairs.action[learner.choose(s)])
+                self._segment.append(ACT, s, action)
+                self._counts(ACT, s, action, 0, 0.0)
+            except BaseException:
+                self._take_back(before)
+                raise
+        return action
+
+    def observe(
+        self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
+    ) -> None:
+        """Learn one step, as :meth:`Learner.observe` does; when it returns, the step is in the journal.
+
+        Parameters
+        ----------
+        state, action : int or str
+            The pair that was played.
+        reward : float
+            What it paid, on the learner's scale of rewards.
+        next_state : int or str
+            Where it led.
+        terminated : bool
+            The process restarts: the successor learned is the state next given to :meth:`act`.
+        """
+        learner = self.learner
+        with self._usable():
+            before = self._begin()
+            step = learner.read_step(state, action, reward, next_state, terminated)
+            pair, _, successor, ends = step
+            kind = TERMINATED if ends else OBSERVE
+            record = kind, int(learner.pairs.state[pair]), int(learner.pairs.action[pair]), successor, float(reward)
+            try:
+                self._segment.append(*record)
+                self._whole = False
+                if self._sync_rule.is_due():
+                    self.sync()
+                learner.learn(step)
+                self._counts(*record)
+            except BaseException:
+                self._take_back(before)
+                raise
+
+    def _usable(self) -> InUse:
+        """Inside, the learner may be changed: it is open, whole, this process's, and no other thread's."""
+        self._check()
+        return self.learner.in_use()
+
+    def _begin(self) -> int:
+        """Make a snapshot where one is due; how many records there are."""
+        if self._segment.end - self._tried_at >= self._snapshot_every:
+            self._snapshot_or_warn()
+        return self._segment.n_records
+
+    def _take_back(self, before: int) -> None:
+        """A call that fails leaves no record."""
+        if self._segment.n_records > before:
+            with contextlib.suppress(OSError):
+                self._segment.take_back()
+
+    def _counts(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
+        """What was appended has come about."""
+        self._note(kind, state, action, next_state, reward)
+        self._t = self.learner.t
+        self._whole = True
+
+    def _note(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
+        if kind == ACT:
+            self.awaiting = state, action
+        else:
+            self.last, self.awaiting = Transition(state, action, reward, next_state, kind == TERMINATED), None
+
+    def sync(self) -> None:
+        """Force everything to disk now, whatever the setting."""
+        self._segment.force()
+        self._sync_rule.start()
+
+    def _check(self) -> None:
+        where = self._folder.path
+        if not self._open:
+            raise ValueError(f"{where} is closed; open it again with equirl.open_agent")
+        if os.getpid() != self._lock.owner:
+            raise RuntimeError(f"{where} was opened by process {self._lock.owner}; a forked process must not use it")
+        if not self._whole:
+            raise RuntimeError(f"a call was stopped half-way, so the learner is not to be trusted; open {where} again")
+        if self.learner.t != self._t:
+            raise RuntimeError(f"the learner of {where} was taught beside its journal; open the folder again")
+
+    # --- snapshots
+
+    def snapshot(self) -> None:
+        """Save the learner whole; the journal starts a new file, and what is no longer needed is removed."""
+        with self._usable():
+            self._snapshot()
+
+    def _snapshot(self) -> None:
+        at = self._segment.end
+        if at == self._snapshot_at:
+            return
+        self.sync()
+        self._folder.save_snapshot(self.learner, at)
+        self._snapshot_at = self._tried_at = at
+        if at == self._segment.header.first:
+            return
+        self._whole = False
+        try:
+            following = self._folder.begin_segment(at, self._about())
+        except OSError:
+            self._whole = not self._folder.segment_path(at).exists()  # if so, the file before it simply goes on
+            raise
+        self._segment.seal()
+        self._segment = following
+        self._whole = True
+        self._folder.prune(self._archive)
+
+    def _snapshot_or_warn(self) -> None:
+        try:
+            self._snapshot()
+        except Exception as error:  # also where a learner of one's own cannot say its state
+            if not self._whole:
+                raise
+            self._tried_at = self._segment.end
+            warn_caller(f"no snapshot was made, the journal goes on without: {error}", RuntimeWarning)
+
+    def _about(self) -> dict[str, Any]:
+        """What a file of the journal says of itself."""
+        learner = self.learner
+        return {
+            "learner": learner.name, "settings": learner.settings.as_dict(), "state_names": learner.pairs.state_names,
+            "action_names": learner.pairs.action_names, "equirl": version("equirl"), "numpy": np.__version__,
+            "started": self._started, "observed": self.n_observed, "last": self.last, "awaiting": self.awaiting,
+        }  # fmt: skip
+
+    # --- telling
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return self._folder.path
+
+    @property
+    def n_observed(self) -> int:
+        """How many steps were observed since the folder was begun. A service may compare it with its own count."""
+        return self.learner.t - self._started + (self.learner.pending is not None)
+
+    @property
+    def n_records(self) -> int:
+        """How many calls of act and observe the journal has recorded since the folder was begun."""
+        return self._segment.end
+
+    @property
+    def name(self) -> str:
+        """The learner's name."""
+        return self.learner.name
+
+    @property
+    def t(self) -> int:
+        """The learner's time: one more than the steps learned."""
+        return self.learner.t
+
+    @property
+    def partition(self) -> Partition:
+        """The classes in force; an error where the learner forms none."""
+        return self.learner.partition
+
+    def measures(self) -> Mapping[str, float]:
+        """Named numbers that describe the learner now."""
+        return self.learner.measures()
+
+    def explain(self, state: object, action: object = None) -> Explanation:
+        """What the learner knows of a pair, and why it plays what it plays: :meth:`Learner.explain`."""
+        return self.learner.explain(state, action)
+
+    def refuted(self) -> Table:
+        """What was seen against the structure stated for it: :meth:`Learner.refuted`."""
+        return self.learner.refuted()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the learner to a file of its own, which ``equirl.load_agent`` restores.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
+        self.learner.save(path)
+
+    def copy(self) -> Learner:
+        """An independent twin of the learner, without a journal."""
+        return self.learner.copy()
+
+    def __repr__(self) -> str:
+        state = "" if self._open else ", closed"
+        return f"<{self.folder}: {self.n_observed} observed{state}; {self.learner!r}>"
+
+    # --- closing
+
+    def close(self) -> None:
+        """Snapshot, and let others open the folder. Without it nothing is lost; the next opening takes longer."""
+        if not self._open or os.getpid() != self._lock.owner:
+            return
+        with self.learner.in_use():
+            self._open = False
+            try:
+                if self._whole and self.learner.t == self._t:
+                    self._snapshot()
+            finally:
+                self._segment.close()
+                self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:  # fmt: skip
+        self.close()
+
+
+def _tail(records: np.ndarray) -> int:
+    """Where the last record stands that is not a decision: from there on all is told that was last."""
+    observed = np.flatnonzero(records["kind"] != ACT)
+    return int(observed[-1]) if len(observed) else 0

@@ -1,0 +1,17 @@
+"""The benchmarks behind ``equirl bench``: every figure a ratio of things measured side by side, or a count.
+
+Times differ from machine to machine, ratios much less; no test asks for either. ``suite`` says what is measured at
+which size, ``measurement`` how, ``bench_report`` writes it down; the other files hold one subject each.
+"""
+
+from __future__ import annotations
+
+import os
+
+from equirl.numerics.thread_limits import ONE_THREAD
+
+
+def pin_threads() -> None:
+    """Give every numerical library of the processes that a benchmark starts one thread; they look when loaded."""
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)

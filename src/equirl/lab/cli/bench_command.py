@@ -1,0 +1,60 @@
+"""The command ``equirl bench``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equirl.lab.cli.console import AsJson
+from equirl.lab.cli.learner_commands import Setting
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(bench)
+
+
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: about a minute.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Up to 40,000 pairs, a 100x100 grid and a million steps.")
+    ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            help="By commas: planning, acceleration, learning, journal, clustering, logs, start, memory, scale."
+        ),
+    ] = None,
+    setting: Setting = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write the table to this file, at its marked place if it has one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure speed, growth, memory and start-up as ratios on this machine."""
+    if quick and full:
+        raise ValueError("--quick and --full exclude each other")
+    from equirl.lab.benchmarks import pin_threads
+
+    pin_threads()
+    from equirl.lab.benchmarks.bench_report import as_markdown, put_markdown, report_of, show
+    from equirl.lab.benchmarks.measurement import Skipped
+    from equirl.lab.benchmarks.suite import SIZES, SUBJECTS, run_benchmarks, with_settings
+    from equirl.lab.cli.console import console, print_json
+
+    sizes = with_settings(SIZES["quick" if quick else "full" if full else "standard"], setting or [])
+    subjects = [name.strip() for name in only.split(",")] if only is not None else list(SUBJECTS)
+    screen, findings = console(err=as_json), []
+    for found in run_benchmarks(sizes, subjects):
+        findings.append(found)
+        if isinstance(found, Skipped):
+            text = f"{found.name}: not measured, {found.reason}"
+        else:
+            text = f"{found.name}: {show(found.value, found.unit)}" + (f"  ({found.note})" if found.note else "")
+        screen.print(f"{found.subject:11} {text}", soft_wrap=True)
+    if as_json:
+        print_json(report_of(findings, sizes))
+    if markdown is not None:
+        put_markdown(markdown, as_markdown(findings))

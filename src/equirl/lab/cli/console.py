@@ -1,0 +1,93 @@
+"""How commands speak: lines, facts and tables, or JSON for other programs. Foreign text is made harmless here."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equirl.words.formatting import number, printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to stderr.")]
+
+
+def console(*, err: bool = False) -> Console:
+    """The terminal, with text taken as it is: brackets in a name are no markup."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, stderr=err)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line, or several."""
+    typer.echo(printable(text, keep="\n"), err=err)
+
+
+def print_facts(title: str, facts: Mapping[str, str]) -> None:
+    """Print a title and aligned lines ``name value``."""
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(printable(name), printable(value))
+    console().print(printable(title), style="bold")
+    console().print(table)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
+    """Print a table."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in columns:
+        numeric = heading.endswith("#")
+        table.add_column(
+            printable(heading.rstrip("#")), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*map(printable, row))
+    if title:
+        console().print(printable(title), style="bold", soft_wrap=True)
+    console().print(table)
+
+
+def print_json(data: Any) -> None:
+    """Print JSON on stdout."""
+    text = json.dumps(_finite(data), ensure_ascii=False)
+    typer.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+
+
+def regret_cells(values: np.ndarray) -> list[str]:
+    """The regret of several runs: how many, the mean, half its 95 % interval, the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> regret_cells(np.array([900.0, 1000.0, 1400.0]))
+    ['3', '1,100', '660', '1,000']
+    """
+    import numpy as np
+
+    from equirl.simulation import half_width
+
+    half = float(half_width(values))
+    spread = number(half, 2) if math.isfinite(half) else "-"
+    return [str(len(values)), number(float(values.mean())), spread, number(float(np.median(values)))]
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -1,0 +1,262 @@
+"""Commands about learners: ``equirl agents`` and ``equirl run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equirl.lab.cli.completing import complete_file, complete_learners, complete_setting, complete_world
+from equirl.lab.cli.console import AsJson, print_json, print_table, regret_cells, say
+from equirl.words.formatting import number
+
+if TYPE_CHECKING:
+    from equirl.lab.studies.tidy_table import TidyTable
+    from equirl.learners import Learner
+    from equirl.model import TabularMDP
+
+Named = dict[str, tuple["str | Learner", dict[str, Any]]]  # learners, or names of them, and settings, by label
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="LEARNER.KEY=VALUE",
+        help="A setting of a learner; KEY=VALUE is for every learner. May be repeated.",
+        autocompletion=complete_setting,
+    ),
+]
+
+
+def _complete_saved(incomplete: str) -> list[str]:
+    return complete_file(incomplete, ".npz")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(agents)
+    app.command()(run)
+
+
+def agents(
+    saved: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE|FOLDER",
+            help="A saved learner to look at, or a folder of them. [default: list what learners there are]",
+            show_default=False,
+            autocompletion=_complete_saved,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the learners and their settings; or show a saved learner, or those in a folder."""
+    if saved is not None:
+        from equirl.lab.cli.saved_learners import show_saved
+
+        show_saved(saved, as_json)
+        return
+    from equirl.learners import AGENTS
+
+    if as_json:
+        print_json({
+            name: {"description": recipe.description, "settings": recipe.defaults()} for name, recipe in AGENTS.items()
+        })  # fmt: skip
+        return
+    rows = []
+    for name, recipe in AGENTS.items():
+        texts = [f"{key}={value}" for key, value in recipe.defaults().items()]
+        rows.append([name, recipe.description, ", ".join(texts) or "none"])
+    print_table(["learner", "what it is", "settings and defaults"], rows)
+
+
+def run(
+    world: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORLD",
+            help="A world such as riverswim:n_states=25, or a saved file.",
+            autocompletion=complete_world,
+        ),
+    ],
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            help="A learner, or a saved one (.npz) that goes on; several separated by commas are compared.",
+            autocompletion=complete_learners,
+        ),
+    ] = "c-psrl",  # equirl.learners.catalogue.RECOMMENDED; a test compares them
+    horizon: Annotated[int, typer.Option(help="Steps per run.")] = 200_000,
+    runs: Annotated[int, typer.Option(help="Independent runs.", min=1)] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the first run; the others follow.", min=0)] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    setting: Setting = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the regret curves to this file (png, pdf, svg).")] = None,
+    animate: Annotated[
+        Path | None, typer.Option(help="A film of the first learner's first run to this file (gif; mp4 with ffmpeg).")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all curves to this file.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep each run's learner, policy, classes and curves in this folder.")
+    ] = None,
+    common_random_numbers: Annotated[bool, typer.Option(help="Learners share the world's randomness.")] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(help="Stop a run early, such as gap=0.01 (no policy better by more), delta=0.1, seconds=60."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play a learner in a world and report its regret, in the units of the rewards."""
+    from equirl.lab.studies.compare import simulate_many
+    from equirl.worlds import load_world
+
+    _check_files(plot, csv)
+    if animate is not None:
+        from equirl.lab.plots.film_files import check_film
+
+        check_film(animate)
+    mdp, seeds = load_world(world), range(seed, seed + runs)
+    named = _named([name.strip() for name in agent.split(",")], setting or [])
+    if until is not None:
+        if any(file is not None for file in (plot, csv, animate)) or jobs > 1 or common_random_numbers:
+            raise ValueError(
+                "runs of --until end at different times, one after the other: leave --plot, --csv, --animate, --jobs "
+                "and --common-random-numbers out"
+            )
+        _run_until(mdp, world, named, horizon, seeds, until, save, as_json)
+        return
+    with _bar(runs * len(named)) as on_run:
+        table = simulate_many(
+            mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, on_run=on_run,
+            save=save,
+        ).in_units(mdp.reward_map)  # fmt: skip
+    final = table.final()
+    if as_json:
+        print_json({
+            "world": world, "horizon": horizon, "seeds": list(seeds), "reward_map": list(mdp.reward_map),
+            "regret": {label: values.tolist() for label, values in final.items()},
+            "saved": None if save is None else str(save),
+        })  # fmt: skip
+    else:
+        headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
+        rows = [
+            [label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final.items()
+        ]
+        print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
+    _write_curves(table, csv, plot, mdp.name or world)
+    if animate is not None:
+        from equirl.lab.plots import animate_learning
+
+        choice, settings = next(iter(named.values()))
+        animate_learning(mdp, choice, animate, horizon, seed, **settings)
+        say(f"film written to {animate}", err=True)
+    _tell_saved(save)
+
+
+def _write_curves(table: TidyTable, csv: Path | None, plot: Path | None, title: str) -> None:
+    """The curves of all runs as a table and as a figure, where asked."""
+    if csv is not None:
+        table.to_csv(csv)
+        say(f"curves written to {csv}", err=True)
+    if plot is not None:
+        from equirl.lab.plots.comparison_figures import save_comparison
+
+        save_comparison(table, plot, title=title)
+        say(f"figure written to {plot}", err=True)
+
+
+def _named(names: list[str], settings: list[str]) -> Named:
+    """The learners that names stand for, those of files loaded, with what ``--set`` chose for them."""
+    from equirl.keeping.saving import load_agent
+    from equirl.lab.studies.compare import named_learners
+    from equirl.lab.studies.setting_choices import read_settings
+
+    chosen = read_settings(settings, [name for name in names if not _is_file(name)])
+    named: Named = {}
+    for name in names:
+        own: Named = {name: (load_agent(name), {})} if _is_file(name) else named_learners([(name, chosen[name])])
+        if own.keys() & named.keys():
+            raise ValueError(f"learner {name!r} is listed twice")
+        named |= own
+    return named
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(".npz")
+
+
+def _tell_saved(save: Path | None) -> None:
+    if save is not None:
+        say(f"learners, policies, classes and curves kept in {save}; equirl agents {save} lists them", err=True)
+
+
+def _run_until(
+    mdp: TabularMDP, world: str, named: Named, horizon: int, seeds: range, rule: str, save: Path | None, as_json: bool
+) -> None:
+    """Play every learner with every seed until the rule stops it, and report when and how good its policy is."""
+    import numpy as np
+
+    from equirl.lab.studies.saved_runs import check_folder, plan_saved, save_run
+    from equirl.simulation import simulate
+    from equirl.solving import certified_gain, policy_gain
+
+    scale, best = mdp.reward_map[0], certified_gain(mdp)
+    plans = plan_saved(mdp, named, seeds, horizon, until=rule) if save is not None else {}
+    folder = check_folder(save, plans.values()) if save is not None else None
+    told: list[dict[str, Any]] = []
+    with _bar(len(seeds) * len(named)) as on_run:
+        for name, (choice, settings) in named.items():
+            for seed in seeds:
+                points = 1 if folder is None else 200
+                trace = simulate(mdp, choice, horizon, seed, until=rule, checkpoints=points, gain=best, **settings)
+                if folder is not None:
+                    save_run(folder, plans[name, seed], mdp, trace)
+                true = scale * max(best - policy_gain(mdp, trace.policy), 0.0) if len(trace.policy) else None
+                told.append({
+                    "learner": name, "seed": seed, "steps": int(trace.t[-1]), "stopped": trace.stopped,
+                    "gap": trace.gap, "true_gap": true, "regret": scale * float(trace.regret[-1]),
+                })  # fmt: skip
+                on_run(len(told), len(seeds) * len(named))
+    _tell_saved(save)
+    if as_json:
+        saved = None if save is None else str(save)
+        print_json({"world": world, "horizon": horizon, "until": rule, "runs": told, "saved": saved})
+        return
+    rows = []
+    for name in named:
+        own = [run for run in told if run["learner"] == name]
+        gaps = [run["true_gap"] for run in own if run["true_gap"] is not None]
+        cells = [np.median([run["steps"] for run in own]), np.mean([run["regret"] for run in own])]
+        worst = number(max(gaps)) if gaps else "-"
+        stopped = sum(bool(run["stopped"]) for run in own)
+        rows.append([name, f"{stopped} of {len(own)}", *(number(float(cell)) for cell in cells), worst])
+    headings = ["learner", "stopped#", "median steps#", "mean regret#", "largest true gap#"]
+    print_table(headings, rows, title=f"{mdp.name or world}, until {rule}, at most {horizon} steps")
+
+
+def _check_files(plot: Path | None, csv: Path | None) -> None:
+    """Say before the runs, not after, that a file cannot be written."""
+    from equirl.files.whole_files import check_place
+
+    if plot is not None:
+        from equirl.lab.plots.canvas import check_format
+
+        check_format(plot)
+    for file in filter(None, (plot, csv)):
+        check_place(file)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, nothing elsewhere; inside, what to call with the number of runs done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    screen = Console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("runs", total=total)
+        yield lambda done, _: progress.update(task, completed=done)

@@ -1,0 +1,164 @@
+"""Commands about logs of transitions: ``learn``, and what ``classes`` does with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equirl.lab.cli.completing import complete_learners, complete_log
+from equirl.lab.cli.console import AsJson, console, print_facts, print_json, print_table, say
+from equirl.words.formatting import number
+
+if TYPE_CHECKING:
+    from equirl.logs.log import Log
+    from equirl.logs.log_policy import Learned
+    from equirl.words.tables import Table
+
+LogFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="LOG",
+        help="A CSV or Parquet file: state, action, reward, next_state.",
+        show_default=False,
+        autocompletion=complete_log,
+    ),
+]
+Column = Annotated[
+    list[str] | None, typer.Option("--column", help="What a column is called, such as state=s; may be repeated.")
+]
+RewardRange = Annotated[
+    tuple[float, float] | None,
+    typer.Option("--reward-range", metavar="LOW HIGH", help="The least and largest reward there can be."),
+]
+Costs = Annotated[bool, typer.Option("--costs", help="The column of rewards holds costs.")]
+MOST_ROWS = 20  # of a table on the screen
+DIGITS = 6
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(learn)
+
+
+def learn(
+    log: LogFile,
+    column: Column = None,
+    actions: Annotated[
+        str, typer.Option(help="Which actions states allow: seen (those seen in them) or all (all everywhere).")
+    ] = "seen",
+    reward_range: RewardRange = None,
+    costs: Costs = False,
+    restart: Annotated[
+        str | None, typer.Option(help="Where episodes begin after a terminated row. [default: where the next row is]")
+    ] = None,
+    discount: Annotated[
+        float | None,
+        typer.Option(help="In (0, 1): discounted values in place of the gain.", show_default=False),
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Problems drawn from the posterior.", min=1)] = 50,
+    steps: Annotated[
+        int, typer.Option(help="Say where so many more steps are best spent; 0: not at all.", min=0)
+    ] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
+    csv: Annotated[Path | None, typer.Option(help="Write the whole policy to this file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the learner that goes on from the log (.npz).")] = None,
+    agent: Annotated[str, typer.Option(help="The learner to save.", autocompletion=complete_learners)] = "c-psrl",
+    as_json: AsJson = False,
+) -> None:
+    """The best policy that a log of transitions supports, how sure it is, and what the log cannot say."""
+    from equirl.files.whole_files import check_place
+    from equirl.logs.log_policy import learn as find_policy
+    from equirl.logs.next_steps import next_steps
+
+    for file in filter(None, (csv, save)):
+        check_place(file)
+    counts = read(log, column, actions, reward_range, costs, restart)
+    found = find_policy(counts, draws=draws, discount=discount, seed=seed)
+    more = next_steps(counts, steps, discount=discount, seed=seed) if steps else None
+    policy = found.table()
+    if as_json:
+        print_json(_as_json(str(log), found, policy, more))
+    else:
+        _print(str(log), found, policy, more, steps)
+    if csv is not None:
+        say(f"policy written to {policy.to_csv(csv)}", err=True)
+    if save is not None:
+        aim: dict[str, Any] = {} if discount is None else {"discount": discount}
+        counts.agent(agent, seed, **aim).save(save)
+        say(f"learner written to {save}", err=True)
+
+
+def read(
+    log: Path, column: list[str] | None, actions: str, reward_range: tuple[float, float] | None, costs: bool,
+    restart: str | None = None,
+) -> Log:  # fmt: skip
+    """The log, as the options say."""
+    from equirl.logs.log import from_log
+
+    columns = {}
+    for text in column or []:
+        role, equals, name = text.partition("=")
+        if not equals:
+            raise ValueError(f"--column takes role=name, such as state=s, not {text!r}")
+        columns[role.strip()] = name.strip()
+    return from_log(log, columns=columns, actions=actions, reward_range=reward_range, costs=costs, restart=restart)
+
+
+def log_facts(log: Log) -> dict[str, str]:
+    """What a log holds, for people."""
+    low, high = log.reward_map[1], sum(log.reward_map)
+    return {
+        "steps": f"{log.n_steps:,}",
+        "states": f"{log.pairs.n_states:,}",
+        "pairs": f"{log.pairs.n_pairs:,}, {int((log.seen.visits > 0).sum()):,} of them seen",
+        "rewards in": f"[{low:g}, {high:g}], {number(log.mean_reward, DIGITS)} a step in the log",
+    }
+
+
+def print_some(table: Table, title: str, remedy: str) -> None:
+    """The first rows of a table, and where to find the rest."""
+    headings = [name + "#" * table.is_numeric(name) for name in table.columns]
+    print_table(headings, table.head(MOST_ROWS).texts(), title=title)
+    if len(table) > MOST_ROWS:
+        console().print(f"... and {len(table) - MOST_ROWS} more rows; {remedy}")
+
+
+def print_unsaid(log: Log) -> None:
+    """What the log cannot say, a line each."""
+    if said := log.unsaid():
+        console().print("What the log cannot say", style="bold")
+        for sentence in said:
+            console().print(f"- {sentence}", soft_wrap=True)
+
+
+def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: int) -> None:
+    (low, high), (least, most), log = found.interval, found.bounds, found.log
+    horizon, step = (1.0, " a step") if found.discount is None else (1.0 / (1.0 - found.discount), "")
+    whole = horizon * log.reward_map[1], horizon * sum(log.reward_map)
+    trivial = least <= whole[0] and most >= whole[1]
+    earned = "the policy earns" if found.discount is None else f"the policy is worth, discount {found.discount:g}"
+    print_facts(name, {
+        **log_facts(log),
+        earned: f"{number(found.gain, DIGITS)}{step} in the estimated problem",
+        "over the draws": f"{number(low, DIGITS)} to {number(high, DIGITS)} in nine of ten",
+        "certified": "nothing: too few steps for bounds" if trivial
+        else f"{number(least, DIGITS)} to {number(most, DIGITS)} with probability 0.95",
+        "a better policy": f"would earn {number(found.regret, 3)} more{step}, on average over the draws",
+    })  # fmt: skip
+    print_some(policy, "Policy", "--csv FILE or --json has all")
+    if more is not None:
+        print_some(more, f"Where the next {steps:,} steps are best spent", "--json has all")
+    print_unsaid(log)
+
+
+def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> dict[str, Any]:
+    log = found.log
+    return {
+        "log": name, "n_steps": log.n_steps, "n_states": log.pairs.n_states, "n_pairs": log.pairs.n_pairs,
+        "reward_range": [log.reward_map[1], sum(log.reward_map)], "mean_reward": log.mean_reward, "gain": found.gain,
+        "interval": list(found.interval), "bounds": list(found.bounds), "regret": found.regret,
+        "discount": found.discount,
+        "policy": policy.rows(), "next_steps": None if more is None else more.rows(), "unsaid": log.unsaid(),
+    }  # fmt: skip

@@ -1,0 +1,159 @@
+"""The desk for a results folder: what is done of a study, its tables, curves and findings, again whenever runs land."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from equirl.lab.explore.results_watch import ResultsWatch
+from equirl.lab.explore.study_files import StudyPlace, study_file
+from equirl.lab.explore.study_findings import class_tables, leaderboard_findings, paper_findings, shipped_kind
+from equirl.lab.leaderboard.standings import Standing, WorldFacts, standings_of
+from equirl.lab.paper.published import published_regret
+from equirl.lab.studies.summary import Group, final_rows
+from equirl.simulation import in_usual_order
+from equirl.words.naming import unknown_name
+
+LOOK = 1.0  # seconds between two looks at the folder
+
+Reply = dict[str, Any]
+
+
+class StudyDesk:
+    """Answers ``study``, ``look``, ``maps`` and ``take``, and sends news of the folder unasked."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self.watch = ResultsWatch(files["results"]) if "results" in files else None
+        self.watching = False
+        self.look: tuple[str, str, str] | None = None
+        self.known: dict[str, WorldFacts] = {}
+
+    def pause(self) -> float | None:
+        """How long to wait for a message before looking at the folder again."""
+        if self.watch is None or not self.watching:
+            return None
+        return 0.0 if self.watch.behind else LOOK
+
+    def tick(self) -> Iterator[Reply]:
+        """Send what has changed, and what was held back while runs were still being read."""
+        assert self.watch is not None
+        held_back = self.watch.behind
+        if self.watch.refresh() or held_back:
+            yield from self._news(self.watch)
+
+    def handle(self, message: dict[str, Any]) -> Iterator[Reply]:
+        """Answer one message."""
+        watch, do = self.watch, message["do"]
+        if watch is None:
+            raise ValueError("no results folder was given: equirl explore FOLDER")
+        if do == "study":
+            self.watching = True
+            watch.refresh()
+            yield from self._news(watch)
+        elif do == "look":
+            self.look = str(message.get("part")), str(message.get("world")), str(message.get("measure", "regret"))
+            yield self._curves(watch, *self.look)
+        elif do == "maps":
+            yield {"kind": "maps", **class_tables()}
+        else:
+            yield self._taken(watch, message)
+
+    def complain(self, message: dict[str, Any], error: Exception) -> Reply:
+        """Nothing more to say of an error."""
+        return {}
+
+    def _news(self, watch: ResultsWatch) -> Iterator[Reply]:
+        yield self._overview(watch)
+        if watch.behind:
+            return
+        findings = self._findings(watch)
+        if findings is not None:
+            yield {"kind": "findings", **findings}
+        if self.look is not None:
+            yield self._curves(watch, *self.look)
+
+    def _overview(self, watch: ResultsWatch) -> Reply:
+        places = dict.fromkeys((run.part, run.world) for run in watch.planned)
+        total = Counter((run.part, run.world, run.learner) for run in watch.planned)
+        ready = Counter((run.part, run.world, run.learner) for run, _ in watch.done())
+        groups: dict[tuple[str, str], list[Group]] = {}
+        for group in watch.groups():
+            groups.setdefault((group.part, group.world), []).append(group)
+        return {
+            "kind": "study", "folder": watch.folder.name, "study": shipped_kind(watch.planned),
+            "total": len(watch.planned), "done": ready.total(), "failed": watch.n_failed(),
+            "recent": watch.n_recent(), "reading": watch.behind, "complaints": watch.complaints,
+            "progress": [[*place, ready[place], n] for place, n in total.items()],
+            "places": [self._place(watch, *place, groups.get(place, [])) for place in places],
+        }  # fmt: skip
+
+    def _findings(self, watch: ResultsWatch) -> Reply | None:
+        """What the report of a shipped study says beyond curves; None of other studies, and before the first run."""
+        kind, groups = shipped_kind(watch.planned), watch.groups()
+        if kind is None or not groups:
+            return None
+        if kind == "paper":
+            return paper_findings(groups)
+        return leaderboard_findings(groups, watch.planned, watch.failures(), self.known)
+
+    def _place(self, watch: ResultsWatch, part: str, world: str, groups: list[Group]) -> Reply:
+        """One world of a study: who stands where."""
+        published = self._published(watch, part)
+        rows = [_row(standing, published) for standing in standings_of(groups)] if groups else []
+        horizon, gain = (groups[0].horizon, groups[0].gain) if groups else (None, None)
+        return {"part": part, "world": world, "horizon": horizon, "gain": gain, "rows": rows}
+
+    def _published(self, watch: ResultsWatch, part: str) -> dict[str, float]:
+        """The published regret at T by learner, of the paper's study."""
+        return published_regret(part) if shipped_kind(watch.planned) == "paper" else {}
+
+    def _groups(self, watch: ResultsWatch, part: str, world: str) -> list[Group]:
+        if not any(run.part == part and run.world == world for run in watch.planned):
+            raise ValueError(unknown_name("part of the study", part, {run.part for run in watch.planned}))
+        return [group for group in watch.groups() if (group.part, group.world) == (part, world)]
+
+    def _curves(self, watch: ResultsWatch, part: str, world: str, measure: str) -> Reply:
+        try:
+            groups = self._groups(watch, part, world)
+        except ValueError:
+            groups = []
+        published = self._published(watch, part) if measure == "regret" else {}
+        measured = [group for group in groups if measure in group.curves]
+        return {
+            "kind": "curves", "part": part, "world": world, "measure": measure,
+            "measures": in_usual_order(name for group in groups for name in group.curves),
+            "learners": [
+                {
+                    "label": group.learner, "name": group.learner_name, "runs": group.n_runs,
+                    "t": group.curves.t.tolist(), "mean": group.curves.mean(measure).tolist(),
+                    "half": half.tolist() if math.isfinite((half := group.curves.half_width(measure)).sum()) else None,
+                    "published": published.get(group.learner_name),
+                }
+                for group in measured
+            ],
+        }  # fmt: skip
+
+    def _taken(self, watch: ResultsWatch, message: dict[str, Any]) -> Reply:
+        if watch.behind or not self.watching:
+            watch.refresh_wholly()
+        part, world = str(message.get("part")), str(message.get("world"))
+        groups = self._groups(watch, part, world)
+        planned = [run for run in watch.planned if (run.part, run.world) == (part, world)]
+        points = {g.learner: p for g in groups if (p := self._published(watch, part).get(g.learner_name)) is not None}
+        place = StudyPlace(part, world, planned, groups, points)
+        measure, log = str(message.get("measure", "regret")), message.get("log") is True
+        return study_file(place, watch, shipped_kind(watch.planned), str(message.get("what")), measure, log)
+
+
+def _row(standing: Standing, published: Mapping[str, float]) -> Reply:
+    group = standing.group
+    values = final_rows([group])[0]
+    mean, low, high, *quantiles = values[5:]
+    return {
+        "learner": group.learner, "name": group.learner_name, "given": standing.given, "rank": standing.rank,
+        "runs": group.n_runs, "mean": mean, "low": low, "high": high, "quartiles": quantiles[1:4],
+        "relative": standing.relative, "locked": standing.n_locked_in, "published": published.get(group.learner_name),
+    }  # fmt: skip

@@ -1,0 +1,115 @@
+"""A world as a page draws it: sizes, where states stand, the class of each pair, and one pair looked at closely."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from equirl.lab.explore.packing import packed
+from equirl.lab.plots.sheets import map_sheet
+from equirl.model import TabularMDP
+from equirl.solving import chain_kind
+from equirl.structure import Partition, Profiles, equivalence_classes, profiles
+
+MOST_NODES = 300  # states of a node-link picture
+MOST_EDGES = 20_000  # successors drawn in it
+MOST_NAMES = 5_000  # states whose names are sent along
+MOST_DESCRIBED = 60  # classes in words
+
+
+class WorldView:
+    """A world and what was found out about it."""
+
+    def __init__(self, mdp: TabularMDP, rewards: bool = True) -> None:
+        self.mdp, self.rewards = mdp, rewards
+        self.partition: Partition = equivalence_classes(mdp, rewards=rewards)
+        self.on_map = map_sheet(mdp) is not None
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        """The profiles of all pairs."""
+        return profiles(self.mdp)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything a page draws a world from, ready for JSON."""
+        mdp, part, pairs = self.mdp, self.partition, self.mdp.pairs
+        return {
+            "name": mdp.name, "S": mdp.n_states, "M": mdp.n_pairs, "C": part.n_classes, "rewards": self.rewards,
+            "chain": chain_kind(mdp), "law": mdp.reward_law, "reward_map": list(mdp.reward_map),
+            "actions": list(pairs.action_names or [f"action {a}" for a in range(int(pairs.action.max()) + 1)]),
+            "ptr": packed(pairs.ptr), "action": packed(pairs.action), "label": packed(part.label),
+            "sizes": part.sizes.tolist(), "classes": self._classes(), "names": self._names(), "map": self._map(),
+            "starts": np.flatnonzero(mdp.initial)[:100].tolist(), "edges": self._edges(),
+        }  # fmt: skip
+
+    def pair(self, number: int) -> dict[str, Any]:
+        """One pair: what it is called, its class, its profile and where each mass goes."""
+        mdp, part, table = self.mdp, self.partition, self.profiles
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < mdp.n_pairs:
+            raise ValueError(f"there is no pair {number!r}: pairs are 0 to {mdp.n_pairs - 1}")
+        label, (scale, shift) = int(part.label[number]), mdp.reward_map
+        order, masses = table.order(number).tolist(), table.profile(number).tolist()
+        mean = float(mdp.r_mean[number])
+        return {
+            "pair": number, "state": self._state(int(mdp.pairs.state[number])), "action": self._action(number),
+            "label": label, "size": int(part.sizes[label]),
+            "goes": [{"state": s, "name": self._state(s), "mass": p} for s, p in zip(order, masses, strict=True)],
+            "mean": mean, "reward": scale * mean + shift,
+        }  # fmt: skip
+
+    def pair_rows(self) -> list[tuple[Any, ...]]:
+        """A row per pair, in the columns of ``PAIR_COLUMNS``."""
+        mdp, pairs = self.mdp, self.mdp.pairs
+        rows = []
+        for k in range(mdp.n_pairs):
+            profile = " ".join(f"{p:.6g}" for p in self.profiles.profile(k).tolist())
+            state = self._state(int(pairs.state[k]))
+            label, mean = int(self.partition.label[k]), float(mdp.r_mean[k])
+            rows.append((k, state, self._action(k), label, mean, profile))
+        return rows
+
+    def _profile(self, pair: int) -> np.ndarray:
+        """Of one pair alone."""
+        rows = self.mdp.rows
+        return -np.sort(-rows.prob[rows.ptr[pair] : rows.ptr[pair + 1]])
+
+    def _state(self, state: int) -> str:
+        names = self.mdp.pairs.state_names
+        return str(names[state] if names else state)
+
+    def _action(self, pair: int) -> str:
+        names, action = self.mdp.pairs.action_names, int(self.mdp.pairs.action[pair])
+        return str(names[action]) if names else f"action {action}"
+
+    def _names(self) -> list[str] | None:
+        names = self.mdp.pairs.state_names
+        return list(map(str, names)) if names and len(names) <= MOST_NAMES else None
+
+    def _classes(self) -> list[dict[str, Any]]:
+        """The largest classes: size, and the profile and mean reward of a first pair."""
+        part = self.partition
+        first = np.unique(part.label, return_index=True)[1]
+        found = []
+        for c in np.argsort(-part.sizes, kind="stable")[:MOST_DESCRIBED].tolist():
+            profile = self._profile(int(first[c]))
+            shown = [round(p, 6) for p in profile[:6].tolist()]
+            mean = float(self.mdp.r_mean[first[c]])
+            found.append({"label": c, "profile": shown, "more": len(profile) > 6, "mean": mean})
+        return found
+
+    def _map(self) -> dict[str, Any] | None:
+        if not self.on_map or self.mdp.picture is None:
+            return None
+        return {"rows": list(self.mdp.picture.rows), "cell": packed(self.mdp.picture.cell)}
+
+    def _edges(self) -> dict[str, Any] | None:
+        """All successors, for a picture of nodes and links where that is small enough."""
+        rows = self.mdp.rows
+        if self.on_map or self.mdp.n_states > MOST_NODES or len(rows.succ) > MOST_EDGES:
+            return None
+        return {"ptr": packed(rows.ptr), "succ": packed(rows.succ), "prob": packed(rows.prob, "f4")}
+
+
+PAIR_COLUMNS = ("pair", "state", "action", "class", "mean_reward", "profile")

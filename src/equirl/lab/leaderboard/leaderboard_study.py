@@ -1,0 +1,80 @@
+"""The leaderboard's study, whole or restricted to some worlds and learners."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from equirl.lab.leaderboard.entrants import ERGODIC_ONLY
+from equirl.lab.studies.expansion import PlannedRun, expand
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, parse_study
+from equirl.learners import AGENTS
+from equirl.solving import chain_kind
+from equirl.words.naming import unknown_name
+from equirl.worlds import load_world
+
+
+def leaderboard_study(
+    runs: int | None = None, learners: Sequence[str] | None = None, worlds: Sequence[str] | None = None
+) -> Study:
+    """The shipped study; learners for ergodic worlds alone are left out of the others.
+
+    Examples
+    --------
+    >>> study = leaderboard_study(runs=2, learners=["psrl", "c-psrl"], worlds=["cycle-20"])
+    >>> len(study.parts), study.runs, [entry.learner for entry in study.parts[0].learners]
+    (1, 2, ['psrl', 'c-psrl'])
+    """
+    study = parse_study(_shipped_text(), "leaderboard.toml")
+    known = {part.name: part for part in study.parts}
+    for name in worlds or ():
+        if name not in known:
+            raise ValueError(unknown_name("world of the leaderboard", name, known))
+    for name in learners or ():
+        if name not in AGENTS:
+            raise ValueError(unknown_name("learner", name, AGENTS))
+    entries = (
+        [LearnerEntry.model_validate({"learner": name}) for name in learners] if learners else study.learners or []
+    )
+    chosen = [part for part in study.parts if worlds is None or part.name in worlds]
+    parts = [part.model_copy(update={"learners": _admitted(entries, part)}) for part in chosen]
+    playing = [part for part in parts if part.learners]
+    if not playing:
+        raise ValueError("none of these learners plays in any of these worlds: they are for ergodic worlds alone")
+    return study.model_copy(update={"runs": runs or study.runs, "learners": entries, "parts": playing})
+
+
+@cache
+def leaderboard_parts() -> frozenset[tuple[str, str, int]]:
+    """The shipped parts: name, world as tables label it, and horizon.
+
+    Examples
+    --------
+    >>> ("cycle-20", "cycle", 100_000) in leaderboard_parts()
+    True
+    """
+    study = parse_study(_shipped_text(), "leaderboard.toml")
+    first = [LearnerEntry.model_validate({"learner": "random"})]
+    runs = expand(study.model_copy(update={"runs": 1, "learners": first}))
+    return frozenset((run.part, run.world, run.spec.horizon) for run in runs)
+
+
+def _shipped_text() -> str:
+    return files("equirl.lab.leaderboard").joinpath("leaderboard.toml").read_text(encoding="utf-8")
+
+
+def _admitted(entries: Sequence[LearnerEntry], part: StudyPart) -> list[LearnerEntry]:
+    """The learners that play in a part."""
+    if not any(entry.learner in ERGODIC_ONLY for entry in entries):
+        return list(entries)
+    ergodic = all(chain_kind(load_world(str(entry.world))) == "ergodic" for entry in part.worlds or ())
+    return [entry for entry in entries if ergodic or entry.learner not in ERGODIC_ONLY]
+
+
+def raised(planned: Sequence[PlannedRun], store: Store) -> dict[str, int]:
+    """How many runs raised, by learner, world and error."""
+    records = ((run, store.failure(run.spec)) for run in planned)
+    return dict(Counter(f"{run.learner} in {run.part}: {record['error']}" for run, record in records if record))

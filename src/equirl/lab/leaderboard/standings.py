@@ -1,0 +1,216 @@
+"""Standings: how every learner did in every world.
+
+Regret is that at the horizon T. A run is *locked in* when its regret in the last quarter exceeds half of what doing
+nothing right would cost, g* T / 4: it has settled for something far from the best. The regret of one learner relative
+to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is not distinguishable
+from 0. Received rewards are noisy, so a mean regret may be 0 or below; in relative regrets a mean counts as at least 1
+and at least half the interval of the best learner given nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.lab.leaderboard.entrants import GIVEN, NOTHING, given_to, is_oblivious
+from equirl.lab.studies.expansion import PlannedRun
+from equirl.lab.studies.runs import build_world
+from equirl.lab.studies.summary import Group
+from equirl.model import TabularMDP
+from equirl.simulation import half_width
+from equirl.solving import chain_kind
+from equirl.structure import equivalence_classes
+
+STRUCTURED, FREE = 1 / 3, 0.9  # classes per pair: below the first structured, from the second on without structure
+
+
+class Ratio(NamedTuple):
+    """A ratio of two mean regrets and its 95 % interval; the interval is unbounded where it cannot be found."""
+
+    value: float
+    low: float
+    high: float
+
+
+def ratio_of_means(first: np.ndarray, second: np.ndarray) -> Ratio:
+    """The ratio of two means with Fieller's 95 % interval.
+
+    Examples
+    --------
+    >>> few = ratio_of_means(np.array([1.0, 1.2, 0.8]), np.array([2.0, 2.2, 1.8]))
+    >>> round(few.value, 6), few.low < 0.5 < few.high
+    (0.5, True)
+    """
+    a, b = float(first.mean()), float(second.mean())
+    wide_a, wide_b = float(half_width(first)), float(half_width(second))
+    value = a / b if b else math.nan
+    lead = b * b - wide_b * wide_b
+    if not lead > 0:  # also where there is a single run
+        return Ratio(value, -math.inf, math.inf)
+    root = math.sqrt(max((a * b) ** 2 - lead * (a * a - wide_a * wide_a), 0.0))
+    return Ratio(value, (a * b - root) / lead, (a * b + root) / lead)
+
+
+def excess(first: np.ndarray, second: np.ndarray, factor: float) -> tuple[float, float]:
+    """By how much the mean of the first exceeds ``factor`` times that of the second.
+
+    Its interval leaves out 0 exactly where Fieller's interval leaves out ``factor``; unlike a ratio, it also means
+    something where the second mean is 0.
+
+    Examples
+    --------
+    >>> excess(np.array([5.0, 7.0]), np.array([0.0, 0.0]), 0.5)[0]
+    6.0
+    """
+    half = math.hypot(float(half_width(first)), factor * float(half_width(second)))
+    return float(first.mean() - factor * second.mean()), half
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One learner in one world."""
+
+    group: Group
+    given: str
+    rank: int
+    relative: float
+
+    @property
+    def learner(self) -> str:
+        """Its name in the registry."""
+        return self.group.learner_name
+
+    @cached_property
+    def regret(self) -> np.ndarray:
+        """(n_runs,) at the horizon."""
+        return self.group.curves.final("regret")
+
+    @property
+    def mean(self) -> float:
+        """The mean regret."""
+        return float(self.regret.mean())
+
+    @property
+    def half_width(self) -> float:
+        """Half its 95 % interval."""
+        return float(half_width(self.regret))
+
+    @cached_property
+    def n_locked_in(self) -> int:
+        """Runs whose regret in the last quarter exceeds half of g* T / 4."""
+        return n_locked_in(self.group)
+
+    @property
+    def seconds_per_million(self) -> float:
+        """The median over runs; NaN where no run says."""
+        known = self.group.seconds[np.isfinite(self.group.seconds)]
+        return float(np.median(known)) * 1e6 / self.group.horizon if len(known) else math.nan
+
+
+def n_locked_in(group: Group) -> int:
+    """How many runs are locked in: regret in the last quarter above half of g* T / 4."""
+    quarter = group.horizon / 4
+    late = group.curves.final("regret") - group.curves.at("regret", 3 * quarter)
+    return int((late > 0.5 * group.gain * quarter).sum())
+
+
+@dataclass(frozen=True)
+class Board:
+    """One world: what it is, and how everyone did."""
+
+    name: str
+    world: str
+    mdp: TabularMDP
+    kind: str
+    n_laws: int
+    n_classes: int
+    standings: tuple[Standing, ...]
+
+    @property
+    def horizon(self) -> int:
+        """The number of steps of each run."""
+        return self.standings[0].group.horizon
+
+    @property
+    def gain(self) -> float:
+        """The optimal gain."""
+        return self.standings[0].group.gain
+
+    @property
+    def structured(self) -> bool:
+        """Whether classes of transition probabilities are fewer than a third of the pairs."""
+        return self.n_laws < STRUCTURED * self.mdp.n_pairs
+
+    @property
+    def structure_free(self) -> bool:
+        """Whether nearly every pair is a class of its own."""
+        return self.n_laws >= FREE * self.mdp.n_pairs
+
+    @property
+    def structure(self) -> str:
+        """The same in words."""
+        return "structured" if self.structured else "no structure" if self.structure_free else "a little structure"
+
+    def given_nothing(self, *, oblivious: bool | None = None) -> list[Standing]:
+        """Learners given nothing, the best first; all, or those that do or do not treat every pair on its own."""
+        own = [row for row in self.standings if row.given == NOTHING]
+        return [row for row in own if oblivious is None or is_oblivious(row.learner) == oblivious]
+
+    def find(self, learner: str) -> Standing | None:
+        """The standing of a learner, if it played."""
+        return next((row for row in self.standings if row.learner == learner), None)
+
+
+class WorldFacts(NamedTuple):
+    """What a board says of its world."""
+
+    mdp: TabularMDP  # under some numbering
+    kind: str
+    n_laws: int
+    n_classes: int
+
+
+def boards(
+    groups: Sequence[Group], planned: Sequence[PlannedRun], known: dict[str, WorldFacts] | None = None
+) -> list[Board]:
+    """The standings of every world, in the order of the study."""
+    specs, known = {run.part: run.spec for run in planned}, {} if known is None else known
+    found = []
+    for name in dict.fromkeys(group.part for group in groups):
+        own = [group for group in groups if group.part == name]
+        if name not in known:
+            known[name] = _world_facts(build_world(specs[name])[0])
+        found.append(Board(name, own[0].world, *known[name], standings=standings_of(own)))
+    return found
+
+
+def _world_facts(mdp: TabularMDP) -> WorldFacts:
+    laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
+    return WorldFacts(mdp, chain_kind(mdp), laws, classes)
+
+
+def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
+    """How the learners of one world did."""
+    regret = {group.learner: float(group.curves.final("regret").mean()) for group in groups}
+    given_by = {group.learner: given_to(group.learner_name) for group in groups}
+    plain = [group for group in groups if given_by[group.learner] == NOTHING]
+    best = min(plain, key=lambda group: regret[group.learner], default=None)
+    floor = _floor(best.curves.final("regret")) if best else math.nan
+    rows = []
+    for given in GIVEN:
+        own = sorted((g for g in groups if given_by[g.learner] == given), key=lambda group: regret[group.learner])
+        for rank, group in enumerate(own, start=1):
+            relative = max(regret[group.learner], floor) / max(regret[best.learner], floor) if best else math.nan
+            rows.append(Standing(group, given, rank, relative))
+    return tuple(rows)
+
+
+def _floor(regret: np.ndarray) -> float:
+    """The least regret that counts: 1, or half the interval of the mean."""
+    half = float(half_width(regret))
+    return max(1.0, half) if math.isfinite(half) else 1.0

@@ -1,0 +1,233 @@
+"""The paper's report: one HTML file that needs nothing else, with every figure, table and claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, fields
+from html import escape
+from pathlib import Path
+
+from equirl.files.csv_files import write_csv
+from equirl.files.whole_files import write_aside
+from equirl.lab.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
+from equirl.lab.paper.html_parts import BAD, GOOD, OPEN, image, page, repeat_section, table, tag, versions, work_done
+from equirl.lab.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows
+from equirl.lab.paper.published import MAPS, REGRET, published_regret
+from equirl.lab.studies.summary import SUMMARY_COLUMNS, Group, final_rows
+from equirl.simulation import CLUSTERING_CURVES
+from equirl.words.formatting import counted, number
+
+TITLE = "Model-based reinforcement learning exploiting state-action equivalence: the experiments, run again"
+LEAD = (
+    "Every figure and table of the paper, computed anew, next to the published values. "
+    "Published values are read off the published curves: two digits at best."
+)
+ABOUT_MAPS = (
+    "Kernel 0.8 / 0.05 / 0.05 / 0.1; exact classes of transition probabilities and rewards, from the definitions."
+)
+ABOUT_DRAWS = (
+    "The two larger maps of the paper are not given; maps with random walls stand in for them, chosen for their number "
+    "of pairs. How many random maps have how many classes:"
+)
+DRAW_COLUMNS = ("maps with random walls", "classes")
+MAP_COLUMNS = ("map", "SA printed", "SA", "C printed", "C", "verdict")
+ROOM_COLUMNS = ("rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states")
+MARKS = {UNSTATED: "*", PROGRAM: "**"}  # of claims whose note stands once, below the table
+
+
+def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path, command: str) -> Path:
+    """Write the report, ``report.html``, and its tables as CSV."""
+    claims, maps, rooms, draws = check_claims(groups), map_rows(), room_rows(), draw_counts()
+    sections = [
+        ("claims", "The paper's claims, one by one", _claims_section(claims)),
+        ("regret", "Regret", _regret_section(groups, figures)),
+        ("clustering", "Quality of the estimated classes", _clustering_section(figures)),
+        ("classes", "Classes of grid-worlds (appendix F)", _classes_section(maps, rooms, draws, figures)),
+        ("reading", "What the published C-UCRL depends on", _reading_section(claims)),
+        ("again", "How to reproduce this", repeat_section(command)),
+    ]
+    _write_tables(groups, claims, maps, rooms, out / "tables")
+    html = page(TITLE, LEAD, facts_of_claims(groups, claims), provisional_claims(groups), sections)
+    return write_aside(out / "report.html", html)
+
+
+def facts_of_claims(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
+    """What the report rests on, and how many claims hold."""
+    good, open_, bad = (sum(claim.verdict in kinds for claim in claims) for kinds in (GOOD, OPEN, BAD))
+    return (
+        f"{work_done(groups)}. Claims that hold: {good} of {good + open_ + bad} with a verdict; undecided: {open_}; "
+        f"not held up: {bad}. Computed with {versions()}."
+    )
+
+
+def provisional_claims(groups: Sequence[Group]) -> str:
+    """What a reader must know first where runs are few; else nothing."""
+    fewest = min((group.n_runs for group in groups), default=0)
+    if fewest >= ENOUGH_RUNS:
+        return ""
+    return (
+        f"Provisional: some results rest on {counted(fewest, 'run')}. The margins below were stated "
+        f"for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
+    )
+
+
+def _claims_section(claims: Sequence[Claim]) -> str:
+    rows, subject = [], ""
+    for claim in claims:
+        if claim.subject != subject:
+            subject = claim.subject
+            rows.append(f'<tr class="head"><td colspan="4">{escape(subject)}</td></tr>')
+        mark = MARKS.get(claim.note, "")
+        note = f'<span class="note">{escape(claim.note)}</span>' if claim.note and not mark else ""
+        rows.append(
+            f"<tr><td>{escape(claim.statement)}{mark and '&nbsp;' + mark}{note}</td><td>{escape(claim.published)}</td>"
+            f"<td>{escape(claim.measured)}</td><td>{tag(claim.verdict)}</td></tr>"
+        )
+    head = "<tr><th>claim</th><th>published</th><th>measured (mean ± half its 95 % interval)</th><th>verdict</th></tr>"
+    html = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
+    notes = "".join(
+        f'<p class="facts">{mark} {escape(note)} See <a href="#reading">below</a>.</p>' for note, mark in MARKS.items()
+    )
+    return html + notes
+
+
+def _regret_section(groups: Sequence[Group], figures: Mapping[str, Path]) -> str:
+    html = (
+        "<p>Regret R(T) = T g* &minus; &sum; r<sub>t</sub>, with the rewards received. UCRL2-L knows nothing of "
+        "classes; C-UCRL(C,σ) is given classes and profiles, C-UCRL(C) the classes only, C-UCRL nothing: it estimates "
+        "both; as published and as programmed are two readings of the paper&rsquo;s own. Open squares are the "
+        "published values at T. Worlds are numbered as in the paper&rsquo;s appendix E.</p>"
+    )
+    for figure in REGRET:
+        own = [group for group in groups if group.part == figure.part]
+        walls = " Walls are states that nobody reaches, as in the published figure." if figure.part == "grid" else ""
+        html += f"<h3>{escape(figure.title)}</h3>"
+        if not own:
+            html += "<p>No run of this figure is done.</p>"
+            continue
+        gain = f"Optimal gain g* = {own[0].gain:.6f}, T = {figure.horizon:,}.{walls}"
+        left = image(figures, f"regret-{figure.part}", gain)
+        right = image(figures, f"regret-{figure.part}-loglog", "The same with both axes logarithmic.")
+        html += f'<div class="pair">{left}{right}</div>{_regret_table(own, figure.part)}'
+    return html
+
+
+def _regret_table(groups: Sequence[Group], part: str) -> str:
+    published, rows = published_regret(part), []
+    for group, values in zip(groups, final_rows(groups), strict=True):
+        _, _, learner, runs, _, mean, low, high, *quantiles = values
+        known = published.get(group.learner_name)
+        interval = f"{number(low)} to {number(high)}" if runs > 1 else ""
+        cells = [number(known) if known else "", number(mean), interval, *map(number, quantiles[1:4]), str(runs)]
+        rows.append([learner, *cells])
+    header = ["at T", "published", "mean", "95 % interval", "lower quartile", "median", "upper quartile", "runs"]
+    return table(header, rows)
+
+
+def _clustering_section(figures: Mapping[str, Path]) -> str:
+    text = (
+        "<p>The two readings of the published C-UCRL, up to T = 10<sup>6</sup>, against the true classes of transition "
+        "probabilities and rewards. The ratio counts the pairs outside the largest true part of their class; the bias "
+        "is how far they move the pooled transition probabilities. The bias is shown as the paper defines it, a sum "
+        "over pairs; divided by the number of pairs M; and divided by M with transition probabilities pooled state by "
+        "state. The claims say which of these is on the scale of the published figure. Open squares are the published "
+        "values at T.</p>"
+    )
+    images = [
+        image(figures, "clustering-ratio", "Mis-clustering ratio."),
+        image(figures, "clustering-bias", "Mis-clustering bias as defined."),
+        image(figures, "clustering-bias-by-pair", "Mis-clustering bias divided by M."),
+        image(figures, "clustering-bias-by-state", "Mis-clustering bias, pooled by state, divided by M."),
+    ]
+    return f'{text}<div class="pair">{"".join(images)}</div>'
+
+
+def _classes_section(
+    maps: Sequence[MapRow],
+    rooms: Sequence[RoomRow],
+    draws: Sequence[tuple[str, Mapping[int, int]]],
+    figures: Mapping[str, Path],
+) -> str:
+    html = f"<p>{escape(ABOUT_MAPS)}</p>" + table(MAP_COLUMNS, [map_cells(row) for row in maps], verdicts=True)
+    found = [[size, ", ".join(f"{n} of them {c}" for c, n in counts.items())] for size, counts in draws]
+    html += f"<p>{escape(ABOUT_DRAWS)}</p>" + table(DRAW_COLUMNS, found)
+    html += f"<h3>Rooms of growing size</h3><p>{escape(about_rooms(rooms))}</p>"
+    html += table(ROOM_COLUMNS, [room_cells(row) for row in rooms])
+    html += "".join(
+        image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
+        for k, row in enumerate(MAPS, start=1)
+    )
+    return html
+
+
+def about_rooms(rooms: Sequence[RoomRow]) -> str:
+    """What the second table of appendix F is meant to show, and whether it does."""
+    fewest, most = min(row.n_classes for row in rooms), max(row.n_classes_walls for row in rooms)
+    return (
+        "The appendix’s second table counts walls as states in SA and prints C = 3 for four rooms and C = 4 for two. "
+        "These counts do not follow from the definitions; those below do. What the table is meant to show stands: C "
+        f"stays between {fewest} and {most} however large the map."
+    )
+
+
+def map_cells(row: MapRow) -> list[str]:
+    """A row in the columns of ``MAP_COLUMNS``."""
+    title = row.title if row.given else f"{row.title} (stands in)"
+    return [title, row.printed_pairs, f"{row.n_pairs:,}", str(row.printed_classes), str(row.n_classes), row.verdict]
+
+
+def room_cells(row: RoomRow) -> list[str]:
+    """A row in the columns of ``ROOM_COLUMNS``."""
+    counts = (
+        row.printed_pairs,
+        row.printed_classes,
+        row.n_pairs,
+        row.n_classes,
+        row.n_pairs_walls,
+        row.n_classes_walls,
+    )
+    return [row.title, *(f"{count:,}" for count in counts)]
+
+
+def _reading_section(claims: Sequence[Claim]) -> str:
+    turned = [claim.subject for claim in claims if claim.verdict == "turned round"]
+    kept = [claim.subject for claim in claims if claim.verdict == "not turned round"]
+    outcome = "With nothing known in advance it has "
+    outcome += f"less regret than UCRL2-L in {' and in '.join(turned)}, where the paper reports more" if turned else ""
+    outcome += "; it has " if turned and kept else ""
+    outcome += f"no less regret than UCRL2-L in {' and in '.join(kept)}" if kept else ""
+    return (
+        "<p>UCRL2-L and C-UCRL(C,σ) follow from the paper. The curve of C-UCRL does not: the program behind it made "
+        "choices that the text leaves open. It pooled rewards with the transition probabilities, asked for balance "
+        "among the conditions of a neighbour, ordered successors that were never seen by their state number (highest "
+        "first), took the first of tied actions, which in its rivers is the good one, and ended episodes by the class "
+        "rule alone. <code>c-ucrl-published</code> makes the same choices. Two of them depend on how states and "
+        "actions happen to be numbered: renumbering the river changes its regret several-fold.</p>"
+        f"<p>{PROGRAMMED_READING}</p>"
+        "<p><code>c-ucrl</code>, the default here, keeps only as many positions of a profile as a pair has seen "
+        "successors, breaks ties at random, keeps each pair&rsquo;s own mean reward, and ends episodes by pair or "
+        f"class. How it behaves does not depend on any numbering. {escape(outcome) + '.' if turned or kept else ''}</p>"
+    )
+
+
+PROGRAMMED_READING = (
+    "Two more choices of that program are behind its curves. It took as nearest the neighbour for which the larger of "
+    "two lower distances, of transition probabilities and of means, is smallest. Where most rewards are equal that is "
+    "the distance of the means, and so the neighbour with the fewest samples, whatever its transition probabilities. "
+    "And it ordered tied successors with a quicksort, which beyond 16 states leaves the states never reached in an "
+    "order of its own. <code>c-ucrl-published</code> takes the nearest by transition probabilities, as the text says, "
+    "and orders by state number; with <code>nearest_by=&quot;law_and_mean&quot;</code> and "
+    "<code>ties=&quot;quicksort&quot;</code> it is what is shown as programmed. The claims say how near each of the "
+    "two is to the published curves. The published mis-clustering bias, finally, pools transition probabilities state "
+    "by state, not by position of the profile, and divides by M; the fourth figure of the clusters is on that scale."
+)
+
+
+def _write_tables(
+    groups: Sequence[Group], claims: Sequence[Claim], maps: Sequence[MapRow], rooms: Sequence[RoomRow], folder: Path
+) -> None:
+    for name, rows in (("claims", claims), ("classes-of-maps", maps), ("classes-of-rooms", rooms)):
+        write_csv(folder / f"{name}.csv", [field.name for field in fields(rows[0])], map(astuple, rows))
+    write_csv(folder / "regret.csv", SUMMARY_COLUMNS, final_rows(groups))
+    for measure in CLUSTERING_CURVES:
+        write_csv(folder / f"{measure}.csv", SUMMARY_COLUMNS, final_rows(groups, measure))

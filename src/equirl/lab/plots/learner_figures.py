@@ -1,0 +1,125 @@
+"""Learners side by side at one time: where each has been and what it plays, how unsure it is, its classes, the true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from equirl.lab.plots.arrows import action_signs, policy_steps
+from equirl.lab.plots.canvas import figure_text, new_figure
+from equirl.lab.plots.learning_frames import ALONE, Moment, cells_have_triangles, draw_pairs, draw_visits
+from equirl.lab.plots.maps import READABLE, looks_by_size, mark_cells, show_board
+from equirl.lab.plots.sheets import Sheet, line_sheet, map_sheet, sheet_colours
+from equirl.model import TabularMDP
+from equirl.structure import Partition
+from equirl.words.formatting import counted, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_NAMED = 8  # actions
+MOST_UNSURE = np.array([0.84, 0.37, 0.0])  # the colour of an L1 distance of 2
+
+
+class Belief(NamedTuple):
+    """A learner at one time."""
+
+    label: str
+    t: int  # steps played before it
+    visits: np.ndarray  # (M,)
+    policy: np.ndarray  # (S,) the pair played in each state; empty where actions are drawn at random
+    unsure: np.ndarray | None  # (M,) L1 distances from 0 to 2
+    unsure_by: str  # what these are
+    stands_for: np.ndarray | None  # (M,) the true class that the pair's class stands for, or -1; None: no classes
+    n_classes: int  # it believes in
+    truth: Partition
+
+
+def draw_learners(mdp: TabularMDP, beliefs: Sequence[Belief], title: str = "") -> Figure:
+    """A row of panels per learner: visits and policy, how unsure it is, the classes it believes in, the true ones.
+
+    Without a map, panels are long and stand below each other. A class has the colour of the true one it stands for;
+    grey ones stand for none.
+    """
+    sheet = map_sheet(mdp) or line_sheet(mdp)
+    height, width = sheet.wall.shape
+    wide = width > 2.5 * height
+    panels = [_panels(belief) for belief in beliefs]
+    across = 1 if wide else max(map(len, panels))
+    down = sum(map(len, panels)) if wide else len(panels)
+    cell = min(0.4, 8.0 / width) if wide else 2.5 / max(height, width)
+    board = max(0.3, cell * height) + 0.35
+    figure = new_figure(8.4 if wide else 0.2 + 2.6 * across, board * down + 0.25 * len(beliefs) + 0.5)
+    figure.suptitle(figure_text(title), fontsize=11)
+    figure.supxlabel(figure_text(_cut_of_cells(mdp)), fontsize=7.5, color="#555555")
+    rows = figure.subfigures(len(beliefs), 1, squeeze=False, height_ratios=[len(p) if wide else 1 for p in panels])
+    for row, belief, own in zip(rows[:, 0], beliefs, panels, strict=True):
+        row.suptitle(f"{figure_text(belief.label)}, step {belief.t:,}", fontsize=9.5, x=0.01, ha="left")
+        tiles = row.subplots(len(own) if wide else 1, 1 if wide else across, squeeze=False).ravel()
+        for axes in tiles[len(own) :]:
+            axes.set_axis_off()
+        for axes, name in zip(tiles, own, strict=False):
+            DRAWN[name](axes, mdp, sheet, belief, cell)
+            axes.title.set_fontsize(8.5)
+            if map_sheet(mdp) is not None:
+                mark_cells(axes, mdp, "", cell)
+    return figure
+
+
+def _cut_of_cells(mdp: TabularMDP) -> str:
+    """Which part of a cell is which action."""
+    if cells_have_triangles(mdp):
+        return "Classes: a cell is cut into triangles, each the action that points there. Grey: no true class."
+    names = [str(mdp.pairs.action_names[a]) if mdp.pairs.action_names else str(a) for a in np.unique(mdp.pairs.action)]
+    listed = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    return f"Classes: a cell is cut into bands, from the top {listed}. Grey: no true class."
+
+
+def _panels(belief: Belief) -> list[str]:
+    """What there is to show of a learner."""
+    unsure = ["unsure"] if belief.unsure is not None else []
+    return ["visits", *unsure, *(["believed"] if belief.stands_for is not None else []), "true"]
+
+
+def _draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:
+    known = len(belief.policy) == mdp.n_states
+    actions = mdp.pairs.action[belief.policy] if known else None
+    draw_visits(axes, mdp, sheet, Moment(belief.t, belief.visits, None, actions), "policy" if known else "at random")
+    if actions is None or cell < READABLE:
+        return
+    seen = np.bincount(mdp.pairs.state, belief.visits, mdp.n_states) > 0
+    signs, steps = action_signs(mdp, actions), policy_steps(mdp, actions)
+    for s in np.flatnonzero(seen).tolist():
+        if steps[s] is None:
+            i, j = sheet.cell[s]
+            axes.text(j, i, signs[s], ha="center", va="center", fontsize=min(9.0, 30 * cell))
+
+
+def _draw_unsure(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:
+    """States by the mean over their actions, white for 0 and deepest for 2."""
+    assert belief.unsure is not None
+    state = mdp.pairs.state
+    mean = np.bincount(state, belief.unsure, mdp.n_states) / np.bincount(state, minlength=mdp.n_states)
+    fill = np.ones((mdp.n_states, 4))
+    fill[:, :3] = 1 - np.clip(mean / 2, 0, 1)[:, None] * (1 - MOST_UNSURE)
+    fill[sheet.brick] = (0, 0, 0, 1)
+    title = f"{belief.unsure_by}, {number(float(mean.min()), 2)} to {number(float(mean.max()), 2)}"
+    show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], title)
+
+
+def _draw_believed(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:
+    assert belief.stands_for is not None
+    colours = np.vstack([looks_by_size(belief.truth)[0], ALONE])  # the last is that of -1
+    title = f"believes in {counted(belief.n_classes, 'class', 'classes')}"
+    draw_pairs(axes, mdp, sheet, colours[belief.stands_for], title)
+
+
+def _draw_true(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:
+    colours = looks_by_size(belief.truth)[0][belief.truth.label]
+    draw_pairs(axes, mdp, sheet, colours, counted(belief.truth.n_classes, "true class", "true classes"))
+
+
+DRAWN = {"visits": _draw_visits, "unsure": _draw_unsure, "believed": _draw_believed, "true": _draw_true}

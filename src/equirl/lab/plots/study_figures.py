@@ -1,0 +1,106 @@
+"""The figures of a study: one per part, world and measure, linear and log-log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equirl.lab.plots.curve_figures import Bound, plot_curves
+from equirl.lab.plots.style import save_all
+from equirl.lab.studies.expansion import PlannedRun
+from equirl.lab.studies.runs import build_world
+from equirl.lab.studies.summary import Group
+from equirl.simulation import in_usual_order
+from equirl.solving import diameter
+from equirl.structure import equivalence_classes
+from equirl.theory import theorem1_bound, ucrl2_bound
+
+if TYPE_CHECKING:
+    from equirl.model import TabularMDP
+
+LONGEST_NAME = 60  # characters of a label that the name of its files takes over
+UNDRAWN = ("regret", "pseudo_regret", "reward", "n_classes")  # the regret has figures of its own
+
+
+def draw_study(
+    groups: Sequence[Group], planned: Sequence[PlannedRun], folder: Path, *, with_bounds: bool = False
+) -> list[Path]:
+    """Draw everything a study measured: regret, and all but reward, pseudo-regret and classes beside it.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The finished runs.
+    planned : sequence of PlannedRun
+        The runs of the study, from which worlds are made again for the bounds.
+    folder : Path
+        Where the files go.
+    with_bounds : bool
+        Whether the bounds of theory are drawn as well.
+
+    Returns
+    -------
+    list of Path
+        PDF, SVG and PNG of each figure.
+    """
+    bundles: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        bundles.setdefault((group.part, group.world), []).append(group)
+    worlds = {(run.part, run.world): run.spec for run in planned}
+    suffixes = ["loglog", *(_file_name(name) for group in groups for name in group.curves)]
+    titles = [part if part == world else f"{part}-{world}" for part, world in worlds]
+    stems = dict(zip(worlds, file_names(titles, suffixes), strict=True))
+    files: list[Path] = []
+    for (part, world), bundle in bundles.items():
+        stem = folder / stems[part, world]
+        bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
+        files += save_all(plot_curves(bundle, title=world), stem)
+        files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
+        for measure in in_usual_order(name for group in bundle for name in group.curves):
+            if measure in UNDRAWN:
+                continue
+            measured = [group for group in bundle if measure in group.curves]
+            files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{_file_name(measure)}")
+    return files
+
+
+def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
+    """The paper's bounds on the regret in an MDP, as functions of time."""
+    D, S, C = max(1.0, diameter(mdp)), mdp.n_states, equivalence_classes(mdp).n_classes
+    if not np.isfinite(D):
+        return {}
+    return {
+        "Theorem 1, C-UCRL(C,σ)": lambda t: np.asarray(theorem1_bound(D, S, C, np.maximum(t, C), delta)),
+        "UCRL2's bound": lambda t: np.asarray(ucrl2_bound(D, S, mdp.pairs.n_actions, t, delta)),
+    }
+
+
+def file_names(labels: Iterable[str], suffixes: Iterable[str] = ()) -> list[str]:
+    """Names of files for labels, all different: where two labels would give one name, the later is numbered.
+
+    Examples
+    --------
+    >>> file_names(["riverswim:n_states=25", "a b", "a-b", "a/b", "//"])
+    ['riverswim-n_states-25', 'a-b', 'a-b-2', 'a-b-3', 'figure']
+    """
+    endings = ["", *(f"-{suffix}" for suffix in suffixes)]
+    names: list[str] = []
+    taken: set[str] = set()
+    for label in labels:
+        first = _file_name(label)
+        for name in chain([first], (f"{first}-{k}" for k in count(2))):
+            family = {f"{name}{ending}".lower() for ending in endings}
+            if taken.isdisjoint(family):
+                break
+        taken |= family
+        names.append(name)
+    return names
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text)[:LONGEST_NAME].strip("-.") or "figure"

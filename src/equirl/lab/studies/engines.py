@@ -1,0 +1,226 @@
+"""Engines: where runs are computed. Each opens a ``concurrent.futures.Executor``; results never depend on which.
+
+=========  ========================================================================================================
+local      processes on this machine (``spawn``), one thread each; a single job computes in this very process
+dask       ``dask.distributed``: workers on this machine, or those of a running scheduler (``address``)
+slurm      workers asked from Slurm through ``dask-jobqueue``
+=========  ========================================================================================================
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any, ClassVar
+
+from equirl.lab.studies.dask_pool import dask_pool
+from equirl.lab.studies.engine_errors import EngineError as EngineError
+from equirl.numerics.thread_limits import ONE_THREAD, THREAD_VARIABLES
+
+CONNECT_SECONDS = 30.0  # to wait for the answer of a scheduler
+
+
+def available_cores() -> int:
+    """The cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Processes on this machine."""
+
+    jobs: int
+    warms_here: ClassVar[bool] = True  # kernels compiled here are found by the workers
+
+    @property
+    def window(self) -> int:
+        """How many runs may wait at the workers: enough to keep them busy."""
+        return 1 if self.jobs == 1 else 3 * self.jobs
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        """An executor of ``jobs`` workers; those still busy when it closes in a hurry are ended."""
+        if self.jobs == 1:
+            yield _InProcess()
+            return
+        before = set(multiprocessing.active_children())
+        with one_thread():
+            pool = ProcessPoolExecutor(self.jobs, mp_context=_Spawn(), initializer=start_worker)
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in set(multiprocessing.active_children()) - before:
+                    process.terminate()
+                raise
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Workers of ``dask.distributed``."""
+
+    jobs: int
+    address: str | None = None
+    patience: float = 600.0
+    window: ClassVar[int] = 10_000
+    warms_here: ClassVar[bool] = True
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        """The executor of a dask client."""
+        distributed = _import_distributed()
+        if self.address is None:
+            cluster = distributed.LocalCluster(
+                n_workers=self.jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            )
+            with cluster, dask_pool(distributed.Client(cluster), self.patience, "see the log of dask") as pool:
+                yield pool
+            return
+        try:
+            client = distributed.Client(self.address, timeout=min(self.patience, CONNECT_SECONDS))
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EngineError(
+                f"no dask scheduler answers at {self.address} ({error}); start one with 'dask scheduler'"
+            ) from error
+        with dask_pool(client, self.patience, f"start one with 'dask worker {self.address}'") as pool:
+            yield pool
+
+
+@dataclass(frozen=True)
+class SlurmEngine:
+    """Workers that Slurm starts for us."""
+
+    workers: int
+    queue: str | None = None
+    walltime: str = "01:00:00"
+    memory: str = "2GB"
+    account: str | None = None
+    patience: float = 3600.0
+    window: ClassVar[int] = 10_000
+    warms_here: ClassVar[bool] = False
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        """The executor of a dask client whose workers are Slurm jobs."""
+        distributed = _import_distributed()
+        try:
+            import dask_jobqueue
+        except ImportError:
+            raise EngineError("--engine slurm needs dask-jobqueue: pip install 'equirl[slurm]'") from None
+        cluster = dask_jobqueue.SLURMCluster(
+            queue=self.queue,
+            account=self.account,
+            walltime=self.walltime,
+            memory=self.memory,
+            cores=1,
+            processes=1,
+            job_script_prologue=[f"export {name}=1" for name in THREAD_VARIABLES],
+        )
+        remedy = "see 'squeue' for the jobs that were asked for"
+        with cluster, dask_pool(distributed.Client(cluster), self.patience, remedy) as pool:
+            cluster.scale(self.workers)
+            yield pool
+
+
+Engine = LocalEngine | DaskEngine | SlurmEngine
+
+
+def _import_distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise EngineError("--engine dask needs dask.distributed: pip install 'equirl[cluster]'") from None
+    return distributed
+
+
+class _InProcess(Executor):
+    """Computes in this process, when asked."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Children started inside use one thread each: the runs are the parallelism."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Inside, a process that is started does not run the user's script again: no guard is needed there.
+
+    Such processes are given functions of this package alone, so they have no need of ``__main__``.
+    """
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
+    try:
+        main.__spec__ = None
+        vars(main).pop("__file__", None)  # not None, at which inspect stumbles in other threads
+        with _interrupts_held():
+            yield
+    finally:
+        vars(main).update(hidden)
+
+
+class _Worker(SpawnProcess):
+    def start(self) -> None:
+        with without_main():
+            super().start()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Inside, Ctrl-C waits; a process started inside never sees it, not even before its first line has run."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let interrupts through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Spawn(SpawnContext):
+    Process = _Worker
+
+
+def start_worker() -> None:
+    """A worker leaves Ctrl-C to its parent, and ends when the parent is gone, however it went."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,106 @@
+"""One run computed: everything in its result is a function of its :class:`~equirl.lab.studies.run_specs.RunSpec`."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equirl.keeping.saving import agent_bytes
+from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, canonical, file_digest
+from equirl.lab.studies.saved_runs import in_units_of
+from equirl.model import TabularMDP
+from equirl.simulation import Curves, simulate
+from equirl.solving import AVERAGE_REWARD
+from equirl.worlds import make
+
+RUN_COLUMNS = (  # of an exported table, beside its curves
+    "part", "world", "learner", "replicate", "seed", "world_seed", "gain", "n_episodes", "n_unconverged", "t",
+)  # fmt: skip
+FACTS = ("gain", "n_episodes", "n_unconverged")  # of a run as a whole
+_RESERVED = {*RUN_COLUMNS, "header"}  # a measure of that name would be lost in a table or file
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The curves of one run, and what is known about it as a whole."""
+
+    spec: RunSpec
+    curves: Curves
+    facts: dict[str, Any]
+    provenance: dict[str, Any]
+    agent: bytes | None = None
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """A run that raised."""
+
+    spec: RunSpec
+    error: str
+    traceback: str
+
+
+def build_world(spec: RunSpec) -> tuple[TabularMDP, float]:
+    """The world of a run, renumbered where the run asks for it.
+
+    The world and its gain, which no renumbering changes, are computed once per process: many runs share them.
+    """
+    mdp, gain = _build(spec.world, canonical(dict(spec.params)), spec.source)
+    return (mdp if spec.renumber_seed is None else mdp.shuffled(spec.renumber_seed)), gain
+
+
+@lru_cache(maxsize=32)
+def _build(world: str, params: str, source: str | None) -> tuple[TabularMDP, float]:
+    values = json.loads(params)
+    mdp = _load(Path(source or ""), values["sha256"]) if world == FILE_WORLD else make(world, **values)
+    return mdp, AVERAGE_REWARD.optimum(mdp)
+
+
+def _load(path: Path, sha256: str) -> TabularMDP:
+    if not path.is_file():
+        raise FileNotFoundError(f"the saved world {path} is not there; every worker must be able to read it")
+    if file_digest(path) != sha256:
+        raise ValueError(f"the saved world {path} changed since the study was read; start the study again")
+    return TabularMDP.load(path)
+
+
+def execute(spec: RunSpec) -> RunResult:
+    """Compute one run."""
+    mdp, gain = build_world(spec)
+    started = time.thread_time()
+    trace = simulate(
+        mdp,
+        spec.learner,
+        spec.horizon,
+        spec.seed,
+        checkpoints=np.array(spec.checkpoints) if isinstance(spec.checkpoints, list) else spec.checkpoints,
+        measure_clustering="clustering" in spec.measures,
+        world_seed=spec.world_seed,
+        gain=gain,
+        **spec.settings,
+    )
+    for name in _RESERVED.intersection(trace.curves):
+        raise ValueError(
+            f"a measure of {spec.learner!r} is called {name!r}, which is a column of every table; rename it"
+        )
+    facts = {
+        "gain": float(trace.gain),
+        "n_episodes": int(trace.n_episodes),
+        "n_unconverged": int(trace.n_unconverged),
+    }
+    provenance = _provenance(time.thread_time() - started)
+    agent = agent_bytes(in_units_of(mdp, trace.agent), {"run": spec.key}) if spec.keeps_agent else None
+    return RunResult(spec, trace.curves, facts, provenance, agent)
+
+
+def _provenance(seconds: float) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    versions = {name: version(name) for name in ("equirl", "numpy", "numba")}
+    return {"seconds": round(seconds, 4), "versions": versions}

@@ -1,0 +1,187 @@
+"""What runs leave behind: the learner, its policy and classes as tables, its curves; in the user's units.
+
+    FOLDER/LEARNER/seed-0/agent.npz     the learner, for equirl.load_agent
+                          policy.csv    what it would play, state by state, where it tells a policy
+                          classes.csv   the pairs with their classes, where it forms classes
+                          trace.csv     the curves at the checkpoints
+                          run.json      what was run, and how it ended; written last
+
+A folder may hold runs of several calls. A run is replaced by the same run alone; another one in its place is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equirl.files.archives import described, open_file
+from equirl.files.csv_files import write_csv
+from equirl.files.whole_files import check_place, write_aside
+from equirl.keeping.saving import fingerprint
+from equirl.learners import Learner
+from equirl.model import TabularMDP
+from equirl.simulation import Trace, in_usual_order
+from equirl.words.paths import checked_path
+from equirl.words.tables import Table
+
+KIND = "equirl-saved-run"
+LONGEST_RECORD = 2**24  # bytes of run.json
+FILES = ("agent.npz", "policy.csv", "classes.csv", "trace.csv", "run.json")
+LONGEST_NAME = 60  # characters of a label that its folder takes over
+_PLAIN = re.compile(r"\w[\w.= +-]*(?<![. ])")  # labels that are good names of folders, but for their spaces
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """What a saved run is: the same one has the same numbers."""
+
+    world: str
+    problem: str
+    label: str
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    horizon: int = 0
+    world_seed: int | None = None
+    until: str | None = None
+
+    def folder_in(self, folder: Path) -> Path:
+        """Its own folder."""
+        return folder / _folder_name(self.label) / f"seed-{self.seed}"
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as JSON gives it back."""
+        return dict(json.loads(json.dumps(asdict(self), default=str)))
+
+
+def problem_hash(mdp: TabularMDP) -> str:
+    """A hash of a problem: the same problem has the same one on every machine."""
+    arrays = [mdp.pairs.ptr, mdp.pairs.action, *mdp.rows, mdp.r_mean, mdp.initial, np.array(mdp.reward_map)]
+    return hashlib.sha256(json.dumps([described(array) for array in arrays]).encode()).hexdigest()[:16]
+
+
+def name_of(choice: str | Learner) -> str:
+    """The name of a learner, which may be one that goes on."""
+    return choice if isinstance(choice, str) else choice.name
+
+
+def plan_saved(
+    mdp: TabularMDP,
+    named: Mapping[str, tuple[str | Learner, Mapping[str, Any]]],
+    seeds: Iterable[int],
+    horizon: int,
+    shared: bool = False,
+    until: str | None = None,
+) -> dict[tuple[str, int], SavedRun]:
+    """The runs to be saved, by label and seed."""
+    problem, seeds = problem_hash(mdp), list(seeds)
+    learners = {
+        label: name_of(choice) + ("" if isinstance(choice, str) else f" from step {choice.t}, {fingerprint(choice)}")
+        for label, (choice, _) in named.items()
+    }
+    return {
+        (label, seed): SavedRun(
+            mdp.name or "", problem, label, learners[label], dict(settings), seed, horizon, seed if shared else None,
+            until,
+        )
+        for label, (_, settings) in named.items()
+        for seed in seeds
+    }  # fmt: skip
+
+
+def check_folder(folder: str | os.PathLike[str], runs: Iterable[SavedRun]) -> Path:
+    """An error where runs surely cannot be saved in a folder; ask before they are computed."""
+    folder = checked_path("save", folder)
+    check_place(folder / "run.json")
+    for run in runs:
+        place = run.folder_in(folder)
+        held = _read(place)
+        if held is not None and held["run"] != run.plain():
+            other = ", ".join(key for key, value in run.plain().items() if held["run"].get(key) != value)
+            raise ValueError(f"{place} holds another run (by its {other}); choose another folder, or remove it")
+        if held is None and any((place / name).exists() for name in FILES[:-1]):
+            raise ValueError(f"{place} holds files of an unknown run; choose another folder, or remove it")
+    return folder
+
+
+def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path:
+    """Save what a run leaves behind, each file whole or absent."""
+    place, agent = run.folder_in(folder), in_units_of(mdp, trace.agent)
+    agent.save(place / "agent.npz")
+    if getattr(agent, "greedy_policy", None) is not None:
+        agent.policy_table().to_csv(place / "policy.csv")
+    if agent.forms_classes:
+        agent.partition.table(agent).to_csv(place / "classes.csv")
+    curves = trace.curves.in_units(mdp.reward_map)
+    names = in_usual_order(curves)
+    columns = [curves.t, *(curves[name][0] for name in names)]
+    write_csv(place / "trace.csv", ["t", *names], zip(*columns, strict=True))
+    ended = {"steps": int(trace.t[-1]), "stopped": trace.stopped, "n_episodes": trace.n_episodes}
+    ended |= {name: float(curves[name][0, -1]) for name in ("regret", "reward") if name in curves}
+    about = {"kind": KIND, "run": run.plain(), "ended": ended, "equirl": version("equirl")}
+    write_aside(place / "run.json", json.dumps(about, indent=1).encode())
+    return place
+
+
+def in_units_of(mdp: TabularMDP, agent: Learner) -> Learner:
+    """A learner of rewards in [0, 1] as one that is given and tells the problem's own."""
+    if agent.reward_map == mdp.reward_map:
+        return agent
+    twin = agent.copy()
+    twin.reward_map = mdp.reward_map
+    return twin
+
+
+def saved_runs(folder: Path) -> Table:
+    """The runs that were saved in a folder."""
+    found = [(path.parent, _read(path.parent)) for path in _records(folder)]
+    runs = sorted(
+        ((place, held) for place, held in found if held is not None),
+        key=lambda item: (str(item[1]["run"].get("label")), int(item[1]["run"].get("seed", 0))),
+    )
+    told = [(held["run"], held["ended"]) for _, held in runs]
+    return Table({
+        "learner": [run.get("label") for run, _ in told],
+        "seed": [run.get("seed") for run, _ in told],
+        "world": [run.get("world") for run, _ in told],
+        "steps": [ended.get("steps") for _, ended in told],
+        "regret": [ended.get("regret") for _, ended in told],
+        "file": [str(place / "agent.npz") for place, _ in runs],
+    })  # fmt: skip
+
+
+def unreadable_runs(folder: Path) -> list[Path]:
+    """The records of runs in a folder that say nothing that can be understood: :func:`saved_runs` leaves them out."""
+    return [path for path in _records(folder) if _read(path.parent) is None]
+
+
+def _records(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*/seed-*/run.json"))
+
+
+def _read(place: Path) -> dict[str, Any] | None:
+    """What a folder says of its run; None where it says nothing that can be understood."""
+    try:
+        with open_file(place / "run.json") as file:
+            held = json.loads(file.read(LONGEST_RECORD))
+        whole = held["kind"] == KIND and isinstance(held["run"], dict) and isinstance(held["ended"], dict)
+        int(held["run"]["seed"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return held if whole else None
+
+
+def _folder_name(label: str) -> str:
+    if len(label) <= LONGEST_NAME and _PLAIN.fullmatch(label):
+        return label.replace(" ", "_")
+    stem = re.sub(r"[^\w.=+-]+", "-", label)[:LONGEST_NAME].strip("-. ")
+    return f"{stem}-{hashlib.sha256(label.encode()).hexdigest()[:6]}".lstrip("-")

@@ -1,0 +1,172 @@
+"""What many runs say together: means with their confidence, medians and quantiles, comparisons of two learners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from equirl.lab.studies.expansion import PlannedRun
+from equirl.lab.studies.runs import RunResult
+from equirl.simulation import Curves, half_width
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Group:
+    """All finished runs of one learner in one world of one part of a study.
+
+    Parameters
+    ----------
+    part, world, learner : str
+        Their labels.
+    learner_name : str
+        The learner's name in the registry.
+    curves : Curves
+        One row per replicate, in order.
+    replicates : tuple of int
+        Which replicates they are.
+    gain : float
+        The optimal gain of the world.
+    paired : bool
+        Whether replicates of other learners met the same randomness of the world.
+    facts : mapping of str to (n_runs,) array
+        ``n_episodes`` and ``n_unconverged``.
+    seconds : (n_runs,) array
+        Processor time of each run; NaN where its file does not say. Never part of a table that is exported.
+    """
+
+    part: str
+    world: str
+    learner: str
+    learner_name: str
+    curves: Curves
+    replicates: tuple[int, ...]
+    gain: float = math.nan
+    paired: bool = False
+    facts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    seconds: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs are finished."""
+        return len(self.replicates)
+
+    @property
+    def horizon(self) -> int:
+        """The last checkpoint."""
+        return int(self.curves.t[-1])
+
+
+def summarise(runs: Iterable[tuple[PlannedRun, RunResult]]) -> list[Group]:
+    """Group finished runs by part, world and learner.
+
+    Parameters
+    ----------
+    runs : iterable of (PlannedRun, RunResult)
+        What :func:`equirl.lab.studies.export.finished_runs` yields.
+
+    Returns
+    -------
+    list of Group
+        In the order of the study.
+    """
+    bundles: dict[tuple[str, str, str], list[tuple[PlannedRun, RunResult]]] = {}
+    for run, result in runs:
+        bundles.setdefault((run.part, run.world, run.learner), []).append((run, result))
+    return [_group(sorted(bundle, key=lambda item: item[0].spec.replicate)) for bundle in bundles.values()]
+
+
+def _group(bundle: Sequence[tuple[PlannedRun, RunResult]]) -> Group:
+    run, first = bundle[0]
+    results = [result for _, result in bundle]
+    return Group(
+        part=run.part,
+        world=run.world,
+        learner=run.learner,
+        learner_name=run.spec.learner,
+        curves=Curves.stack([result.curves for result in results]),
+        replicates=tuple(run.spec.replicate for run, _ in bundle),
+        gain=first.facts["gain"],
+        paired=run.spec.world_seed is not None,
+        facts={name: np.array([result.facts[name] for result in results]) for name in ("n_episodes", "n_unconverged")},
+        seconds=np.array([result.provenance.get("seconds", math.nan) for result in results]),
+    )
+
+
+def find(groups: Iterable[Group], part: str, learner: str, world: str | None = None) -> Group:
+    """One group of many."""
+    for group in groups:
+        if group.part == part and group.learner == learner and world in (None, group.world):
+            return group
+    raise KeyError(f"no finished run of {learner!r} in part {part!r}")
+
+
+SUMMARY_COLUMNS: tuple[str, ...] = ("part", "world", "learner", "runs", "horizon", "mean", "ci95_low", "ci95_high")
+SUMMARY_COLUMNS += tuple(f"q{100 * q:g}" for q in QUANTILES)
+
+
+def final_rows(groups: Iterable[Group], measure: str = "regret") -> list[tuple[Any, ...]]:
+    """One row per group: a measure at the horizon."""
+    rows = []
+    for group in groups:
+        if measure not in group.curves:
+            continue
+        last = group.curves.final(measure)
+        mean, half = float(last.mean()), float(half_width(last))
+        quantiles = [float(np.quantile(last, q)) for q in QUANTILES]
+        row = (group.part, group.world, group.learner, group.n_runs, group.horizon, mean, mean - half, mean + half)
+        rows.append((*row, *quantiles))
+    return rows
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One learner against another at the horizon."""
+
+    first: str
+    second: str
+    difference: float
+    half_width: float
+    ratio: float
+    share_below: float
+    paired: bool
+    n_runs: int
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval of the difference leaves out zero."""
+        return abs(self.difference) > self.half_width
+
+
+def compare_groups(first: Group, second: Group, measure: str = "regret") -> Comparison:
+    """Compare two learners of one world; by replicate where both met the same randomness of the world.
+
+    Parameters
+    ----------
+    first, second : Group
+        The runs of the two learners.
+    measure : str
+        The name of a curve that both have.
+
+    Returns
+    -------
+    Comparison
+    """
+    a, b = first.curves.final(measure), second.curves.final(measure)
+    common = sorted(set(first.replicates) & set(second.replicates))
+    paired = first.paired and second.paired and len(common) > 1
+    if paired:
+        a = a[[first.replicates.index(k) for k in common]]
+        b = b[[second.replicates.index(k) for k in common]]
+        half, below = float(half_width(a - b)), float(np.mean(a < b))
+    else:
+        half = math.hypot(float(half_width(a)), float(half_width(b)))
+        below = float(np.mean(a[:, None] < b[None, :]))
+    difference = float(a.mean() - b.mean())
+    ratio = float(a.mean() / b.mean()) if b.mean() else math.nan
+    return Comparison(first.learner, second.learner, difference, half, ratio, below, paired, min(len(a), len(b)))

@@ -1,0 +1,1 @@
+"""Numbers: compiled kernels and their cache, random draws and seeds, owned arrays, quantiles of Beta distributions."""

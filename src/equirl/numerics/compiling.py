@@ -1,0 +1,109 @@
+"""The one decorator under which every inner loop is compiled.
+
+A *kernel* is a small function over arrays and numbers. Numba compiles it on its first call and keeps the machine
+code beside the source, or in the user's cache folder; where neither can be written (a read-only install and home)
+the kernel still works and is compiled once per process. The plain Python body stays available as ``.py_func``; with
+``NUMBA_DISABLE_JIT=1`` it is all there is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+from equirl.files.interrupts import interrupts_deferred
+from equirl.numerics.kernel_cache import KernelCache
+
+F = TypeVar("F", bound=Callable[..., Any])
+COMPILING = "compiling inner loops; done once where a cache can be written"
+COMPILING_AT_EVERY_START = (
+    "compiling inner loops, at every start: there is no folder to keep them in that can be written. To wait only once, "
+    "set the environment variable NUMBA_CACHE_DIR to one that can"
+)
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` with Numba: no Python objects, no global lock, cached on disk where that is possible.
+
+    Examples
+    --------
+    >>> @kernel
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(3), twice.py_func(3)
+    (6, 6)
+    """
+    return _compiled(function)
+
+
+def lean_kernel(function: F) -> F:
+    """Compile ``function`` as :func:`kernel` does, without reference counts: for inner loops that allocate nothing.
+
+    Fields of a named tuple then cost nothing inside a loop; with reference counts each use of one is an atomic
+    operation, several times the work of a sweep.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def inlined(function: F) -> F:
+    """Compile ``function`` inside the kernels that call it, not on its own: for steps of one kernel, to compile faster.
+
+    Examples
+    --------
+    >>> @inlined
+    ... def half(x):
+    ...     return x / 2
+    >>> kernel(lambda x: half(x) + 1)(3)
+    2.5
+    """
+    return _with_body(numba.njit(inline="always", nogil=True)(function), function)
+
+
+def _compiled(function: F, **options: Any) -> F:
+    compiled: Any = _with_body(numba.njit(nogil=True, **options)(function), function)
+    if compiled is not function:
+        compiled.compile = _uninterrupted(compiled.compile)
+        try:
+            compiled._cache = KernelCache(compiled)
+        except RuntimeError:  # no writable place for the cache
+            _Notice.uncached |= function.__module__.startswith("equirl.")
+    return compiled
+
+
+def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile to the end: LLVM calls back into Python, where an interrupt would be swallowed and the code lost."""
+
+    def compile_whole(signature: Any) -> Any:
+        with interrupts_deferred():
+            return compile_for(signature)
+
+    return compile_whole
+
+
+def _with_body(compiled: Any, function: F) -> F:
+    if compiled is function:  # NUMBA_DISABLE_JIT, with which coverage sees the kernels
+        compiled.py_func = function  # type: ignore[attr-defined]
+    return compiled
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Says once per process that kernels are being compiled, so that nobody wonders about the first seconds."""
+
+    said = False
+    uncached = False  # whether some kernel cannot be kept on disk
+
+    def on_start(self, event: Any) -> None:
+        module = getattr(event.data["dispatcher"].py_func, "__module__", "")
+        if not self.said and module.startswith("equirl."):
+            self.said = True
+            logging.getLogger("equirl").warning(COMPILING_AT_EVERY_START if self.uncached else COMPILING)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

@@ -1,0 +1,201 @@
+"""Compiled kernels on disk: never a stale one, never a damaged one, however many processes write at once.
+
+Numba stamps a kernel with its own source file, so an edit of what the kernel calls goes unnoticed; it numbers its
+files, so two processes can exchange theirs; and it trusts what it reads. Here a file is named after all that its
+machine code depends on: the code of the kernel and of everything it calls, the constants they read, the types of the
+arguments and the processor. What is named alike is alike. Code is taken from memory, not from source files, which may
+have been edited since they were imported. Each file ends in a hash of what stands before; one that does not fit, or
+was left by a full disk or a power cut, counts as absent and is written anew.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import logging
+import os
+import pickle
+import types
+import uuid
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import caching, serialize
+from numba.core.dispatcher import Dispatcher
+
+_numba: Any = caching  # without types
+_pack: Any = serialize
+SEAL = b"equirl"
+HASH_SIZE = 16
+
+
+class KernelCache(_numba.FunctionCache):  # type: ignore[misc]
+    """The cache of one kernel. Whatever goes wrong with its files, the kernel is compiled and works."""
+
+    def __init__(self, kernel: Dispatcher) -> None:
+        super().__init__(kernel.py_func)
+        self._cache_file = KernelFiles(self._impl.locator.get_cache_path(), self._impl.filename_base, kernel)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for a signature; None where it must be compiled."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # what an unreadable pickle or object file raises is open-ended
+            _say(f"{self.cache_path}: the compiled {self._py_func.__name__} cannot be used ({error}); compiling it")
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if that is possible."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _say(f"{self.cache_path}: the compiled {self._py_func.__name__} cannot be kept ({error.strerror or error})")
+
+
+class KernelFiles:
+    """The files of one kernel, one for each signature and processor: ``name.<what it calls>.<for what>.nbc``."""
+
+    def __init__(self, folder: str, name: str, kernel: Dispatcher) -> None:
+        self.folder, self.name, self.kernel = Path(folder), name, kernel
+
+    def load(self, key: tuple[Any, ...]) -> Any:
+        """What was saved under a key of Numba's; None where there is nothing, or nothing whole."""
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        data = content[: -len(SEAL) - HASH_SIZE]
+        if content != sealed(data):
+            _say(f"{path}, of a compiled inner loop, is damaged; compiling it again")
+            return None
+        return pickle.loads(data)
+
+    def save(self, key: tuple[Any, ...], data: Any) -> None:
+        """Keep what was compiled, and clear what was compiled from other code."""
+        path = self._path(key)
+        aside = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
+        try:
+            aside.write_bytes(sealed(_pack.dumps(data)))
+            os.replace(aside, path)
+        finally:
+            aside.unlink(missing_ok=True)
+        current = f"{self.name}.{stamp(self.kernel)}."
+        for old in self._all():
+            if not old.name.startswith(current):
+                old.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Clear all of them."""
+        for path in self._all():
+            path.unlink(missing_ok=True)
+
+    def _all(self) -> list[Path]:
+        """Those of any code, and the index and data files of Numba's own cache."""
+        return list(self.folder.glob(f"{glob.escape(self.name)}.*nb[ci]"))
+
+    def _path(self, key: tuple[Any, ...]) -> Path:
+        signature, *rest = key
+        purpose = _digest(repr((numba.__version__, [_type_text(kind) for kind in signature], rest)))
+        return self.folder / f"{self.name}.{stamp(self.kernel)}.{purpose}.nbc"
+
+
+def sealed(content: bytes) -> bytes:
+    """Content with its seal."""
+    return content + SEAL + hashlib.blake2b(content, digest_size=HASH_SIZE).digest()
+
+
+def stamp(kernel: Dispatcher) -> str:
+    """A hash of all that a kernel is compiled from: its code, that of the kernels it calls, the constants they read."""
+    texts, waiting, seen = [], [kernel], {kernel}
+    while waiting:
+        text, callees = _own_part(waiting.pop())
+        texts.append(text)
+        new = [callee for callee in callees if callee not in seen]
+        seen.update(new)
+        waiting += new
+    return _digest("\n".join(sorted(texts)))
+
+
+@cache
+def _own_part(kernel: Dispatcher) -> tuple[str, tuple[Dispatcher, ...]]:
+    """A hash of one kernel's code, options and constants, and the kernels it calls."""
+    function = kernel.py_func
+    parts = [function.__qualname__, _code_text(function.__code__), repr(sorted(kernel.targetoptions.items()))]
+    parts += [_value_text(value) for value in (function.__defaults__, function.__kwdefaults__)]
+    read = dict(_read_values(function))
+    callees = tuple(value for value in read.values() if isinstance(value, Dispatcher))
+    for name, value in read.items():
+        parts.append(f"{name} {value.py_func.__qualname__ if isinstance(value, Dispatcher) else _value_text(value)}")
+    return _digest("\n".join(parts)), callees
+
+
+def _read_values(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """The globals and outer variables that a function reads, by name; of a module, what it reads there."""
+    names = sorted(set(_names(function.__code__)))
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
+    found += [(name, cell.cell_contents) for name, cell in cells]
+    modules = set()
+    while found:
+        name, value = found.pop()
+        if not isinstance(value, types.ModuleType):
+            yield name, value
+        elif value.__name__ not in modules:
+            modules.add(value.__name__)
+            found += [(f"{name}.{part}", getattr(value, part)) for part in names if hasattr(value, part)]
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _names(inner)
+
+
+def _code_text(code: types.CodeType) -> str:
+    """All of a code object that matters, without its place in a file."""
+    consts = [
+        _code_text(value) if isinstance(value, types.CodeType) else _value_text(value) for value in code.co_consts
+    ]
+    shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return repr((shape, names, consts, code.co_code.hex(), code.co_exceptiontable.hex()))
+
+
+def _value_text(value: Any) -> str:
+    """A constant, spelled out; of what kernels cannot take for a constant, its type alone."""
+    if isinstance(value, types.CodeType):
+        return _code_text(value)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {_digest(value.tobytes().hex())}"
+    if isinstance(value, tuple):
+        return f"{type(value).__qualname__} {[_value_text(item) for item in value]}"
+    if isinstance(value, frozenset):
+        return repr(sorted(map(_value_text, value)))
+    if isinstance(value, type):
+        return f"{value.__module__} {value.__qualname__} {getattr(value, '_fields', ())}"
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        return f"{type(value).__name__} {value!r}"
+    return type(value).__qualname__
+
+
+def _type_text(kind: Any) -> str:
+    """A type of Numba's, spelled out; its own name leaves out the fields of named tuples."""
+    fields, parts = getattr(kind, "fields", ()), getattr(kind, "types", ())
+    inner = [_type_text(part) for part in parts]
+    return f"{kind} {fields} {inner}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=HASH_SIZE).hexdigest()
+
+
+@cache
+def _say(text: str) -> None:
+    """Once for each file."""
+    logging.getLogger("equirl").warning(text)

@@ -1,0 +1,29 @@
+"""Seeds: from what a user gives to the one object that all generators of a run are spawned from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equirl.words.checking import whole_number
+
+Seed = int | np.random.SeedSequence
+
+
+def seed_sequence(name: str, seed: Seed) -> np.random.SeedSequence:
+    """A sequence of its own to spawn from: a caller's is copied, so that the same one gives the same run twice.
+
+    There is no "any seed will do" (None): a run is a function of its arguments.
+
+    Examples
+    --------
+    >>> seed_sequence("seed", -1)
+    Traceback (most recent call last):
+    ValueError: seed must be at least 0, not -1
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(
+            seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size, n_children_spawned=seed.n_children_spawned
+        )
+    return np.random.SeedSequence(whole_number(name, seed, least=0, most=math.inf))

@@ -1,0 +1,215 @@
+"""Profiles: what transition probabilities look like once the names of the states are forgotten (Definition 1).
+
+The *profile* of a pair is the list of its transition probabilities, largest first; the profile order sigma_{s,a} says
+which state stands at each place. A pair is (eps_p, eps_mu)-similar to another when the L1 distance of their profiles
+is at most eps_p and their mean rewards differ by at most eps_mu. See docs/definitions.md, "Profiles and classes".
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.numerics.arrays import owners, take_rows
+from equirl.numerics.compiling import kernel
+from equirl.words.checking import between, choice, whole_number
+from equirl.words.formatting import shown
+
+TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
+CONTRASTS = ("l1", "squared", "kl")
+
+
+class Profiles(NamedTuple):
+    """Transition probabilities of every pair, sorted; zeros are left out.
+
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (M + 1,)
+        The places of pair k are ``ptr[k]:ptr[k + 1]``.
+    succ : ndarray of int32, shape (nnz,)
+        The state at each place, sigma_{s,a}.
+    prob : ndarray of float64, shape (nnz,)
+        Its probability, decreasing inside a pair; NaN throughout where only the correspondence is known (``order=``).
+    """
+
+    ptr: np.ndarray  # (M + 1,) int64
+    succ: np.ndarray  # (nnz,) int32: the state at each place, sigma_{s,a}
+    prob: np.ndarray  # (nnz,) float64: its probability, decreasing inside a pair
+
+    def profile(self, pair: int) -> np.ndarray:
+        """The sorted probabilities of one pair.
+
+        Parameters
+        ----------
+        pair : int
+            The number of a pair.
+
+        Returns
+        -------
+        ndarray of float
+        """
+        k = whole_number("pair", pair, least=0, most=len(self.ptr) - 2)
+        return self.prob[self.ptr[k] : self.ptr[k + 1]]
+
+    def order(self, pair: int) -> np.ndarray:
+        """The states of one pair, most probable first.
+
+        Parameters
+        ----------
+        pair : int
+            The number of a pair.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        k = whole_number("pair", pair, least=0, most=len(self.ptr) - 2)
+        return self.succ[self.ptr[k] : self.ptr[k + 1]]
+
+
+def profiles(mdp: TabularMDP) -> Profiles:
+    """The profile and profile order of every pair; equal probabilities in increasing order of state.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        A known MDP.
+
+    Returns
+    -------
+    Profiles
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
+    >>> profiles(mdp).profile(0), profiles(mdp).order(0)
+    (array([0.8, 0.2]), array([1, 0], dtype=int32))
+    """
+    check_mdp(mdp)
+    rows = mdp.rows
+    order = np.lexsort((rows.succ, -rows.prob, owners(rows.ptr)))
+    return Profiles(rows.ptr.copy(), rows.succ[order], rows.prob[order])
+
+
+def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1") -> float:
+    """How far the profile of one pair is from that of another.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        A known MDP.
+    pair, other : int or (state, action)
+        Two pairs, with profiles p and q.
+    contrast : {"l1", "squared", "kl"}
+        sum |p - q|, sum (p - q)^2, or sum p log(p / q), infinite where q has no mass.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    >>> profile_distance(mdp, (0, 0), (1, 0)), profile_distance(mdp, 0, 1, "kl"), profile_distance(mdp, 1, 0, "squared")
+    (1.0, inf, 0.5)
+    """
+    check_mdp(mdp)
+    choice("contrast", contrast, CONTRASTS)
+    p, q = (_sorted_law(mdp, _pair_number(mdp, which)) for which in (pair, other))
+    if contrast == "l1":
+        return float(l1_distance(p, 0, len(p), q, 0, len(q)))
+    if contrast == "kl":
+        if len(p) > len(q):
+            return math.inf
+        return max(0.0, float(np.sum(p * np.log(p / q[: len(p)]))))
+    length = max(len(p), len(q))
+    gap = np.pad(p, (0, length - len(p))) - np.pad(q, (0, length - len(q)))
+    return float((gap**2).sum())
+
+
+def similar(
+    mdp: TabularMDP, pair: Any, other: Any, eps_p: float = TOLERANCE, eps_mu: float = TOLERANCE, contrast: str = "l1"
+) -> bool:
+    """Whether two pairs are (eps_p, eps_mu)-similar.
+
+    Parameters
+    ----------
+    mdp : TabularMDP
+        A known MDP.
+    pair, other : int or (state, action)
+        Two pairs.
+    eps_p : float
+        The largest distance of the profiles.
+    eps_mu : float
+        The largest difference of the mean rewards; ``math.inf`` compares transition probabilities alone.
+    contrast : {"l1", "squared", "kl"}
+        The distance, as in :func:`profile_distance`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.7, 0.3]]], [[0.0], [0.1]])
+    >>> similar(mdp, 0, 1, eps_p=0.25, eps_mu=0.1), similar(mdp, 0, 1, eps_p=0.25, eps_mu=0.05)
+    (True, False)
+    """
+    check_mdp(mdp)
+    eps_p, eps_mu = between("eps_p", eps_p, most=math.inf), between("eps_mu", eps_mu, most=math.inf)
+    k, j = _pair_number(mdp, pair), _pair_number(mdp, other)
+    means_agree = abs(mdp.r_mean[k] - mdp.r_mean[j]) <= eps_mu
+    return bool(means_agree) and profile_distance(mdp, k, j, contrast) <= eps_p
+
+
+def _sorted_law(mdp: TabularMDP, pair: int) -> np.ndarray:
+    return -np.sort(-mdp.rows.prob[mdp.rows.ptr[pair] : mdp.rows.ptr[pair + 1]])
+
+
+def _pair_number(mdp: TabularMDP, pair: Any) -> int:
+    if isinstance(pair, tuple) and len(pair) == 2:
+        return mdp.pairs.index(*pair)
+    try:
+        number = operator.index(pair)
+    except TypeError:
+        raise TypeError(f"a pair is its number or (state, action), not {shown(pair)}") from None
+    if not 0 <= number < mdp.n_pairs:
+        raise ValueError(f"there is no pair {shown(number)}: pairs are 0 to {mdp.n_pairs - 1}")
+    return number
+
+
+def take_profiles(table: Profiles, pairs: np.ndarray) -> Profiles:
+    """The profiles of some pairs, numbered 0, 1, ... in the order given."""
+    ptr, place = take_rows(table.ptr, pairs)
+    return Profiles(ptr, table.succ[place], table.prob[place])
+
+
+def projection(points: Profiles) -> np.ndarray:
+    """sum_j w_j p_j with |w_j| <= 1, so that it moves by at most the L1 distance; weights without a pattern."""
+    owner = owners(points.ptr)
+    place = np.arange(len(points.prob)) - points.ptr[owner]
+    weight = np.cos(1.0 + math.sqrt(7.0) * place)
+    return np.bincount(owner, weights=weight * points.prob, minlength=len(points.ptr) - 1)
+
+
+@kernel
+def l1_distance(x: np.ndarray, i: int, m: int, y: np.ndarray, k: int, n: int) -> float:
+    """L1 distance of the profiles x[i:i + m] and y[k:k + n], summed by position; the shorter one goes on with zeros."""
+    total = 0.0
+    for p in range(min(m, n)):
+        total += abs(x[i + p] - y[k + p])
+    for p in range(n, m):
+        total += x[i + p]
+    for p in range(m, n):
+        total += y[k + p]
+    return total
+
+
+@kernel
+def profile_l1(ptr: np.ndarray, prob: np.ndarray, k: int, j: int) -> float:
+    """L1 distance of the profiles k and j of one table."""
+    return l1_distance(prob, ptr[k], ptr[k + 1] - ptr[k], prob, ptr[j], ptr[j + 1] - ptr[j])

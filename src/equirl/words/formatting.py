@@ -1,0 +1,92 @@
+"""Numbers, intervals, durations, counts and foreign text as people read them: in commands, reports, log lines."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+LARGEST_SPELLED_OUT = 1e15
+LONGEST_SHOWN = 200  # characters of a value in a message
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with that many significant digits.
+
+    Examples
+    --------
+    >>> number(61234.5), number(0.12345), number(2.0), number(12345.67, 6), number(math.inf)
+    ('61,200', '0.123', '2', '12,345.7', 'infinite')
+    """
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    rounded = float(f"{value:.{digits}g}")
+    if not 1000 <= abs(rounded) < LARGEST_SPELLED_OUT:
+        return f"{rounded:.12g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    text = f"{rounded:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def mean_with_interval(mean: float, half_width: float) -> str:
+    """A mean and half its interval with sensible digits.
+
+    Examples
+    --------
+    >>> mean_with_interval(61234.5, 812.3), mean_with_interval(0.1234, float("nan"))
+    ('61,200 ± 810', '0.123')
+    """
+    return number(mean) + (f" ± {number(half_width, 2)}" if math.isfinite(half_width) else "")
+
+
+def duration(seconds: float) -> str:
+    """A duration in words.
+
+    Examples
+    --------
+    >>> duration(42), duration(200), duration(7300)
+    ('42 s', '3 min', '2 h 2 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """A count and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(1200, "run"), counted(2, "class", "classes")
+    ('1 run', '1,200 runs', '2 classes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def printable(text: object, keep: str = "") -> str:
+    """Text from outside that can do no harm to a terminal: what is not printed is spelled out.
+
+    Examples
+    --------
+    >>> printable("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in str(text))
+
+
+def shown(value: object) -> str:
+    """A value in a message: its ``repr``, cut where it is long.
+
+    Examples
+    --------
+    >>> shown("river"), shown(10**5000), len(shown("x" * 1000))
+    ("'river'", 'an integer of 16610 bits', 204)
+    """
+    if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:  # Python refuses to spell out some
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except Exception:  # a list of such integers, or a repr of the user's own
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} ..."

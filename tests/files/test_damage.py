@@ -1,0 +1,238 @@
+"""Damage at every place of a file is noticed; in files of the first format, without a seal, or it changes nothing."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import equirl as eq
+from damage_kit import SUBJECTS, flipped, tally, without_list, zeroed
+from equirl.files.archives import pack
+from equirl.files.whole_files import DamagedFile, save_npz
+from equirl.lab.studies.run_specs import RESULT_VERSION
+from equirl.lab.studies.store import Store
+from mdps_kit import small
+from studies_kit import specs
+
+STRIDE = 37  # of the bits tried in the quick tests; it is prime, so all eight of a byte have their turn
+FORMAT_1 = Path(__file__).parents[1] / "learners" / "format1"
+
+
+@pytest.fixture(params=SUBJECTS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def subject(kind):
+    return SUBJECTS[kind]
+
+
+@pytest.fixture
+def path(subject, tmp_path):
+    return subject.make(tmp_path)
+
+
+def test_a_flipped_bit_is_noticed(subject, path):
+    content = path.read_bytes()
+    bits = range(0, 8 * len(content), STRIDE)
+    assert tally(subject, path, [flipped(content, bit) for bit in bits]) == {"refused": len(bits)}
+
+
+@pytest.mark.fuzz
+def test_every_flipped_bit_is_noticed(kind, subject, path):
+    content = path.read_bytes()
+    ends = tally(subject, path, [flipped(content, bit) for bit in range(8 * len(content))])
+    print(f"{kind}: {8 * len(content)} bits, {ends}")
+    assert ends == {"refused": 8 * len(content)}
+
+
+def test_a_flipped_bit_of_a_file_without_a_seal_is_noticed_or_changes_nothing(subject, path):
+    path.write_bytes(without_list(subject.content(path), subject.format))
+    content = path.read_bytes()
+    ends = tally(subject, path, [flipped(content, bit) for bit in range(0, 8 * len(content), STRIDE)])
+    assert set(ends) == {"refused", "same"}
+    assert ends["refused"] > ends["same"]
+
+
+@pytest.mark.fuzz
+def test_every_flipped_bit_of_a_file_without_a_list_is_noticed_or_changes_nothing(kind, subject, path):
+    path.write_bytes(without_list(subject.content(path), subject.format))
+    content = path.read_bytes()
+    ends = tally(subject, path, [flipped(content, bit) for bit in range(8 * len(content))])
+    print(f"{kind} without a list: {8 * len(content)} bits, {ends}")
+    assert set(ends) == {"refused", "same"}
+
+
+def test_a_file_cut_anywhere_is_refused(subject, path):
+    content = path.read_bytes()
+    assert tally(subject, path, [content[:n] for n in range(len(content))]) == {"refused": len(content)}
+
+
+def test_sixteen_zeroed_bytes_are_noticed(subject, path):
+    content = path.read_bytes()
+    changed = [new for n in range(0, len(content), 5) if (new := zeroed(content, n)) != content]
+    assert tally(subject, path, changed) == {"refused": len(changed)}
+
+
+FOREIGN = [b"x", b"PK", b"\x00" * 22, b"#!/bin/sh\n", b"\r\n"]
+
+
+@pytest.fixture(params=["sealed", "without a seal"])
+def content(request, subject, path):
+    """The bytes of a file as they are written today, or were once."""
+    if request.param != "sealed":
+        path.write_bytes(without_list(subject.content(path), subject.format))
+    return path.read_bytes()
+
+
+def test_bytes_before_a_file_are_refused(subject, path, content):
+    assert tally(subject, path, [foreign + content for foreign in FOREIGN]) == {"refused": len(FOREIGN)}
+
+
+def test_bytes_after_a_file_are_refused(subject, path, content):
+    assert tally(subject, path, [content + foreign for foreign in FOREIGN]) == {"refused": len(FOREIGN)}
+
+
+def test_two_files_one_after_the_other_are_refused(subject, path, content):
+    sealed = SUBJECTS["mdp"].make(path.parent).read_bytes() if path.name != "mdp.npz" else path.read_bytes()
+    assert tally(subject, path, [content + content, sealed + content, content + sealed]) == {"refused": 3}
+
+
+def test_a_file_without_a_list_of_its_arrays_still_loads(subject, path):
+    whole = subject.content(path)
+    path.write_bytes(without_list(whole, subject.format))
+    assert subject.outcome(path, whole) == "same"
+
+
+def test_a_learner_of_the_first_format_is_still_refused_when_damaged(tmp_path):
+    content, path = (FORMAT_1 / "optimal.npz").read_bytes(), tmp_path / "optimal.npz"
+    path.write_bytes(content)
+    eq.load_agent(path)
+    for n in range(0, len(content), 29):
+        path.write_bytes(content[:n])
+        with pytest.raises(DamagedFile):
+            eq.load_agent(path)
+
+
+def rewritten(path, change):
+    """The file with its header and arrays changed, and its list left as it was."""
+    with np.load(path) as file:
+        members = dict(file)
+    header = json.loads(str(members.pop("header")))
+    change(members, header)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, header=np.array(json.dumps(header)), **members)
+    path.write_bytes(buffer.getvalue())
+
+
+TWINS = {
+    "name": ({"name": "one"}, {"name": "other"}),
+    "state names": ({"state_names": ["a", "b"]}, {"state_names": ["b", "a"]}),
+    "action names": ({"action_names": ["x", "y"]}, {"action_names": ["y", "x"]}),
+    "discount": ({"discount": 0.9}, {"discount": 0.8}),
+    "rewards": ({"reward_map": (1.0, 0.0)}, {"reward_map": (2.0, 0.0)}),
+    "distribution of rewards": ({"reward_law": "bernoulli"}, {"reward_law": "beta"}),
+}
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}, archive.comment
+
+
+@pytest.mark.parametrize("keep_seal", [True, False])
+@pytest.mark.parametrize("differ", TWINS)
+def test_the_header_of_another_mdp_with_equal_arrays_is_refused(differ, keep_seal, tmp_path):
+    one, other = tmp_path / "one.npz", tmp_path / "other.npz"
+    for place, settings in zip((one, other), TWINS[differ], strict=True):
+        small(**settings).save(place)
+    (members, seal), (others, _) = members_of(one), members_of(other)
+    own, header = members.pop("header.npy"), others.pop("header.npy")
+    assert members == others
+    assert own != header
+    with zipfile.ZipFile(one, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {"header.npy": header, **members}.items():
+            archive.writestr(name, content)
+        archive.comment = seal if keep_seal else b""
+    with pytest.raises(DamagedFile, match="its seal does not fit" if keep_seal else "its seal is missing"):
+        eq.TabularMDP.load(one)
+
+
+def test_a_header_put_in_place_of_another_byte_by_byte_is_refused(tmp_path):
+    """Equal lengths and checksums of the zip file made to fit: only the seal knows."""
+    one, other = tmp_path / "one.npz", tmp_path / "other.npz"
+    small(name="toy number one").save(one)
+    small(name="toy number two").save(other)
+    members, seal = members_of(one)
+    members["header.npy"] = members_of(other)[0]["header.npy"]
+    arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(content)) for name, content in members.items()}
+    exchanged = pack(arrays)
+    assert exchanged == other.read_bytes()
+    one.write_bytes(exchanged[: -len(seal)] + seal)
+    with pytest.raises(DamagedFile, match="its seal does not fit"):
+        eq.TabularMDP.load(one)
+
+
+def test_two_members_of_one_name_are_refused(path, subject):
+    members, _ = members_of(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in [*members.items(), ("header", members["header.npy"])]:
+            archive.writestr(name, content)
+    with pytest.raises(DamagedFile, match="its directory does not list"):
+        subject.load(path)
+
+
+def test_an_archive_of_a_later_format_is_refused_by_its_number(path, subject):
+    rewritten(path, lambda _, header: header.update(archive=3))
+    with pytest.raises(DamagedFile, match="is an archive of format 3; this equirl reads format 2"):
+        subject.load(path)
+
+
+CHANGES = {
+    "is missing": lambda members, _: members.popitem(),
+    "is not in its list of arrays": lambda members, _: members.update(surplus=np.zeros(3)),
+    "is not what was saved": lambda members, _: members.update({n: a[::-1].copy() + 1 for n, a in members.items()}),
+}
+
+
+@pytest.mark.parametrize("reason", CHANGES)
+def test_an_array_that_is_lost_added_or_altered_is_named(subject, path, reason):
+    rewritten(path, CHANGES[reason])
+    with pytest.raises(DamagedFile, match=f"is damaged: the array '\\w+' {reason}"):
+        subject.load(path)
+
+
+@pytest.mark.parametrize("value", ["int8", ">f8"])
+def test_an_array_of_another_type_with_the_same_values_is_noticed(path, subject, value):
+    rewritten(path, lambda members, _: members.update({n: a.astype(value) for n, a in members.items()}))
+    with pytest.raises(DamagedFile, match="is not what was saved"):
+        subject.load(path)
+
+
+@pytest.mark.parametrize("listing", [{}, [], "none", 3])
+def test_a_list_that_is_none_is_damage(subject, path, listing):
+    rewritten(path, lambda _, header: header.update(arrays=listing))
+    with pytest.raises(DamagedFile):
+        subject.load(path)
+
+
+@pytest.mark.parametrize("meta", [None, [], "text", 0])
+def test_a_header_whose_settings_are_no_mapping_is_damage(subject, path, meta):
+    rewritten(path, lambda _, header: header.update(meta=meta))
+    with pytest.raises(DamagedFile, match="its header is not whole"):
+        subject.load(path)
+
+
+@pytest.mark.parametrize("key", ["spec", "everything", "facts", "provenance"])
+@pytest.mark.parametrize("value", [None, 3, "text", [], {}])
+def test_a_run_file_with_foreign_settings_is_damaged_or_whole_but_never_an_error_of_another_kind(key, value, tmp_path):
+    path = SUBJECTS["run"].make(tmp_path)
+    arrays, meta = SUBJECTS["run"].content(path)
+    save_npz(path, "equirl-run", RESULT_VERSION, arrays, meta | {key: value})
+    status = Store(tmp_path).status(specs()[:1])
+    assert len(status.done) + len(status.damaged) == 1
+    assert bool(status.damaged) == (key != "everything" and (key, value) != ("provenance", {}))

@@ -1,0 +1,181 @@
+"""Three learners written outside the package: another set of models, a drawn MDP, and one that decides step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from equirl.learners.contract import CountingLearner, Learner, State, Stretch, is_over, step_limits
+from equirl.learners.estimates import OwnEstimate
+from equirl.learners.learner_registry import register_learner
+from equirl.learners.optimistic import OptimisticLearner
+from equirl.learners.planners import OptimisticPlanner
+from equirl.learners.recipes import Recipe
+from equirl.learners.stopping import PairDoubling, doubling_limits
+from equirl.learners.structures import Grouping, NoStructure
+from equirl.numerics.compiling import inlined, lean_kernel
+from equirl.planning.exact_model import ExactModel
+from equirl.planning.optimistic_planning import extended_value_iteration
+from equirl.planning.sweeps import Solver, iterate, sweep_states
+from equirl.words.checking import between
+
+# --- another set of models: what was seen is right with weight 1 - w, and anything may happen with weight w
+
+
+class Contaminated(NamedTuple):
+    ptr: np.ndarray
+    succ: np.ndarray
+    prob: np.ndarray
+    weight: np.ndarray  # (M,) w
+    reward: np.ndarray
+
+    @property
+    def r_lower(self):
+        return self.reward
+
+    @property
+    def r_upper(self):
+        return self.reward
+
+    @property
+    def n_entries(self):
+        return len(self.succ)
+
+    def prepare(self):
+        return Solver(iterate_contaminated, sweep_contaminated), self
+
+
+@inlined
+def contaminated_maximum(models, k, work, u_max):
+    value = 0.0
+    for i in range(models.ptr[k], models.ptr[k + 1]):
+        value += models.prob[i] * work.u[models.succ[i]]
+    return (1.0 - models.weight[k]) * value + models.weight[k] * u_max
+
+
+@lean_kernel
+def sweep_contaminated(choices, models, work, stop, u_max, shift):
+    return sweep_states(contaminated_maximum, choices, models, work, stop, u_max, shift)
+
+
+@lean_kernel
+def iterate_contaminated(choices, models, work, stop):
+    return iterate(sweep_contaminated, sweep_contaminated, choices, models, work, stop)
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """A part with a setting of its own."""
+
+    trust: float = 0.3
+    delta: float = 0.05
+
+    def __post_init__(self):
+        between("trust", self.trust)
+
+    def enclose(self, evidence, problem):
+        estimates = evidence.estimates
+        weight = np.minimum(1.0, 1 / np.sqrt(1 + self.trust * estimates.samples))
+        reward = np.where(estimates.samples > 0, np.minimum(1.0, estimates.r_hat + weight), 1.0)
+        return Contaminated(estimates.ptr, estimates.succ, estimates.prob, weight, reward)
+
+
+# --- a drawn MDP: Dirichlet rows, Beta means
+
+
+@dataclass(frozen=True)
+class Prior:
+    strength: float = 0.1
+
+
+class Drawing(CountingLearner):
+    def __init__(self, blueprint):
+        super().__init__(blueprint)
+        self.rng = np.random.default_rng(blueprint.seed)
+        self.policy = None
+
+    def decide(self, state):
+        if self.policy is None or is_over(self.policy[state], self.limits):
+            self._draw()
+        return Stretch(self.policy, self.limits)
+
+    def _draw(self):
+        pairs, seen = self.pairs, self.counts.snapshot()
+        S, M = pairs.n_states, pairs.n_pairs
+        weight = np.full((M, S), self.settings.strength)
+        weight[np.repeat(np.arange(M), np.diff(seen.ptr)), seen.succ] += seen.count
+        rows = np.array([self.rng.dirichlet(row) for row in weight])
+        means = self.rng.beta(1 + seen.r_sum, 1 + seen.visits - seen.r_sum)
+        ptr, succ = np.arange(M + 1) * S, np.tile(np.arange(S, dtype=np.int32), M)
+        model = ExactModel(ptr, succ, rows.ravel(), np.zeros(M), means, pairs.state.copy(), 0.1)
+        self.policy = extended_value_iteration(pairs.ptr, model, 1e-2, max_sweeps=1000).policy
+        self.limits = doubling_limits("pair", seen.visits, Grouping(np.zeros(M, np.int64), 1), 0)
+        self.episode_starts.append(self.t)
+
+    def measures(self):
+        return {"pairs_tried": int((self.counts.visits > 0).sum())}
+
+    def state(self):
+        arrays, values = super().state()
+        if self.policy is not None:
+            arrays["policy"] = self.policy
+        return State(arrays, values | {"rng": self.rng.bit_generator.state})
+
+    def restore(self, state):
+        super().restore(state)
+        self.policy = state.arrays.get("policy")
+        self.rng.bit_generator.state = state.values["rng"]
+
+
+# --- one that decides step by step: Q-learning with a little chance
+
+
+@dataclass(frozen=True)
+class Chance:
+    explore: float = 0.1
+
+
+class StepByStep(Learner):
+    def __init__(self, blueprint):
+        super().__init__(blueprint)
+        self.rng = np.random.default_rng(blueprint.seed)
+        self.q, self.chosen = np.ones(self.pairs.n_pairs), None
+
+    def decide(self, state):
+        if self.chosen is None:
+            first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
+            best = int(first + np.argmax(self.q[first:last]))
+            self.chosen = int(self.rng.integers(first, last)) if self.rng.random() < self.settings.explore else best
+        policy = np.zeros(self.pairs.n_states, np.int64)
+        policy[state] = self.chosen
+        return Stretch(policy, step_limits(1))
+
+    def record(self, path, rewards, final):
+        for i, (k, reward) in enumerate(zip(path, rewards, strict=True)):
+            x = self.pairs.state[path[i + 1]] if i + 1 < len(path) else final
+            ahead = self.q[self.pairs.ptr[x] : self.pairs.ptr[x + 1]].max()
+            self.q[k] += 0.1 * (reward + 0.9 * ahead - self.q[k])
+        self.t += len(path)
+        self.chosen = None
+
+    def state(self):
+        return State({"q": self.q}, {"rng": self.rng.bit_generator.state, "chosen": self.chosen})
+
+    def restore(self, state):
+        self.q, self.chosen = state.arrays["q"].copy(), state.values["chosen"]
+        self.rng.bit_generator.state = state.values["rng"]
+
+
+OUTSIDE = ("toy-contaminated", "toy-drawing", "toy-steps")
+register_learner(
+    "toy-contaminated",
+    Recipe(
+        "optimism with another set of models",
+        OptimisticLearner,
+        (NoStructure(), OwnEstimate(), Contamination(), OptimisticPlanner(), PairDoubling()),
+    ),
+)
+register_learner("toy-drawing", Recipe("draws its MDP", Drawing, (Prior(),)))
+register_learner("toy-steps", Recipe("decides step by step", StepByStep, (Chance(),)))
