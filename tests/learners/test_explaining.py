@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from outside_learners import OUTSIDE
 
 import equirl as eq
 from equirl.estimation.kl_radius import kl_interval
 from equirl.planning.interval_models import KLModels
 from equirl.planning.l1_ball import ConfidenceSet
+from outside_learners import OUTSIDE
 
 RANGE = (-100.0, 20.0)
 RIVER = eq.make("ergodic-riverswim", n_states=6)

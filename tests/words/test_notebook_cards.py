@@ -7,8 +7,7 @@ import re
 import pytest
 
 import equirl as eq
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 BAD = "<b>&</b>"
 PAIRS = [(BAD, "go", {"on": 0.25, BAD: 0.75}, -10.0), ("on", "go", {BAD: 1.0}, 30.0), ("on", BAD, {"on": 1.0}, 0.0)]

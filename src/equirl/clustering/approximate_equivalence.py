@@ -17,8 +17,7 @@ from equirl.clustering.merging import merge
 from equirl.estimation.confidence import log_events
 from equirl.numerics.arrays import check_starts, check_visits
 from equirl.structure.partition import Partition
-from equirl.words.checking import LARGEST, above, choice, inside, real_array, whole_array, whole_number
-from equirl.words.naming import unknown_name
+from equirl.words.checking import LARGEST, above, choice, inside, real_array, unknown_name, whole_array, whole_number
 
 RADII = ("pooled", "theory")
 MERGE_RULES = ("balanced", "nearest")

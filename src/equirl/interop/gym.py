@@ -20,10 +20,8 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reward_laws import REWARD_LAWS, draw_rewards, unit_map
 from equirl.model.row_readers import initial_law
 from equirl.model.transition_rows import Rows, rows_from_triplets
-from equirl.words.caller_warnings import warn_caller
-from equirl.words.checking import choice, flag, whole_number
+from equirl.words.checking import choice, flag, unknown_name, warn_caller, whole_number
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 from equirl.worlds.world_registry import load_world
 
 ON_TERMINAL = ("restart", "absorb", "error")

@@ -20,8 +20,7 @@ from equirl.simulation.curves import Curves
 from equirl.simulation.simulated_runs import keep_trace
 from equirl.simulation.trace import Trace, checkpoint_times
 from equirl.simulation.until import Watch, until
-from equirl.words.checking import check_callable, real_array, whole_number
-from equirl.words.paths import checked_path
+from equirl.words.checking import check_callable, checked_path, real_array, whole_number
 
 OWN_CURVES = ("reward", "restarts", "seconds")
 

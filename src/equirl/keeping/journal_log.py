@@ -13,7 +13,7 @@ from equirl.files.whole_files import DamagedFile
 from equirl.keeping.journal_folder import JournalFolder, SegmentFile
 from equirl.keeping.journal_records import ACT, TERMINATED, SegmentContent, read_segment
 from equirl.keeping.journal_recovery import DamageWarning
-from equirl.words.caller_warnings import warn_caller
+from equirl.words.checking import warn_caller
 
 MOST_TRIES = 20
 

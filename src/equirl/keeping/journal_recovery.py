@@ -17,7 +17,7 @@ from equirl.keeping.journal_folder import JournalFolder, SegmentFile, is_whole
 from equirl.keeping.journal_records import ACT, TERMINATED, Damage, SegmentContent, read_segment
 from equirl.keeping.saving import load_agent
 from equirl.learners.contract import Learner
-from equirl.words.caller_warnings import warn_caller
+from equirl.words.checking import warn_caller
 from equirl.words.formatting import counted
 
 

@@ -21,7 +21,7 @@ from equirl.keeping.journal_sync import SyncRule
 from equirl.learners.contract import Learner
 from equirl.learners.one_thread import InUse
 from equirl.structure.partition import Partition
-from equirl.words.caller_warnings import warn_caller
+from equirl.words.checking import warn_caller
 
 if TYPE_CHECKING:
     from equirl.learners.explaining import Explanation

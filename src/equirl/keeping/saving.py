@@ -22,7 +22,7 @@ from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
-from equirl.words.paths import checked_path
+from equirl.words.checking import checked_path
 
 KIND, VERSION = "equirl-agent", 3
 READABLE = (1, 2, VERSION)

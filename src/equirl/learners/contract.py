@@ -43,8 +43,7 @@ from equirl.learners.telling import Telling
 from equirl.learners.warm_start import take_over
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
 from equirl.structure.partition import Partition
-from equirl.words.checking import flag
-from equirl.words.paths import checked_path
+from equirl.words.checking import checked_path, flag
 
 if TYPE_CHECKING:
     from equirl.learners.answers import PolicyGap

@@ -15,8 +15,7 @@ from equirl.model.reward_laws import original_rewards
 from equirl.posterior.inspection import class_posterior
 from equirl.structure.partition import Partition
 from equirl.words.formatting import counted, number
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 DRAWS = 40  # of classes
 LISTED = 10  # pairs that it is alike to

@@ -20,9 +20,8 @@ from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.structure.similarity import TOLERANCE, Profiles
-from equirl.words.checking import between, choice, real_array
+from equirl.words.checking import between, choice, real_array, unknown_name
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
 OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand

@@ -18,9 +18,8 @@ import numpy as np
 from equirl.learners.contract import Learner
 from equirl.learners.given import NOTHING, Given
 from equirl.model.pairs import Pairs
-from equirl.words.checking import flag, several
+from equirl.words.checking import flag, several, unknown_name
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 Part = Any  # a frozen dataclass
 

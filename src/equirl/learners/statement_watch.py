@@ -13,7 +13,7 @@ from equirl.learners.given import Given
 from equirl.learners.handout import pools_rewards
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
-from equirl.words.caller_warnings import warn_caller
+from equirl.words.checking import warn_caller
 from equirl.words.formatting import counted, number, shown
 from equirl.words.tables import Table
 

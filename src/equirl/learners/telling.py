@@ -85,7 +85,7 @@ class Telling:
         return ""
 
     def _repr_html_(self) -> str:
-        from equirl.words.notebook_cards import card
+        from equirl.words.tables import card
 
         facts = {
             "steps learned": f"{self.t - 1:,}", "plans made": f"{self.n_episodes:,}", "states": self.pairs.n_states,

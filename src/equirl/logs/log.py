@@ -24,8 +24,7 @@ from equirl.numerics.arrays import owners
 from equirl.numerics.seeding import Seed
 from equirl.structure.similarity import Profiles
 from equirl.words.checking import flag, real_array
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,8 +16,7 @@ from equirl.numerics.seeding import Seed
 from equirl.posterior.inspection import ClassPosterior, class_posterior
 from equirl.structure.partition import Partition
 from equirl.words.checking import choice, flag, whole_number
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 METHODS = ("posterior", "tests")
 BURN_IN = 20  # draws made and thrown away first

@@ -14,9 +14,8 @@ from equirl.logs.log_files import LOG_FILES, Labels, read_parquet, read_text_fil
 from equirl.logs.log_roles import IN_MEMORY, NEEDED, OPTIONAL, Origin, columns_by_role
 from equirl.logs.spellings import check_spellings
 from equirl.model.names import is_name, plain_name
-from equirl.words.checking import plain_array, real_array, several
+from equirl.words.checking import plain_array, real_array, several, unknown_name
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 SAID = {"0": False, "0.0": False, "false": False, "f": False, "no": False, "": False, "none": False, "nan": False}
 SAID |= {"1": True, "1.0": True, "true": True, "t": True, "yes": True}

@@ -26,8 +26,7 @@ from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
 from equirl.posterior.resampling import resampled_rows
 from equirl.solving.discounted import in_units
 from equirl.words.checking import inside, whole_number
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
 PLAN_ACCURACY, PLAN_SWEEPS = 1e-5, 5000

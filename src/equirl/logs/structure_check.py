@@ -20,8 +20,7 @@ from equirl.numerics.arrays import owners
 from equirl.structure.similarity import TOLERANCE, Profiles, l1_distance, profiles as true_profiles
 from equirl.words.checking import between, flag, inside
 from equirl.words.formatting import counted
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 
 @dataclass(frozen=True, eq=False, repr=False)

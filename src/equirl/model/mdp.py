@@ -24,9 +24,8 @@ from equirl.model.renumbering import Renumbering, by_state, permutation, random_
 from equirl.model.transition_rows import Rows, checked_rows
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
-from equirl.words.checking import checked_discount
+from equirl.words.checking import checked_discount, checked_path
 from equirl.words.formatting import shown
-from equirl.words.paths import checked_path
 
 
 @dataclass(frozen=True, eq=False, repr=False)

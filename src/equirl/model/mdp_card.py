@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from equirl.model.names import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.words.formatting import number
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP

@@ -13,9 +13,8 @@ from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
 from equirl.model.row_readers import initial_law, read_arrays, read_pairs, read_rows
 from equirl.model.transition_rows import Rows
-from equirl.words.checking import flag, several
+from equirl.words.checking import flag, several, unknown_name
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name", "discount")
 

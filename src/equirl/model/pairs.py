@@ -11,9 +11,8 @@ import numpy as np
 
 from equirl.model.names import Name, NameNumbers, check_names
 from equirl.numerics.arrays import Frozen, frozen, owners, starts
-from equirl.words.checking import plain_array, whole_array, whole_number
+from equirl.words.checking import plain_array, unknown_name, whole_array, whole_number
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
 MOST_PAIRS = MOST_STATES

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equirl.words.checking import between
-from equirl.words.naming import unknown_name
+from equirl.words.checking import between, unknown_name
 
 CLUSTERING_CURVES = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
 USUAL_CURVES = ("regret", "pseudo_regret", "reward", "n_classes", *CLUSTERING_CURVES)

@@ -21,8 +21,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.quality import misclustering_bias, misclustering_ratio
 from equirl.words.checking import plain_array, whole_number
 from equirl.words.formatting import shown
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 
 @dataclass(frozen=True, eq=False)

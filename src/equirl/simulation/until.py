@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from equirl.learners.contract import Learner
-from equirl.words.checking import inside
-from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
-from equirl.words.text_values import parse_value
+from equirl.words.checking import inside, unknown_name
+from equirl.words.formatting import parse_value, shown
 
 FIRST_LOOK, LOOK_AGAIN = 100, 1.3  # steps before the first look, and the factor between looks
 

@@ -31,8 +31,7 @@ from equirl.solving.factorization import TooMuchFill
 from equirl.solving.renewal import discounted_values
 from equirl.solving.value_iteration import LEAST_PER_CALL, SUCCESSORS_PER_CALL, SolverLimits
 from equirl.words.checking import checked_discount, choice, inside, whole_number
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
 EVALUATION_SWEEPS = 20  # of modified policy iteration, per improvement

@@ -41,8 +41,7 @@ from equirl.solving.policies import (
 from equirl.solving.shortest_times import diameter
 from equirl.solving.value_iteration import Answer, SolverLimits
 from equirl.words.checking import choice, flag, inside, whole_number
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 __all__ = [
     "DiscountedSolution", "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain",

@@ -17,8 +17,7 @@ from equirl.model.names import action_labels, state_labels
 from equirl.numerics.arrays import Frozen, frozen, number_by_appearance
 from equirl.words.checking import LARGEST, plain_array, several, whole_number
 from equirl.words.formatting import shown
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,19 +1,42 @@
-"""Arguments, each checked once: what comes back has the right kind, or an error names the argument and its value."""
+"""Arguments, each checked once: what comes back has the right kind, or an error names the argument and its value.
+
+A wrong name is met with the nearest right one, and a warning points at the user's own line.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 import operator
+import os
+import sys
+import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
+PACKAGE = __name__.partition(".")[0]
 LARGEST = int(np.iinfo(np.int64).max)
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """A message for a name that is not there.
+
+    Examples
+    --------
+    >>> unknown_name("learner", "cucrl", ["ucrl2-l", "c-ucrl"])
+    "unknown learner 'cucrl'; did you mean 'c-ucrl'? Known: c-ucrl, ucrl2-l"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(shown(name).strip("'"), names, n=1, cutoff=0.5)
+    nearest = [repr(one) if isinstance(name, str) else one for one in near]  # a tuple is written without quotes
+    hint = f"; did you mean {nearest[0]}?" if near else "."
+    return f"unknown {kind} {shown(name)}{hint} Known: {', '.join(names)}"
 
 
 def whole_number(name: str, value: Any, least: int = 1, most: float = LARGEST) -> int:
@@ -158,3 +181,32 @@ def whole_array(name: str, values: Any, least: int = 0) -> np.ndarray:
         if array.size and ((value := int(worst())) < least or value > LARGEST):
             raise ValueError(f"{name} must be at {word} {limit}; entry {int((array == value).argmax())} is {value}")
     return np.array(array, dtype=np.int64)
+
+
+def checked_path(name: str, path: Any) -> Path:
+    """A path that the system can be asked for.
+
+    Examples
+    --------
+    >>> checked_path("path", 3)
+    Traceback (most recent call last):
+    TypeError: path must be a str or a path, not 3
+    """
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be a str or a path, not {shown(path)}")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} cannot be written in the system's encoding: {shown(text)}") from None
+    if "\0" in text:
+        raise ValueError(f"{name} holds a null character: {shown(text)}")
+    return Path(text)
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the innermost line outside the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

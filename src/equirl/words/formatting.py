@@ -1,13 +1,15 @@
-"""Numbers, intervals, durations, counts and foreign text as people read them: in commands, reports, log lines."""
+"""Numbers, intervals, durations, counts and foreign text as people read them, and values as they write them."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 LARGEST_SPELLED_OUT = 1e15
 LONGEST_SHOWN = 200  # characters of a value in a message
+_WORDS = {"true": True, "false": False, "none": None}
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -90,3 +92,21 @@ def shown(value: object) -> str:
     except Exception:  # a list of such integers, or a repr of the user's own
         text = f"<{type(value).__name__}>"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} ..."
+
+
+def parse_value(text: str) -> Any:
+    """The value that a text stands for: True, False or None, an integer, a float, or the text itself.
+
+    Examples
+    --------
+    >>> [parse_value(text) for text in ("true", "None", "17", "1e-3", "inf", "first")]
+    [True, None, 17, 0.001, inf, 'first']
+    """
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,4 +1,7 @@
-"""Tidy tables: columns of equal length, with names and in the user's units; to pandas, Markdown, HTML, CSV or JSON."""
+"""Tidy tables: columns of equal length, with names and in the user's units; to pandas, Markdown, HTML, CSV or JSON.
+
+A :func:`card` is what notebooks show of an object: a title, facts and tables, every text escaped.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from equirl.files.csv_files import write_csv
-from equirl.words.checking import whole_number
-from equirl.words.formatting import number
-from equirl.words.naming import unknown_name
-from equirl.words.paths import checked_path
+from equirl.words.checking import checked_path, unknown_name, whole_number
+from equirl.words.formatting import number, printable
 
 DIGITS = 6  # significant, in text
 SHOWN = 20  # rows of a table that is merely looked at
@@ -182,3 +183,27 @@ def cell_text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
     return number(value, DIGITS)
+
+
+def card(title: str, facts: Mapping[str, Any], tables: Mapping[str, Table] | None = None) -> str:
+    """An object as HTML: its title, facts by name, and tables under their headings, each with its first rows.
+
+    Examples
+    --------
+    >>> card("Box <1>", {"size": 0.123456789})
+    '<div><strong>Box &lt;1&gt;</strong><table><tbody><tr><th>size</th><td>0.123457</td></tr></tbody></table></div>'
+    """
+    rows = "".join(
+        f"<tr><th>{_escaped(name)}</th><td>{_escaped(cell_text(value))}</td></tr>"
+        for name, value in facts.items()
+        if value is not None
+    )
+    body = f"<table><tbody>{rows}</tbody></table>" if rows else ""
+    for heading, table in (tables or {}).items():
+        if len(table):
+            body += f"<p>{_escaped(heading)}</p>{table._repr_html_()}"
+    return f"<div><strong>{_escaped(title)}</strong>{body}</div>"
+
+
+def _escaped(text: object) -> str:
+    return html.escape(printable(text))

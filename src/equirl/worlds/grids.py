@@ -19,9 +19,8 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.picture import Picture
 from equirl.model.transition_rows import rows_from_triplets
-from equirl.words.checking import between, flag, several, whole_number
+from equirl.words.checking import between, flag, several, unknown_name, whole_number
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 ACTIONS = ("up", "down", "left", "right")
 MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])

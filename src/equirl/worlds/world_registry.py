@@ -15,11 +15,8 @@ from typing import Any
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
-from equirl.words.checking import between, choice, whole_number
-from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
-from equirl.words.paths import checked_path
-from equirl.words.text_values import parse_value
+from equirl.words.checking import between, checked_path, choice, unknown_name, whole_number
+from equirl.words.formatting import parse_value, shown
 from equirl.worlds.world_list import WORLDS, World
 
 

@@ -18,7 +18,7 @@ from equirl.lab.benchmarks.planning_speed import measure_planning
 from equirl.lab.benchmarks.startup import measure_startup
 from equirl.lab.studies.run_specs import settings_of
 from equirl.lab.studies.setting_choices import read_settings
-from equirl.words.naming import unknown_name
+from equirl.words.checking import unknown_name
 
 Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings
 

@@ -9,7 +9,7 @@ from typing import Any
 from equirl.lab.explore.page_limits import MOST_LEARNERS, MOST_NUMBER, MOST_RUNS, MOST_STEPS
 from equirl.learners import find_learner, make_settings
 from equirl.words.checking import flag, whole_number
-from equirl.words.text_values import parse_value
+from equirl.words.formatting import parse_value
 
 MOST_SEED = 2**53  # a page's numbers are exact up to here
 

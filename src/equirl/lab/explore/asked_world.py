@@ -9,7 +9,7 @@ from typing import Any
 
 from equirl.lab.explore.page_limits import MOST_NUMBER, MOST_PAIRS
 from equirl.model import TabularMDP
-from equirl.words.naming import unknown_name
+from equirl.words.checking import unknown_name
 from equirl.worlds import find_world, load_world, make, parse_world
 
 

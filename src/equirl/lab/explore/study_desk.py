@@ -15,7 +15,7 @@ from equirl.lab.leaderboard.standings import Standing, WorldFacts, standings_of
 from equirl.lab.paper.published import published_regret
 from equirl.lab.studies.summary import Group, final_rows
 from equirl.simulation import in_usual_order
-from equirl.words.naming import unknown_name
+from equirl.words.checking import unknown_name
 
 LOOK = 1.0  # seconds between two looks at the folder
 

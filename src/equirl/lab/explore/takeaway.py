@@ -19,7 +19,7 @@ from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.model import TabularMDP
 from equirl.simulation import Curves
-from equirl.words.naming import unknown_name
+from equirl.words.checking import unknown_name
 
 KINDS = {
     "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "npz": "application/octet-stream",

@@ -13,7 +13,7 @@ from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, parse_study
 from equirl.learners import AGENTS
 from equirl.solving import chain_kind
-from equirl.words.naming import unknown_name
+from equirl.words.checking import unknown_name
 from equirl.worlds import load_world
 
 

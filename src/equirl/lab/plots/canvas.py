@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equirl.files.whole_files import write_aside
-from equirl.words.checking import whole_number
+from equirl.words.checking import checked_path, whole_number
 from equirl.words.formatting import printable, shown
-from equirl.words.paths import checked_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

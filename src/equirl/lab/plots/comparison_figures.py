@@ -12,7 +12,7 @@ from equirl.lab.plots.curve_figures import plot_curves
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.simulation import CLUSTERING_CURVES, Trace
-from equirl.words.naming import unknown_name
+from equirl.words.checking import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

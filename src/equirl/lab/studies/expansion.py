@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, derive_seed, file_digest, one_spelling, settings_of
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyError, StudyPart, WorldEntry
 from equirl.learners import AGENTS
-from equirl.words.naming import unknown_name
-from equirl.words.paths import checked_path
+from equirl.words.checking import checked_path, unknown_name
 from equirl.worlds import find_world, make, parse_world
 
 

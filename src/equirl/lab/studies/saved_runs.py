@@ -30,7 +30,7 @@ from equirl.keeping.saving import fingerprint
 from equirl.learners import Learner
 from equirl.model import TabularMDP
 from equirl.simulation import Trace, in_usual_order
-from equirl.words.paths import checked_path
+from equirl.words.checking import checked_path
 from equirl.words.tables import Table
 
 KIND = "equirl-saved-run"

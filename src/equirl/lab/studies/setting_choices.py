@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from equirl.lab.studies.run_specs import settings_of
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart
 from equirl.learners import AGENTS, find_learner
-from equirl.words.naming import unknown_name
-from equirl.words.text_values import parse_value
+from equirl.words.checking import unknown_name
+from equirl.words.formatting import parse_value
 
 Block = TypeVar("Block", Study, StudyPart)
 

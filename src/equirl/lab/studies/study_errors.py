@@ -9,8 +9,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from equirl.words.checking import unknown_name
 from equirl.words.formatting import shown
-from equirl.words.naming import unknown_name
 
 _LIMITS = {
     "greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than"), "less_than_equal": ("le", "at most"),

@@ -21,9 +21,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from equirl.lab.studies.study_errors import explain, place_of_name
-from equirl.words.checking import LARGEST
+from equirl.words.checking import LARGEST, checked_path
 from equirl.words.formatting import printable
-from equirl.words.paths import checked_path
 
 LONGEST_NAME = 200  # bytes; file systems take 255
 MOST_RUNS = 10**6  # of one learner in one world

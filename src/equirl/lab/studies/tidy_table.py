@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from equirl.simulation import Curves, half_width, in_usual_order
+from equirl.words.checking import unknown_name
 from equirl.words.formatting import counted, mean_with_interval
-from equirl.words.naming import unknown_name
-from equirl.words.notebook_cards import card
-from equirl.words.tables import Table
+from equirl.words.tables import Table, card
 
 
 @dataclass(frozen=True, eq=False, repr=False)
