@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -18,6 +19,13 @@ def test_agents_lists_every_learner_with_its_settings(run):
     assert result.exit_code == 0, result.output
     assert all(name in result.stdout for name in AGENTS)
     assert "delta=0.05" in result.stdout
+
+
+def test_agents_shows_the_grid_of_families_by_what_they_are_given(run):
+    lines = [re.split(r"\s{2,}", line.strip()) for line in run("agents").stdout.splitlines()]
+    assert ["nothing", "looks for classes", "given classes", "given classes and profiles"] in lines
+    assert ["ucrl2-l", "c-ucrl", "c-ucrl-c", "c-ucrl-c-sigma"] in lines
+    assert ["imed-rl", "c-imed-rl-c-sigma"] in lines
 
 
 def test_run_prints_the_mean_with_half_its_interval(run):

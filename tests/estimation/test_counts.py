@@ -4,7 +4,7 @@ from hypothesis import given, strategies as st
 
 from equirl.estimation.counts import Counts
 from equirl.estimation.pooling import PLACEMENTS, Grouping, estimate, pool, pool_known, tie_groups
-from equirl.lab.paper.quicksort import place_by_quicksort, quicksort_order
+from equirl.learners.published_learner import place_by_quicksort, quicksort_order
 from equirl.model.mdp import TabularMDP
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.similarity import profiles

@@ -13,8 +13,8 @@ from equirl.lab.leaderboard.entrants import (
     BASES,
     BOTH,
     CLASSES,
+    ENTRANTS,
     ERGODIC_ONLY,
-    LOOKING_FOR_CLASSES,
     NOTHING,
     given_to,
     is_oblivious,
@@ -106,13 +106,19 @@ def test_the_index_learner_is_asked_only_where_the_world_is_ergodic():
         assert not names & set(ERGODIC_ONLY) or chain_kind(load_world(part.worlds[0].world)) == "ergodic"
 
 
+def test_the_catalogue_says_who_plays():
+    study = leaderboard_study()
+    assert [entry.learner for entry in study.learners] == ENTRANTS
+    assert not {"random", "optimal", "c-ucrl-published", "mbie", "c-mbie", "q-learning"} & set(ENTRANTS)
+
+
 def test_what_learners_are_given_follows_from_their_parts():
     assert [given_to(name) for name in LEARNERS] == [NOTHING, NOTHING, NOTHING, CLASSES, BOTH]
     assert all(given_to(name) == NOTHING for name in (*BASES, *BASES.values()))
 
 
 def test_every_learner_that_is_named_is_registered():
-    assert {*ERGODIC_ONLY, *BASES, *BASES.values(), *LOOKING_FOR_CLASSES} <= set(AGENTS)
+    assert {*ERGODIC_ONLY, *BASES, *BASES.values(), *ENTRANTS} <= set(AGENTS)
 
 
 def test_oblivious_is_who_is_given_nothing_and_looks_for_no_classes():

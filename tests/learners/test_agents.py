@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from bisect import bisect_right
 from functools import cache
 from itertools import accumulate, pairwise
@@ -10,8 +11,8 @@ import pytest
 
 from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import load_agent
-from equirl.learners.catalogue import ROWS
-from equirl.learners.learner_registry import LATER, agent_for, make_agent, make_settings
+from equirl.learners.catalogue import FAMILIES, ROWS
+from equirl.learners.learner_registry import AGENTS, agent_for, make_agent, make_settings
 from equirl.learners.optimistic import CLUSTERING_WORK
 from equirl.learners.recipes import needs_of_parts
 from equirl.model.mdp import TabularMDP
@@ -22,7 +23,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.similarity import profiles
 from equirl.worlds.world_registry import make
 
-PACKAGE = [*ROWS, *LATER]
+PACKAGE = list(ROWS)
 LEARNERS = [name for name in PACKAGE if name not in ("random", "optimal")]
 WORLD = make("ergodic-riverswim", n_states=6)
 
@@ -432,3 +433,17 @@ def test_a_learner_in_two_threads_is_refused():
     with agent.in_use(), pytest.raises(RuntimeError, match="in use by another thread"):
         agent.act(0)
     assert agent.act(0) in (0, 1)
+
+
+def test_the_place_of_a_learner_in_the_grid_follows_from_its_parts():
+    for family in FAMILIES:
+        for column, name in family.learners().items():
+            assert ROWS[name].column == column
+    assert AGENTS["c-ucrl-published"].column == "looks for classes"
+
+
+def test_the_grid_of_the_docs_is_that_of_the_catalogue():
+    text = (Path(__file__).parents[2] / "docs" / "learners.md").read_text()
+    shown = [re.findall(r"`([^`]+)`", line) for line in text.splitlines() if line.startswith("|")]
+    families = [list(family.learners().values()) for family in FAMILIES if len(family.learners()) > 1]
+    assert [row for row in families if row not in shown] == []

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from equirl.words.exports import lazily
 
 if TYPE_CHECKING:
-    from equirl.learners.catalogue import RECOMMENDED as RECOMMENDED
+    from equirl.learners.catalogue import FAMILIES as FAMILIES, RECOMMENDED as RECOMMENDED
     from equirl.learners.contract import Learner as Learner
     from equirl.learners.estimates import EmpiricalPool as EmpiricalPool
     from equirl.learners.learner_registry import (
@@ -41,7 +41,12 @@ if TYPE_CHECKING:
     from equirl.learners.optimistic import OptimisticLearner as OptimisticLearner
     from equirl.learners.past_settings import with_past as with_past
     from equirl.learners.planners import POLICY_SWEEPS as POLICY_SWEEPS, OptimisticPlanner as OptimisticPlanner
-    from equirl.learners.recipes import Recipe as Recipe, Settings as Settings, needs_of_parts as needs_of_parts
+    from equirl.learners.recipes import (
+        COLUMNS as COLUMNS,
+        Recipe as Recipe,
+        Settings as Settings,
+        needs_of_parts as needs_of_parts,
+    )
     from equirl.learners.statement_watch import RefutedStructure as RefutedStructure
     from equirl.learners.stopping import Doubling as Doubling
     from equirl.learners.structures import (
@@ -51,7 +56,7 @@ if TYPE_CHECKING:
     )
 else:
     EXPORTS = {
-        "catalogue": "RECOMMENDED",
+        "catalogue": "FAMILIES RECOMMENDED",
         "contract": "Learner",
         "estimates": "EmpiricalPool",
         "learner_registry": "AGENTS HANDED OPEN agent_for check_tolerance find_learner make_agent make_settings "
@@ -60,7 +65,7 @@ else:
         "optimistic": "OptimisticLearner",
         "past_settings": "with_past",
         "planners": "OptimisticPlanner POLICY_SWEEPS",
-        "recipes": "Recipe Settings needs_of_parts",
+        "recipes": "COLUMNS Recipe Settings needs_of_parts",
         "statement_watch": "RefutedStructure",
         "stopping": "Doubling",
         "structures": "EstimatedClasses Problem clustering_rules",

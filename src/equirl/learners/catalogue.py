@@ -1,18 +1,25 @@
-"""The learners of the package, each a row: what it is called, what it is, and the parts it is made of."""
+"""The learners of the package: a grid of families by what they are given of classes, and a few outside it.
+
+A family is a row of :data:`FAMILIES`; the names of its learners, lists of learners and the leaderboard follow from it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from equirl.learners.baselines import FixedLearner
+from equirl.learners.contract import Learner
 from equirl.learners.estimates import EmpiricalPool, GivenProfilePool, OwnEstimate
 from equirl.learners.imed import ClassIndices, ImedLearner, OwnIndices
 from equirl.learners.model_sets import BernsteinIntervals, JakschBalls, KLBalls, LaplaceBalls, Ucrl3Intervals
 from equirl.learners.optimistic import OptimisticLearner
 from equirl.learners.planners import OptimisticPlanner, SupportPlanner
 from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
+from equirl.learners.published_learner import PublishedClasses, PublishedPool
 from equirl.learners.q_learning import OwnSteps, QLearner, SharedSteps
-from equirl.learners.recipes import Recipe
+from equirl.learners.recipes import COLUMNS, Recipe
 from equirl.learners.reward_priors import ClassRewards, DrawnRewards
 from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling
@@ -20,90 +27,162 @@ from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProf
 from equirl.learners.vanishing_rule import VanishingRule
 
 THRIFTY = 1e5  # effort of learners that cluster: on small problems nothing changes, on large ones they plan less
-WARM = OptimisticPlanner(warm_start=True)  # where a sweep is dear
-
-
-def oblivious(description: str, models: Any, planner: Any = None) -> Recipe:
-    """An optimistic learner that knows nothing of classes."""
-    parts = NoStructure(), OwnEstimate(), models, planner or OptimisticPlanner(), PairDoubling()
-    return Recipe(description, OptimisticLearner, parts)
-
-
-def given_both(description: str, models: Any, planner: Any = None, stopping: Any = None) -> Recipe:
-    """An optimistic learner that is given the classes and the profiles."""
-    parts = GivenProfiles(), GivenProfilePool(), models, planner or OptimisticPlanner(), stopping or ClassDoubling()
-    return Recipe(description, OptimisticLearner, parts)
-
-
-def given_classes(description: str, models: Any, planner: Any = None) -> Recipe:
-    """An optimistic learner that is given the classes."""
-    parts = GivenClasses(), EmpiricalPool("per_class"), models, planner or OptimisticPlanner(), Doubling(effort=THRIFTY)
-    return Recipe(description, OptimisticLearner, parts)
-
-
-def estimated(description: str, models: Any, planner: Any = None, rewards: str = "per_pair") -> Recipe:
-    """An optimistic learner that estimates the classes."""
-    parts = EstimatedClasses(), EmpiricalPool(rewards), models, planner or OptimisticPlanner(), Doubling(effort=THRIFTY)
-    return Recipe(description, OptimisticLearner, parts)
-
-
-def posterior(description: str, rows: Any, rewards: Any) -> Recipe:
-    """A learner that draws its MDP."""
-    return Recipe(description, PosteriorLearner, (rows, rewards, DrawnPlanner(), EpisodeLengths()))
-
-
-DISCOUNTED = OptimisticPlanner(discount=0.95)
-INTERVALS = LaplaceBalls(reward_bound="variance")  # of MBIE
 RECOMMENDED = "c-psrl"  # what to take where nothing is given
+SUFFIXES = dict(zip(COLUMNS, ("", "", "-c", "-c-sigma"), strict=True))
 
-ROWS: dict[str, Recipe | None] = {
-    "c-psrl": posterior("C-PSRL: given nothing, draws classes and an MDP; take this", ClassRows(), DrawnRewards()),
-    "c-psrl-c": posterior("C-PSRL(C): given the classes, draws an MDP", GivenClassRows(), ClassRewards()),
-    "c-psrl-c-sigma": posterior(
-        "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP", GivenProfileRows(), ClassRewards()
+USUAL_WORDS = ("{} over estimated classes", "{}, given the classes", "{}, given the classes and the profiles")
+
+Parts = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One way of learning, by what is given of classes: a row of the grid whose columns are ``COLUMNS``."""
+
+    name: str  # of the learner that treats every pair on its own
+    about: str  # what that one is
+    build: Callable[..., Learner]
+    parts: tuple[Parts | None, ...]  # by column; None, or fewer: there is no such learner
+    others: str = ""  # what names of learners with classes begin with, where it is not "c-" and the name
+    words: tuple[str, ...] = (
+        "{} over estimated classes",
+        "{}, given the classes",
+        "{}, given the classes and the profiles",
+    )
+    ergodic_only: bool = False  # for worlds in which every policy visits every state
+
+    def learners(self) -> dict[str, str]:
+        """The name of each learner, by column."""
+        begin = self.others or f"c-{self.name}"
+        found = {}
+        for column, parts in zip(COLUMNS, self.parts, strict=False):
+            if parts is not None:
+                found[column] = self.name if column == COLUMNS[0] else begin + SUFFIXES[column]
+        return found
+
+    def recipes(self) -> dict[str, Recipe]:
+        """Recipes by name."""
+        title = self.about.partition(":")[0]
+        words = dict(zip(COLUMNS, (self.about, *(text.format(title) for text in self.words)), strict=True))
+        parts = dict(zip(COLUMNS, self.parts, strict=False))
+        return {name: Recipe(words[c], self.build, parts[c] or ()) for c, name in self.learners().items()}
+
+    @property
+    def discounted(self) -> bool:
+        """Whether rewards to come are discounted by default."""
+        return Recipe("", self.build, self.parts[0] or ()).defaults().get("discount", 1.0) < 1.0
+
+
+def own(models: Any, planner: Any, stopping: Any) -> Parts:
+    """An optimistic learner that knows nothing of classes."""
+    return NoStructure(), OwnEstimate(), models, planner, stopping
+
+
+def optimistic(models: Any, planner: Any, rewards: str = "per_pair", last: Any = None) -> tuple[Parts, ...]:
+    """The four columns of an optimistic family."""
+    return (
+        own(models, planner, PairDoubling()),
+        (EstimatedClasses(), EmpiricalPool(rewards), models, planner, Doubling(effort=THRIFTY)),
+        (GivenClasses(), EmpiricalPool("per_class"), models, planner, Doubling(effort=THRIFTY)),
+        (GivenProfiles(), GivenProfilePool(), models, planner, last or ClassDoubling()),
+    )
+
+
+def drawn(rows: Any, rewards: Any) -> Parts:
+    """A learner that draws its MDP."""
+    return rows, rewards, DrawnPlanner(), EpisodeLengths()
+
+
+PLAIN = OptimisticPlanner()
+WARM = OptimisticPlanner(warm_start=True)  # where a sweep is dear
+DISCOUNTED = OptimisticPlanner(discount=0.95)
+BY_VARIANCE = LaplaceBalls(reward_bound="variance")
+
+FAMILIES = (
+    Family("ucrl2", "UCRL2 (Jaksch et al. 2010)", OptimisticLearner, (own(JakschBalls(), PLAIN, PairDoubling()),)),
+    Family(
+        "ucrl2-l",
+        "UCRL2 with Laplace bounds; knows nothing of classes",
+        OptimisticLearner,
+        optimistic(LaplaceBalls(), PLAIN),
+        "c-ucrl",
+        (
+            "C-UCRL: given nothing, estimates classes and profiles",
+            "C-UCRL(C): given the classes, estimates the profiles",
+            "C-UCRL(C,sigma): given the classes and the profiles",
+        ),
     ),
-    "psrl": posterior(
-        "PSRL: draws an MDP, each pair on its own",
-        DirichletRows(),
-        DrawnRewards(rewards="per_pair", reward_noise="coin"),
-    ),
-    "ucrl2": oblivious("UCRL2 (Jaksch et al. 2010)", JakschBalls()),
-    "ucrl2-l": oblivious("UCRL2 with Laplace bounds; knows nothing of classes", LaplaceBalls()),
-    "ucrl2-l-vm": Recipe(
+    Family(
+        "ucrl2-l-vm",
         "UCRL2-L that plans ever more often: the vanishing multiplicative rule",
         OptimisticLearner,
-        (NoStructure(), OwnEstimate(), LaplaceBalls(), OptimisticPlanner(), VanishingRule()),
+        (own(LaplaceBalls(), PLAIN, VanishingRule()),),
     ),
-    "c-ucrl-c-sigma": given_both("C-UCRL(C,sigma): given the classes and the profiles", LaplaceBalls()),
-    "c-ucrl-c": given_classes("C-UCRL(C): given the classes, estimates the profiles", LaplaceBalls()),
-    "c-ucrl": estimated("C-UCRL: given nothing, estimates classes and profiles", LaplaceBalls()),
-    "ucrl2-b": oblivious("UCRL2-B: element-wise Bernstein intervals", BernsteinIntervals()),
-    "c-ucrl2-b-c-sigma": given_both("UCRL2-B, given the classes and the profiles", BernsteinIntervals()),
-    "c-ucrl2-b-c": given_classes("UCRL2-B, given the classes", BernsteinIntervals()),
-    "c-ucrl2-b": estimated("UCRL2-B over estimated classes", BernsteinIntervals()),
-    "kl-ucrl": oblivious("KL-UCRL: Kullback-Leibler balls", KLBalls(), WARM),
-    "c-kl-ucrl-c-sigma": given_both("KL-UCRL, given the classes and the profiles", KLBalls(), WARM),
-    "c-kl-ucrl-c": given_classes("KL-UCRL, given the classes", KLBalls(), WARM),
-    "c-kl-ucrl": estimated("KL-UCRL over estimated classes", KLBalls(), WARM),
-    "ucrl3": oblivious("UCRL3: tighter intervals on growing supports", Ucrl3Intervals(), SupportPlanner()),
-    "c-ucrl3-c-sigma": given_both("UCRL3, given the classes and the profiles", Ucrl3Intervals(), SupportPlanner()),
-    "c-ucrl3-c": given_classes("UCRL3, given the classes", Ucrl3Intervals(), SupportPlanner()),
-    "c-ucrl3": estimated("UCRL3 over estimated classes", Ucrl3Intervals(), SupportPlanner()),
-    "imed-rl": Recipe("IMED-RL: an index decides every step; for ergodic worlds", ImedLearner, (OwnIndices(),)),
-    "c-imed-rl-c-sigma": Recipe("IMED-RL, given the classes and the profiles", ImedLearner, (ClassIndices(),)),
-    "mbie": oblivious("MBIE: model-based interval estimation, for discounted rewards", INTERVALS, DISCOUNTED),
-    "c-mbie-c-sigma": given_both(
-        "MBIE, given the classes and the profiles",
-        INTERVALS,
-        DISCOUNTED,
-        Doubling(),  # late classes double slowly
+    Family(
+        "ucrl2-b",
+        "UCRL2-B: element-wise Bernstein intervals",
+        OptimisticLearner,
+        optimistic(BernsteinIntervals(), PLAIN),
     ),
-    "c-mbie-c": given_classes("MBIE, given the classes", INTERVALS, DISCOUNTED),
-    "c-mbie": estimated("MBIE over estimated classes", INTERVALS, DISCOUNTED, "shared"),
-    "q-learning": Recipe("Q-learning, for discounted rewards", QLearner, (OwnSteps(),)),
-    "c-q-learning-c-sigma": Recipe(
-        "Q-learning, given the classes and the profiles: a step teaches its whole class", QLearner, (SharedSteps(),)
+    Family("kl-ucrl", "KL-UCRL: Kullback-Leibler balls", OptimisticLearner, optimistic(KLBalls(), WARM)),
+    Family(
+        "ucrl3",
+        "UCRL3: tighter intervals on growing supports",
+        OptimisticLearner,
+        optimistic(Ucrl3Intervals(), SupportPlanner()),
+    ),
+    Family(
+        "imed-rl",
+        "IMED-RL: an index decides every step; for ergodic worlds",
+        ImedLearner,
+        ((OwnIndices(),), None, None, (ClassIndices(),)),
+        ergodic_only=True,
+    ),
+    Family(
+        "psrl",
+        "PSRL: draws an MDP, each pair on its own",
+        PosteriorLearner,
+        (
+            drawn(DirichletRows(), DrawnRewards(rewards="per_pair", reward_noise="coin")),
+            drawn(ClassRows(), DrawnRewards()),
+            drawn(GivenClassRows(), ClassRewards()),
+            drawn(GivenProfileRows(), ClassRewards()),
+        ),
+        words=(
+            "C-PSRL: given nothing, draws classes and an MDP; take this",
+            "C-PSRL(C): given the classes, draws an MDP",
+            "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP",
+        ),
+    ),
+    Family(
+        "mbie",
+        "MBIE: model-based interval estimation, for discounted rewards",
+        OptimisticLearner,
+        optimistic(BY_VARIANCE, DISCOUNTED, "shared", Doubling()),  # late classes double slowly
+    ),
+    Family(
+        "q-learning",
+        "Q-learning, for discounted rewards",
+        QLearner,
+        ((OwnSteps(),), None, None, (SharedSteps(),)),
+        words=("", "", "Q-learning, given the classes and the profiles: a step teaches its whole class"),
+    ),
+)
+
+REFERENCES = {  # what the others are compared with
+    "c-ucrl-published": Recipe(
+        "C-UCRL with the unstated choices of the published program",
+        OptimisticLearner,
+        (
+            PublishedClasses(priority="index"),
+            PublishedPool("per_class", "index"),
+            LaplaceBalls(),
+            OptimisticPlanner(action_ties="first"),
+            Doubling("class"),
+        ),
     ),
     "random": Recipe("plays uniformly at random", FixedLearner),
     "optimal": Recipe("plays an optimal policy of the true MDP", FixedLearner, knows_mdp=True),
 }
+
+ROWS = {name: recipe for family in FAMILIES for name, recipe in family.recipes().items()} | REFERENCES

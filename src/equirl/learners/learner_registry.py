@@ -26,13 +26,12 @@ from equirl.words.formatting import shown
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
 OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "order", "tolerance")  # keywords of agent_for that are no settings
-LATER = {"c-ucrl-published": "equirl.lab.paper.published_learner"}  # rows that stand in folders further on
 
 
 class Registry(Mapping[str, Recipe]):
-    """Recipes by name; those of other modules are loaded when first asked for."""
+    """Recipes by name; modules that the environment names are loaded when first asked."""
 
-    def __init__(self, rows: dict[str, Recipe | None]) -> None:
+    def __init__(self, rows: dict[str, Recipe]) -> None:
         self._rows = rows
         self.outside: set[str] = set()  # modules that registered learners of their own
         self._loaded = False
@@ -43,11 +42,7 @@ class Registry(Mapping[str, Recipe]):
 
     def __getitem__(self, name: str) -> Recipe:
         self._load_extra()
-        if self._rows[name] is None:
-            importlib.import_module(LATER[name])  # adds the row
-        recipe = self._rows[name]
-        assert recipe is not None
-        return recipe
+        return self._rows[name]
 
     def __iter__(self) -> Iterator[str]:
         self._load_extra()
@@ -69,7 +64,7 @@ class Registry(Mapping[str, Recipe]):
                 importlib.import_module(module.strip())
 
 
-AGENTS = Registry({**ROWS, **dict.fromkeys(LATER)})
+AGENTS = Registry(dict(ROWS))
 
 
 def register_learner(name: str, recipe: Recipe) -> None:
@@ -90,7 +85,7 @@ def register_learner(name: str, recipe: Recipe) -> None:
         raise TypeError(f"a learner's name must be a string, not {shown(name)}")
     if not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, not {shown(recipe)}")
-    if name in ROWS or name in LATER:
+    if name in ROWS:
         raise ValueError(f"there is a learner {name!r} in the package already; choose another name")
     AGENTS.add(name, recipe)
     AGENTS.outside |= {module for module in recipe.modules if not module.startswith("equirl.")}

@@ -23,6 +23,8 @@ from equirl.words.formatting import shown
 
 Part = Any  # a frozen dataclass
 
+COLUMNS = ("nothing", "looks for classes", "given classes", "given classes and profiles")  # of the grid of learners
+
 
 class Settings:
     """The parts of a learner with all settings in place; each setting is an attribute too.
@@ -119,6 +121,14 @@ class Recipe:
     def modules(self) -> set[str]:
         """The modules that hold it."""
         return {self.build.__module__, *(type(part).__module__ for part in self.parts)}
+
+    @property
+    def column(self) -> str:
+        """Its place in the grid of learners: one of ``COLUMNS``."""
+        needs = needs_of_parts(Settings(self.parts))
+        if "classes" in needs:
+            return COLUMNS[3] if "profiles" in needs else COLUMNS[2]
+        return COLUMNS[1] if any(getattr(part, "looks_for_classes", False) for part in self.parts) else COLUMNS[0]
 
     def defaults(self) -> dict[str, Any]:
         """Every setting with its default."""

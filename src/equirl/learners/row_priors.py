@@ -125,6 +125,7 @@ class ClassRows:
     unseen: float = 2.0
     beside: float = 0.3
     needs: ClassVar[tuple[str, ...]] = ()
+    looks_for_classes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_class_prior(self)

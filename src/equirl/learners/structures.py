@@ -148,6 +148,7 @@ class EstimatedClasses(Clustering):
 
     radius: str = "pooled"
     clusters: ClassVar[bool] = True
+    looks_for_classes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

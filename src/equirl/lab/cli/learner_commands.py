@@ -58,13 +58,15 @@ def agents(
 
         show_saved(saved, as_json)
         return
-    from equirl.learners import AGENTS
+    from equirl.learners import AGENTS, COLUMNS, FAMILIES, RECOMMENDED
 
     if as_json:
         print_json({
             name: {"description": recipe.description, "settings": recipe.defaults()} for name, recipe in AGENTS.items()
         })  # fmt: skip
         return
+    grid = [[family.learners().get(column, "") for column in COLUMNS] for family in FAMILIES]
+    print_table(COLUMNS, grid, title=f"What learners know of classes; where nothing is given, take {RECOMMENDED}")
     rows = []
     for name, recipe in AGENTS.items():
         texts = [f"{key}={value}" for key, value in recipe.defaults().items()]

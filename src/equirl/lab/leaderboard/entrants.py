@@ -1,18 +1,20 @@
-"""Who plays: what each learner is given, and whether it knows of equivalence at all."""
+"""Who plays: what each learner is given, and whether it knows of equivalence at all; as the grid of learners has it."""
 
 from __future__ import annotations
 
-from equirl.learners import AGENTS, Settings, needs_of_parts
+from equirl.learners import AGENTS, COLUMNS, FAMILIES
 
-ERGODIC_ONLY = ("imed-rl", "c-imed-rl-c-sigma")  # for worlds in which every policy visits every state
+ALONE, LOOKING = COLUMNS[:2]
+ENTRANTS = [  # column after column; learners for discounted rewards have no gain to be compared by
+    names[column]
+    for column in COLUMNS
+    for family in FAMILIES
+    if column in (names := family.learners()) and not family.discounted
+]
+ERGODIC_ONLY = [name for family in FAMILIES if family.ergodic_only for name in family.learners().values()]
 BASES = {  # a learner given nothing that looks for classes -> the learner it is without them
-    "c-ucrl": "ucrl2-l",
-    "c-ucrl2-b": "ucrl2-b",
-    "c-kl-ucrl": "kl-ucrl",
-    "c-ucrl3": "ucrl3",
-    "c-psrl": "psrl",
+    names[LOOKING]: names[ALONE] for family in FAMILIES if LOOKING in (names := family.learners())
 }
-LOOKING_FOR_CLASSES = (*BASES, "c-ucrl-published")
 NOTHING, CLASSES, BOTH = "given nothing", "given the classes", "given classes and profiles"
 GIVEN = (NOTHING, CLASSES, BOTH)
 
@@ -20,23 +22,16 @@ GIVEN = (NOTHING, CLASSES, BOTH)
 def given_to(learner: str) -> str:
     """What a learner is given of classes and profiles.
 
-    Examples
-    --------
     >>> given_to("c-psrl"), given_to("c-psrl-c"), given_to("c-psrl-c-sigma")
     ('given nothing', 'given the classes', 'given classes and profiles')
     """
-    needs = needs_of_parts(Settings(AGENTS[learner].parts))
-    if "profiles" in needs:
-        return BOTH
-    return CLASSES if "classes" in needs else NOTHING
+    return dict(zip(COLUMNS, (NOTHING, *GIVEN), strict=True))[AGENTS[learner].column]
 
 
 def is_oblivious(learner: str) -> bool:
     """Whether a learner treats every pair on its own.
 
-    Examples
-    --------
     >>> is_oblivious("psrl"), is_oblivious("c-psrl"), is_oblivious("c-psrl-c")
     (True, False, False)
     """
-    return given_to(learner) == NOTHING and learner not in LOOKING_FOR_CLASSES
+    return AGENTS[learner].column == ALONE

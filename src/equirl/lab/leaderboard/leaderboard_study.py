@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from equirl.lab.leaderboard.entrants import ERGODIC_ONLY
+from equirl.lab.leaderboard.entrants import ENTRANTS, ERGODIC_ONLY
 from equirl.lab.studies.expansion import PlannedRun, expand
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, parse_study
@@ -36,9 +36,7 @@ def leaderboard_study(
     for name in learners or ():
         if name not in AGENTS:
             raise ValueError(unknown_name("learner", name, AGENTS))
-    entries = (
-        [LearnerEntry.model_validate({"learner": name}) for name in learners] if learners else study.learners or []
-    )
+    entries = [LearnerEntry.model_validate({"learner": name}) for name in learners or ENTRANTS]
     chosen = [part for part in study.parts if worlds is None or part.name in worlds]
     parts = [part.model_copy(update={"learners": _admitted(entries, part)}) for part in chosen]
     playing = [part for part in parts if part.learners]

@@ -1,16 +1,31 @@
-"""The order in which a quicksort leaves equal values: not by number, but as its swaps happen to fall.
+"""C-UCRL as published and as programmed: the learner behind the paper's curves. Reproduction is its only use.
 
-The published program ordered the successors of a pair by such a sort (median of three, short runs by insertion: that
-of NumPy at the time). States never reached all tie at zero, so its figures depend on the swaps; here they are made
-the same way on every machine. Reproduction is the only use of this order.
+*As published* are the unstated choices named in docs/definitions.md. *As programmed* adds two more that the program
+behind the curves makes: the nearest neighbour by the larger of the distances of transition probabilities and of means
+(``nearest_by="law_and_mean"``), and tied successors as an unstable quicksort leaves them (``ties="quicksort"``).
+
+That sort (median of three, short runs by insertion: that of NumPy at the time) leaves equal values not by number, but
+as its swaps happen to fall. States never reached all tie at zero, so the published figures depend on the swaps; here
+they are made the same way on every machine.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from equirl.estimation import ClassCounts, Placed, Snapshot, place_in_order
+from equirl.clustering.approximate_equivalence import NEARNESS
+from equirl.clustering.clusters import Rules
+from equirl.estimation.class_counts import ClassCounts
+from equirl.estimation.counts import Snapshot
+from equirl.estimation.placements import PLACEMENTS, Placed, Placement, place_in_order
+from equirl.learners.estimates import EmpiricalPool
+from equirl.learners.recipes import Settings
+from equirl.learners.structures import EstimatedClasses, Problem, clustering_rules
 from equirl.numerics.compiling import inlined, kernel
+from equirl.words.checking import choice
 
 SHORT = 15  # a run whose ends are no further apart is left to insertion
 
@@ -90,3 +105,32 @@ def _order_by_quicksort(seen: Snapshot, n_states: int, ptr: np.ndarray, succ: np
             succ[ptr[k] + j] = order[n_states - 1 - j]
         for i in range(seen_ptr[k], seen_ptr[k + 1]):
             count[seen_succ[i]] = 0
+
+
+@dataclass(frozen=True)
+class PublishedClasses(EstimatedClasses):
+    """Estimated classes, nearest by distribution or by the larger of the distances of distribution and mean."""
+
+    nearest_by: str = "law"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("nearest_by", self.nearest_by, NEARNESS)
+
+    def check_with(self, settings: Settings) -> None:
+        """An error where means are to be compared that are not pooled."""
+        if self.nearest_by == "law_and_mean" and settings.rewards != "per_class":
+            raise ValueError(
+                f"nearest_by='law_and_mean' compares means: it needs rewards='per_class', not {settings.rewards!r}"
+            )
+
+    def rules(self, problem: Problem) -> Rules | None:
+        """The rules of ApproxEquivalence."""
+        return clustering_rules(self, problem, radius=self.radius, nearest_by=self.nearest_by)
+
+
+@dataclass(frozen=True)
+class PublishedPool(EmpiricalPool):
+    """Pooled through the empirical profiles, unseen successors in an order of the program's own."""
+
+    placements: ClassVar[dict[str, Placement]] = {**PLACEMENTS, "quicksort": place_by_quicksort}
