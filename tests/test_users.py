@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.files import whole_files as files
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND, VERSION
 from equirl.lab.cli import app
 from equirl.lab.plots.arrows import policy_text

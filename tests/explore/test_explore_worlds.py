@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.files.whole_files import save_npz
+from equirl.files.archives import save_npz
 from equirl.lab.explore.asked_world import asked_world, blamed_parameter
 from equirl.lab.explore.facts_desk import FactsDesk
 from equirl.lab.explore.forms import catalogue, parameter_notes, world_fields

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from damage_kit import sealed
 from equirl.files import archives
-from equirl.files.archives import MOST_EXPANSION, MOST_MEMBERS, Archive, open_file, pack
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.files.archives import MOST_EXPANSION, MOST_MEMBERS, Archive, load_npz, pack, save_npz
+from equirl.files.whole_files import DamagedFile, open_file
 from equirl.lab.studies.run_files import KIND
 from equirl.lab.studies.run_specs import RESULT_VERSION
 from equirl.lab.studies.store import Store
 from studies_kit import specs
 
-HEADER = {"kind": "equirl-mdp", "version": 1, "meta": {}}
+HEADER = {"kind": "equirl-mdp", "version": 1, "archive": 2, "meta": {}, "arrays": {"prob": {}}}
 
 
 def array_bytes(array):
@@ -34,7 +35,7 @@ def zipped(path, members, compression=zipfile.ZIP_DEFLATED, header=HEADER):
         archive.writestr("header.npy", array_bytes(np.array(json.dumps(header))))
         for name, content in members.items():
             archive.writestr(name, content)
-    return path
+    return sealed(path)
 
 
 def preamble(text, version=1):
@@ -55,7 +56,10 @@ def described(shape, dtype="<f8"):
         ({"prob.npy": described((-1,)) + bytes(80)}, "nothing that can be read"),
         ({"prob.npy": described((10**18,), "<U0")}, "nothing that can be read"),
         ({"prob.npy": described((1,), "|O") + bytes(8)}, "Python objects"),
-        ({"prob.npy": preamble("[" * 2**20, version=2)}, "is described in 1,048,576 bytes"),
+        (
+            {"prob.npy": preamble("[" * 2**20, version=2)},
+            "'prob' is not an array: Header info length",
+        ),
         ({"prob.npy": b"\x80\x04K\x01."}, "'prob' is not an array"),
         ({"prob.npy": preamble("nonsense")}, "cannot be read as an equirl file"),
     ],
@@ -79,6 +83,7 @@ def test_very_many_members_are_refused_before_they_are_listed(tmp_path, monkeypa
     files, directory = b"".join(local), b"".join(listed)
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, n, n, len(directory), len(files), 0)
     path.write_bytes(files + directory + end)
+    sealed(path)
     assert len(zipfile.ZipFile(path).namelist()) == n
     monkeypatch.setattr(archives.zipfile, "ZipFile", lambda _: pytest.fail("the members were listed"))
     with pytest.raises(DamagedFile, match="60,000 members or more; at most 1,000 are expected"):
@@ -100,6 +105,7 @@ def test_a_small_file_that_unpacks_to_hundreds_of_megabytes_is_refused_before_it
             member.write(described((2**25,)))
             for _ in range(256):
                 member.write(chunk)
+    sealed(path)
     assert path.stat().st_size < 2 * 2**20
     code = """
         import resource, sys, zipfile
@@ -186,6 +192,7 @@ def test_a_directory_that_hides_arrays_is_noticed_even_without_a_list(tmp_path):
     content[end + 12 : end + 16] = struct.pack("<L", last - offset)
     content[last:end] = b""
     (tmp_path / "file.npz").write_bytes(content)
+    sealed(tmp_path / "file.npz")
     assert zipfile.ZipFile(tmp_path / "file.npz").namelist() == ["a.npy", "b.npy"]
     assert size > last - offset
     with open_file(tmp_path / "file.npz") as handle, pytest.raises(ValueError, match="list the 3 arrays"):

@@ -1,24 +1,22 @@
-"""Damage at every place of a file is noticed; in files of the first format, without a seal, or it changes nothing."""
+"""Damage at every place of a file is noticed."""
 
 import io
 import json
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import equirl as eq
-from damage_kit import SUBJECTS, flipped, tally, without_list, zeroed
-from equirl.files.archives import pack
-from equirl.files.whole_files import DamagedFile, save_npz
+from damage_kit import SUBJECTS, flipped, sealed, tally, zeroed
+from equirl.files.archives import pack, save_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.lab.studies.run_specs import RESULT_VERSION
 from equirl.lab.studies.store import Store
 from mdps_kit import small
 from studies_kit import specs
 
 STRIDE = 37  # of the bits tried in the quick tests; it is prime, so all eight of a byte have their turn
-FORMAT_1 = Path(__file__).parents[1] / "learners" / "format1"
 
 
 @pytest.fixture(params=SUBJECTS)
@@ -50,23 +48,6 @@ def test_every_flipped_bit_is_noticed(kind, subject, path):
     assert ends == {"refused": 8 * len(content)}
 
 
-def test_a_flipped_bit_of_a_file_without_a_seal_is_noticed_or_changes_nothing(subject, path):
-    path.write_bytes(without_list(subject.content(path), subject.format))
-    content = path.read_bytes()
-    ends = tally(subject, path, [flipped(content, bit) for bit in range(0, 8 * len(content), STRIDE)])
-    assert set(ends) == {"refused", "same"}
-    assert ends["refused"] > ends["same"]
-
-
-@pytest.mark.fuzz
-def test_every_flipped_bit_of_a_file_without_a_list_is_noticed_or_changes_nothing(kind, subject, path):
-    path.write_bytes(without_list(subject.content(path), subject.format))
-    content = path.read_bytes()
-    ends = tally(subject, path, [flipped(content, bit) for bit in range(8 * len(content))])
-    print(f"{kind} without a list: {8 * len(content)} bits, {ends}")
-    assert set(ends) == {"refused", "same"}
-
-
 def test_a_file_cut_anywhere_is_refused(subject, path):
     content = path.read_bytes()
     assert tally(subject, path, [content[:n] for n in range(len(content))]) == {"refused": len(content)}
@@ -81,52 +62,36 @@ def test_sixteen_zeroed_bytes_are_noticed(subject, path):
 FOREIGN = [b"x", b"PK", b"\x00" * 22, b"#!/bin/sh\n", b"\r\n"]
 
 
-@pytest.fixture(params=["sealed", "without a seal"])
-def content(request, subject, path):
-    """The bytes of a file as they are written today, or were once."""
-    if request.param != "sealed":
-        path.write_bytes(without_list(subject.content(path), subject.format))
-    return path.read_bytes()
-
-
-def test_bytes_before_a_file_are_refused(subject, path, content):
+def test_bytes_before_a_file_are_refused(subject, path):
+    content = path.read_bytes()
     assert tally(subject, path, [foreign + content for foreign in FOREIGN]) == {"refused": len(FOREIGN)}
 
 
-def test_bytes_after_a_file_are_refused(subject, path, content):
+def test_bytes_after_a_file_are_refused(subject, path):
+    content = path.read_bytes()
     assert tally(subject, path, [content + foreign for foreign in FOREIGN]) == {"refused": len(FOREIGN)}
 
 
-def test_two_files_one_after_the_other_are_refused(subject, path, content):
-    sealed = SUBJECTS["mdp"].make(path.parent).read_bytes() if path.name != "mdp.npz" else path.read_bytes()
-    assert tally(subject, path, [content + content, sealed + content, content + sealed]) == {"refused": 3}
+def test_two_files_one_after_the_other_are_refused(subject, path):
+    content = path.read_bytes()
+    other = SUBJECTS["mdp"].make(path.parent).read_bytes() if path.name != "mdp.npz" else content
+    assert tally(subject, path, [content + content, other + content, content + other]) == {"refused": 3}
 
 
-def test_a_file_without_a_list_of_its_arrays_still_loads(subject, path):
-    whole = subject.content(path)
-    path.write_bytes(without_list(whole, subject.format))
-    assert subject.outcome(path, whole) == "same"
-
-
-def test_a_learner_of_the_first_format_is_still_refused_when_damaged(tmp_path):
-    content, path = (FORMAT_1 / "optimal.npz").read_bytes(), tmp_path / "optimal.npz"
-    path.write_bytes(content)
-    eq.load_agent(path)
-    for n in range(0, len(content), 29):
-        path.write_bytes(content[:n])
-        with pytest.raises(DamagedFile):
-            eq.load_agent(path)
+def test_a_file_without_a_seal_is_refused(subject, path):
+    arrays, _ = subject.content(path)
+    np.savez_compressed(path, **arrays)
+    with pytest.raises(DamagedFile, match="its seal is missing: an older equirl or something else packed it"):
+        subject.load(path)
 
 
 def rewritten(path, change):
-    """The file with its header and arrays changed, and its list left as it was."""
+    """The file with its header and arrays changed, its list left as it was, and a seal that fits."""
     with np.load(path) as file:
         members = dict(file)
     header = json.loads(str(members.pop("header")))
     change(members, header)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, header=np.array(json.dumps(header)), **members)
-    path.write_bytes(buffer.getvalue())
+    path.write_bytes(pack({"header": np.array(json.dumps(header)), **members}))
 
 
 TWINS = {
@@ -182,6 +147,7 @@ def test_two_members_of_one_name_are_refused(path, subject):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in [*members.items(), ("header", members["header.npy"])]:
             archive.writestr(name, content)
+    sealed(path)
     with pytest.raises(DamagedFile, match="its directory does not list"):
         subject.load(path)
 

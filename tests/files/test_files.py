@@ -7,7 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz, write_aside
+from equirl.files.archives import load_npz, pack, save_npz
+from equirl.files.whole_files import DamagedFile, write_aside
 from equirl.model.mdp import TabularMDP
 from equirl.model.picture import Picture
 from mdps_kit import small, uneven
@@ -103,8 +104,11 @@ def test_a_file_with_a_changed_byte_is_refused(tmp_path):
 
 def test_an_npz_of_something_else_is_refused(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.arange(3))
-    with pytest.raises(DamagedFile, match="no header"):
+    with pytest.raises(DamagedFile, match="something else packed it"):
         TabularMDP.load(tmp_path / "other.npz")
+    (tmp_path / "sealed.npz").write_bytes(pack({"x": np.arange(3)}))
+    with pytest.raises(DamagedFile, match="it has no header"):
+        TabularMDP.load(tmp_path / "sealed.npz")
 
 
 def test_an_equirl_file_of_another_kind_is_refused_by_its_kind(tmp_path):

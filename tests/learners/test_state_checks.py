@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND, VERSION
 from equirl.learners.catalogue import ROWS
 

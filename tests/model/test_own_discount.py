@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.model.mdp import TabularMDP
 from equirl.model.mdp_files import FORMAT
 from equirl.solving.optimal_gain import Solution, solve

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND, VERSION, load_agent
 from equirl.learners.given import Given, checked
 from equirl.learners.learner_registry import agent_for

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.files.archives import described
-from equirl.files.whole_files import DamagedFile, load_npz, npz_bytes, write_aside
+from equirl.files.archives import described, load_npz, npz_bytes
+from equirl.files.whole_files import DamagedFile, write_aside
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from equirl.files.archives import open_file
+from equirl.files.whole_files import open_file
 from equirl.logs.csv_fields import POWERS, find_fields, number_fields, read_numbers
 from equirl.logs.csv_header import BLANKS, LONGEST_LINE, Header, check_zeros, decoded, is_blank
 from equirl.words.formatting import shown

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from equirl.files.archives import open_file
+from equirl.files.whole_files import open_file
 
 LONGEST_LINE = 1 << 20  # bytes of the first line, and of one that is not read in a block
 DELIMITERS = ",;\t|"

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.files.archives import MOST_EXPANSION, open_file
+from equirl.files.archives import MOST_EXPANSION
+from equirl.files.whole_files import open_file
 from equirl.logs.csv_columns import read_csv
 from equirl.logs.csv_header import first_row, read_header
 from equirl.logs.log_roles import Origin, columns_by_role

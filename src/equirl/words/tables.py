@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.files.csv_files import write_csv
+from equirl.files.whole_files import write_csv
 from equirl.words.checking import checked_path, unknown_name, whole_number
 from equirl.words.formatting import number, printable
 

@@ -63,7 +63,7 @@ def compute_runs(
 
 def summary_of(planned: list[PlannedRun], store: Store, as_json: bool) -> list[dict[str, Any]]:
     """The regret at the horizon (and the sample complexity, where it was measured): as tables, and as files."""
-    from equirl.files.csv_files import write_csv
+    from equirl.files.whole_files import write_csv
     from equirl.lab.studies.export import finished_runs
     from equirl.lab.studies.summary import SUMMARY_COLUMNS, final_rows, summarise
 

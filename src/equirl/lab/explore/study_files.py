@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equirl.files.csv_files import write_csv
+from equirl.files.whole_files import write_csv
 from equirl.lab.explore.results_watch import ResultsWatch
 from equirl.lab.explore.study_findings import StudyKind
 from equirl.lab.explore.study_reproduction import place_as_python, place_as_study

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from equirl.files.csv_files import write_csv
+from equirl.files.whole_files import write_csv
 from equirl.lab.explore.asked_runs import AskedRuns
 from equirl.lab.explore.reproduction import python_snippet, study_text
 from equirl.lab.explore.world_view import PAIR_COLUMNS, WorldView

@@ -8,8 +8,7 @@ from dataclasses import astuple, fields
 from html import escape
 from pathlib import Path
 
-from equirl.files.csv_files import write_csv
-from equirl.files.whole_files import write_aside
+from equirl.files.whole_files import write_aside, write_csv
 from equirl.lab.leaderboard.board_tables import (
     ABOUT_ADVICE,
     ABOUT_EXPECTATIONS,

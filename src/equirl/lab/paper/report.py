@@ -7,8 +7,7 @@ from dataclasses import astuple, fields
 from html import escape
 from pathlib import Path
 
-from equirl.files.csv_files import write_csv
-from equirl.files.whole_files import write_aside
+from equirl.files.whole_files import write_aside, write_csv
 from equirl.lab.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
 from equirl.lab.paper.html_parts import BAD, GOOD, OPEN, image, page, repeat_section, table, tag, versions, work_done
 from equirl.lab.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from equirl.files.csv_files import write_csv
-from equirl.files.whole_files import DamagedFile, write_aside
+from equirl.files.whole_files import DamagedFile, write_aside, write_csv
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import RUN_COLUMNS, RunResult
 from equirl.lab.studies.store import Store

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equirl.files.whole_files import DamagedFile, load_npz
+from equirl.files.archives import load_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND, READABLE, load_agent
 from equirl.lab.studies.run_specs import RunSpec
 from equirl.learners import Learner

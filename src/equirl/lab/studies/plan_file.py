@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equirl.files.archives import open_file
-from equirl.files.whole_files import DamagedFile, load_npz
+from equirl.files.archives import load_npz
+from equirl.files.whole_files import DamagedFile, open_file
 from equirl.lab.studies.expansion import PlannedRun, label_of
 from equirl.lab.studies.run_files import KIND
 from equirl.lab.studies.run_specs import RESULT_VERSION, RunSpec

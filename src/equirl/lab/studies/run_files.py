@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.files.whole_files import DamagedFile, load_npz, save_npz
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile
 from equirl.lab.studies.run_specs import RESULT_VERSION, RunSpec, canonical
 from equirl.lab.studies.runs import FACTS, RunResult
 from equirl.learners import with_past

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.files.archives import described, open_file
-from equirl.files.csv_files import write_csv
-from equirl.files.whole_files import check_place, write_aside
+from equirl.files.archives import described
+from equirl.files.whole_files import check_place, open_file, write_aside, write_csv
 from equirl.keeping.saving import fingerprint
 from equirl.learners import Learner
 from equirl.model import TabularMDP

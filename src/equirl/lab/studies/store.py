@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equirl.files.archives import open_file
-from equirl.files.whole_files import DamagedFile, clear_parts, write_aside
+from equirl.files.whole_files import DamagedFile, clear_parts, open_file, write_aside
 from equirl.lab.studies.kept_agents import agent_path, check_agent, load_kept
 from equirl.lab.studies.run_files import read_run, write_run
 from equirl.lab.studies.run_specs import RunSpec
