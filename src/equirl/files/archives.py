@@ -64,7 +64,7 @@ def npz_bytes(kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: M
 
 def described(array: np.ndarray) -> dict[str, Any]:
     """What a file notes of an array, so that any change of it is seen: its type, its shape and a hash."""
-    content = hashlib.blake2b(np.ascontiguousarray(array).reshape(-1).view(np.uint8), digest_size=16).hexdigest()
+    content = hashlib.blake2b(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
     descr = np.lib.format.dtype_to_descr(array.dtype)
     return {"dtype": str(descr), "shape": list(array.shape), "blake2b": content}
 
