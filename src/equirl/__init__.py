@@ -17,7 +17,7 @@ from equirl.words.command_loading import InterruptsEndLoading
 with InterruptsEndLoading():
     from typing import TYPE_CHECKING
 
-    from equirl.interop.gym_registration import register_worlds
+    from equirl.interop import register_worlds
     from equirl.words.exports import lazily
 
 __version__ = "0.1.0"
@@ -49,7 +49,8 @@ _EXPORTS = {  # module -> public names
     "theory.lower_bounds": "regret_lower_bound",
     "interop.convert": "from_quantecon from_toolbox to_quantecon to_toolbox",
     "interop.encoder": "Encoder",
-    "interop.gym": "TabularEnv from_gymnasium",
+    "interop.gym": "TabularEnv",
+    "interop.gym_tables": "from_gymnasium",
     "interop.play": "play",
     "interop.simulators": "GymSimulator Simulator",
     "logs.log": "Log from_log",
@@ -81,7 +82,8 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
         to_toolbox as to_toolbox,
     )
     from equirl.interop.encoder import Encoder as Encoder
-    from equirl.interop.gym import TabularEnv as TabularEnv, from_gymnasium as from_gymnasium
+    from equirl.interop.gym import TabularEnv as TabularEnv
+    from equirl.interop.gym_tables import from_gymnasium as from_gymnasium
     from equirl.interop.play import play as play
     from equirl.interop.simulators import GymSimulator as GymSimulator, Simulator as Simulator
     from equirl.keeping.journal import open_agent as open_agent

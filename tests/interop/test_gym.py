@@ -7,8 +7,9 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from scipy import stats
 
-from equirl.interop.gym import TabularEnv, from_gymnasium
-from equirl.interop.gym_registration import register_worlds
+from equirl.interop import register_worlds
+from equirl.interop.gym import TabularEnv
+from equirl.interop.gym_tables import from_gymnasium
 from equirl.model.mdp import TabularMDP
 from equirl.worlds.world_registry import WORLDS, make
 

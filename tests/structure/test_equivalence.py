@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from equirl.interop.gym import from_gymnasium
+from equirl.interop.gym_tables import from_gymnasium
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.transition_rows import rows_from_triplets

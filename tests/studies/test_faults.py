@@ -52,4 +52,4 @@ def test_commands_interrupted_while_they_start_end_as_a_shell_calls_130(tmp_path
     found = faults("starts", tmp_path, 50, 0, 3600)
     assert set(found["ends"]) <= {"interrupted", "ended before", "tracebacks", "code 130", "code -2"}, found
     assert all(code == "code -2" and "KeyboardInterrupt" in said for *_, code, said in found["odd"]), found
-    assert not [said for *_, said in found["odd"] if "gym_registration" in said or "equirl/cli" in said], found
+    assert not [said for *_, said in found["odd"] if "equirl/interop" in said or "equirl/lab/cli" in said], found

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.interop.episode_flags import episode_flag
 from equirl.model.names import Name, is_name, plain_name
-from equirl.words.checking import several, whole_number
+from equirl.words.checking import plain_array, several, whole_number
 from equirl.words.formatting import shown
 
 MOST_VALUES = 10**6  # of a space that is listed in full
@@ -215,3 +214,15 @@ def _digits(number: int, sizes: list[int]) -> np.ndarray:
         number, digit = divmod(number, size)
         digits.append(digit)
     return np.array(digits[::-1], np.int64)
+
+
+def episode_flag(name: str, value: Any) -> bool:
+    """True or False: also 0 and 1, as numbers of any type, and arrays of one such entry."""
+    if isinstance(value, bool):
+        return value
+    plain = plain_array(name, value)
+    if plain.size != 1 or plain.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be True or False, not {shown(value)}")
+    if plain.item() not in (0, 1):
+        raise ValueError(f"{name} must be True or False, not {shown(value)}")
+    return bool(plain.item())

@@ -1,4 +1,4 @@
-"""Transition tables of Gymnasium environments: ``P[s][a]`` lists (probability, next, reward, terminated)."""
+"""MDPs of Gymnasium environments with a transition table: ``P[s][a]`` lists (probability, next, reward, terminated)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.interop.episode_flags import episode_flag
+from equirl.interop.encoder import episode_flag
+from equirl.interop.gym import TabularEnv
+from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reachability import reached
-from equirl.model.transition_rows import check_entries, check_n_states
+from equirl.model.reward_laws import REWARD_LAWS, unit_map
+from equirl.model.row_readers import initial_law
+from equirl.model.transition_rows import Rows, check_entries, check_n_states, rows_from_triplets
 from equirl.numerics.arrays import starts
-from equirl.words.checking import several, whole_number
+from equirl.words.checking import choice, flag, several, warn_caller, whole_number
 from equirl.words.formatting import shown
 
+ON_TERMINAL = ("restart", "absorb", "error")
 ROLLOUT_STEPS = 20_000
 ROLLOUT_LEVEL = 1e-6  # a true table fails the comparison with at most this probability
 
-Outcome = tuple[int, int, bool]  # pair, next state, terminated
-OutcomeOdds = dict[Outcome, tuple[float, set[float]]]  # probability and possible rewards
+Move = tuple[int, int, bool]  # pair, next state, terminated
+OutcomeOdds = dict[Move, tuple[float, set[float]]]  # probability and possible rewards
 
 
 class OutcomeTable(NamedTuple):
@@ -34,6 +40,138 @@ class OutcomeTable(NamedTuple):
     succ: np.ndarray  # (E,) int64
     reward: np.ndarray  # (E,) float64
     ends: np.ndarray  # (E,) bool: this outcome terminates the episode
+
+
+def from_gymnasium(
+    env: Any,
+    on_terminal: str = "restart",
+    *,
+    initial: Any = None,
+    drop_unreachable: bool | None = None,
+    normalize: bool = False,
+    check: bool = False,
+    seed: int = 0,
+    reward_law: str | None = None,
+    name: str | None = None,
+) -> TabularMDP:
+    """The MDP in the transition table of an environment (``env.unwrapped.P``): FrozenLake, CliffWalking, Taxi, yours.
+
+    Rewards are averaged over the outcomes of each pair. If one lies outside [0, 1] they are first mapped affinely onto
+    it, and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift. An environment of
+    equirl gives back its own MDP.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        ``env.unwrapped.P[s][a]`` lists (probability, next, reward, terminated).
+    on_terminal : {"restart", "absorb", "error"}
+        What follows an outcome that ends the episode: a first state instead; a state that is never left and pays 0; or
+        there must be none.
+    initial : int or array_like, shape (S,), optional
+        The first state or its distribution, where the environment does not give it (``initial_state_distrib``).
+    drop_unreachable : bool, optional
+        True leaves out states that cannot be reached; the others are renumbered, and named by their old numbers
+        ("14", a str). False keeps them all. By default they are kept, with a warning where there are any: learners
+        stay optimistic about states they never see, and learn the slower. They are not dropped unasked because state
+        numbers would then differ from the observations of ``env``, and ``agent.act(observation)`` would silently mean
+        another state. Drop them for :func:`equirl.simulate`; keep them to drive a learner in ``env`` itself.
+    normalize : bool, default False
+        Divide rows of probabilities by their sums, as in ``TabularMDP.from_arrays``.
+    check : bool, default False
+        Compare the table with 20,000 random steps of ``env``, which is reset.
+    seed : int, default 0
+        The seed of those steps.
+    reward_law : {"deterministic", "bernoulli", "beta"}, optional
+        How rewards are drawn around their means; default "deterministic", or that of an equirl environment.
+    name : str, optional
+        A title; default the id of the environment.
+
+    Returns
+    -------
+    TabularMDP
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the environment has no such table, or it makes no sense; the message names the state and action.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=False), drop_unreachable=False)
+    >>> lake.law(14, 2), lake.mean_reward(14, 2)  # into the goal, and back to the start
+    ({0: 1.0}, 1.0)
+    """
+    choice("on_terminal", on_terminal, ON_TERMINAL)
+    normalize = flag("normalize", normalize)
+    if not hasattr(env, "unwrapped"):
+        remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
+        raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}{remedy}")
+    law_of_rewards = None if reward_law is None else choice("reward_law", reward_law, REWARD_LAWS)
+    bare = env.unwrapped
+    table = read_table(env)
+    law = initial_law(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
+    if flag("check", check):
+        compare_with_rollouts(env, table, law, whole_number("seed", seed, least=0))
+    if isinstance(bare, TabularEnv):
+        law = bare.mdp.initial if initial is None else law
+        mdp = replace(bare.mdp, reward_law=law_of_rewards or bare.mdp.reward_law, initial=law)
+    else:
+        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), normalize)
+        mdp = TabularMDP(table.pairs, rows, means, law, law_of_rewards or "deterministic", reward_map=reward_map)
+        mdp = replace(mdp, name=_name(bare))
+    mdp = mdp if name is None else replace(mdp, name=name)
+    if drop_unreachable is not None:
+        return mdp.restrict_to_reachable() if flag("drop_unreachable", drop_unreachable) else mdp
+    lost = int((~mdp.reachable()).sum())
+    if lost:
+        warn_caller(
+            f"{lost} of the {mdp.n_states} states cannot be reached, and learners stay optimistic about them: "
+            "drop_unreachable=True leaves them out and renumbers the others, drop_unreachable=False keeps them",
+            UserWarning,
+        )
+    return mdp
+
+
+def _read_outcomes(table: OutcomeTable, normalize: bool) -> tuple[Rows, np.ndarray, tuple[float, float]]:
+    """Rows, mean rewards in [0, 1] and the map back; rewards already inside are kept as they are."""
+    possible = table.reward[table.prob > 0]
+    inside = possible.min() >= 0 and possible.max() <= 1
+    scale, shift = (1.0, 0.0) if inside else unit_map(possible)
+    total, paid = (
+        np.bincount(table.pair, weights=weights, minlength=table.pairs.n_pairs)
+        for weights in (table.prob, table.prob * ((table.reward - shift) / scale))
+    )
+    rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob, normalize=normalize)
+    return rows, np.clip(paid / total, 0.0, 1.0), (scale, shift)
+
+
+def _name(bare: Any) -> str:
+    return bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
+
+
+def _initial(bare: Any) -> Any:
+    for attribute in ("initial_state_distrib", "isd"):
+        if getattr(bare, attribute, None) is not None:
+            return getattr(bare, attribute)
+    raise ValueError(
+        f"{type(bare).__name__} does not give the distribution of its first state (initial_state_distrib); "
+        "give a state or a distribution as initial="
+    )
+
+
+def _endless(table: OutcomeTable, initial: np.ndarray, on_terminal: str) -> OutcomeTable:
+    if on_terminal == "restart":
+        return restarted(table, initial)
+    if on_terminal == "absorb":
+        return absorbed(table, initial)
+    if table.ends.any():
+        k = int(np.flatnonzero(table.ends)[0])
+        raise ValueError(
+            f"({table.pairs.describe(int(table.pair[k]))}) ends the episode in state {table.succ[k]}; "
+            "on_terminal='restart' or 'absorb' says what follows"
+        )
+    return table
 
 
 def read_table(env: Any) -> OutcomeTable:
@@ -155,10 +293,10 @@ def compare_with_rollouts(env: Any, table: OutcomeTable, initial: np.ndarray, se
     _compare(cells)
 
 
-def _rollouts(env: Any, table: OutcomeTable, expected: OutcomeOdds, seed: int) -> tuple[Counter[Outcome], Counter[int]]:
+def _rollouts(env: Any, table: OutcomeTable, expected: OutcomeOdds, seed: int) -> tuple[Counter[Move], Counter[int]]:
     """How often each outcome, and each initial state, came up in random play."""
     rng = np.random.default_rng(seed)
-    seen, starts = Counter[Outcome](), Counter[int]()
+    seen, starts = Counter[Move](), Counter[int]()
     state, over = 0, True
     for step in range(ROLLOUT_STEPS):
         if over:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from equirl.interop.encoder import Encoder
-from equirl.interop.episode_flags import episode_flag
+from equirl.interop.encoder import Encoder, episode_flag
 from equirl.interop.gym import TabularEnv
 from equirl.model.action_sets import pairs_from
 from equirl.model.names import checked_names

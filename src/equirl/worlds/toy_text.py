@@ -89,7 +89,7 @@ def taxi(rainy: bool = True) -> TabularMDP:
 
 
 def _endless(env: Any, actions: str) -> TabularMDP:
-    from equirl.interop.gym import from_gymnasium
+    from equirl.interop.gym_tables import from_gymnasium
 
     mdp = from_gymnasium(env, on_terminal="restart", drop_unreachable=True)
     return replace(mdp, pairs=replace(mdp.pairs, action_names=tuple(actions.split())))
