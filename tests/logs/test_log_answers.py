@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import equirl as eq
 from equirl.lab.cli import app
 from equirl.planning.exact_model import ExactModel
-from equirl.posterior.drawn_gains import gain_in, mean_model, worth_in
+from equirl.posterior.drawn_plan import gain_in, mean_model, worth_in
 
 RIVER = eq.make("ergodic-riverswim", n_states=5)
 

@@ -7,9 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from equirl.learners.given import NOTHING
-from equirl.learners.row_priors import GRIDS, USUAL, ClassRows
-from equirl.learners.structures import Problem
+from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state, log_rising
 from equirl.posterior import class_sampler
@@ -23,7 +21,8 @@ from equirl.posterior.class_sampler import (
     resample_within,
 )
 from equirl.posterior.class_state import carry_over, move_counts
-from equirl.posterior.side_by_side import has_room
+from equirl.posterior.neighbouring_classes import has_room
+from equirl.posterior.row_priors import GRIDS, USUAL, ClassRows
 from oracles_posterior import (
     beside_factor,
     chi_square,
@@ -183,7 +182,7 @@ def test_given_the_other_pairs_a_pair_with_neighbours_has_its_posterior(draws):
         assert resample(random, k, seen, state, scratch)
         if i % 6 == 0:
             found[names.get(int(state.label[k]), -1)] += 1
-        if not has_room(state.sides):
+        if not has_room(state.neighbours):
             state = carry_over(state, seen, seen)
     law = {0: 4 * injection_sum([2], [9], 0.6), 1: 2 * injection_sum([2], [4, 1], 0.6)}
     law[-1] = 0.8 * injection_sum([2], [], 0.6)
@@ -310,7 +309,7 @@ def test_alpha_and_gamma_are_drawn_from_their_posterior_on_the_grid(which):
 def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior(draws):
     counts = [[4, 1], [3, 1], [2]]
     seen, random = snapshot(counts), rng(6)
-    sampler = ClassRows().sampler(Problem(Pairs.uniform(3, 1), NOTHING, math.nan, False))
+    sampler = ClassRows().sampler(Pairs.uniform(3, 1), NOTHING)
     found = Counter()
     for _ in range(draws):
         for _ in range(12):
@@ -334,7 +333,7 @@ def test_compiled_steps_equal_the_plain_ones():
             for _ in range(20):
                 for k in range(4):
                     assert step(random, k, seen, state, scratch)
-            ends.append((random.tolist(), *(array.tolist() for array in (*state[:-1], *state.sides[1:]))))
+            ends.append((random.tolist(), *(array.tolist() for array in (*state[:-1], *state.neighbours[1:]))))
         assert ends[0] == ends[1]
 
 

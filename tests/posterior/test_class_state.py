@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.estimation.counts import Counts
-from equirl.learners.given import NOTHING
-from equirl.learners.row_priors import ClassRows
-from equirl.learners.structures import Problem
+from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior.class_sampler import make_scratch
 from equirl.posterior.class_state import carry_over, check_structure, empty_state, is_placed, reserve
+from equirl.posterior.row_priors import ClassRows
 from oracles_posterior import read_structure, resample_pairs, snapshot, workspace, write_structure
 
 STEPS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=60)
@@ -134,7 +133,7 @@ def test_reserve_says_where_cells_run_out():
 
 
 def test_a_sampler_goes_on_where_cells_run_out_again_and_again(monkeypatch):
-    from equirl.learners import row_priors
+    from equirl.posterior import row_priors
 
     def tight(state, before, seen):
         """As little room as a step may ask for."""
@@ -146,7 +145,7 @@ def test_a_sampler_goes_on_where_cells_run_out_again_and_again(monkeypatch):
     calls = []
     monkeypatch.setattr(row_priors, "carry_over", tight)
     counts, random = Counts(40), np.random.default_rng(0)
-    sampler = ClassRows(alpha=5.0).sampler(Problem(Pairs.uniform(20, 2), NOTHING, float("nan"), False))
+    sampler = ClassRows(alpha=5.0).sampler(Pairs.uniform(20, 2), NOTHING)
     for _ in range(3):
         for k in range(40):
             for x in random.choice(20, size=6):

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from equirl.estimation.given_knowledge import Given, checked
 from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND, VERSION, load_agent
-from equirl.learners.given import Given, checked
 from equirl.learners.learner_registry import agent_for
-from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
-from equirl.learners.structures import Problem
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
+from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 from equirl.simulation.simulated_runs import simulate
 from equirl.solving.optimal_gain import solve
 from equirl.structure.partition import Partition
@@ -31,8 +30,8 @@ WORLD = make("ergodic-riverswim", n_states=5)
 
 def drawn_rows(prior, counts, S, draws, given, seed=1):
     """(draws, M, S) rows drawn from a prior given counts."""
-    problem = Problem(Pairs.uniform(S, 1), given, math.nan, False)
-    sampler, rng, seen = prior.sampler(problem), draw_state(np.random.SeedSequence(seed)), snapshot(counts)
+    sampler = prior.sampler(Pairs.uniform(S, 1), given)
+    rng, seen = draw_state(np.random.SeedSequence(seed)), snapshot(counts)
     out = np.zeros((draws, len(counts), S))
     for i, k in itertools.product(range(draws), range(len(counts))):
         if k == 0:

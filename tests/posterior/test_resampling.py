@@ -7,7 +7,7 @@ import pytest
 
 import equirl as eq
 from equirl.planning.exact_model import ExactModel
-from equirl.posterior.resampling import resampled_rows
+from equirl.posterior.drawn_plan import resampled_rows
 
 ROWS = [(0, 0, 1.0, 1)] * 6 + [(0, 0, 0.0, 2)] * 2 + [(1, 0, 0.0, 0)] * 5 + [(1, 1, 1.0, 1)] * 3
 LOG = eq.from_log(ROWS, actions=2, reward_range=(0, 1))

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.reward_sampler import (
+from equirl.posterior.reward_priors import (
     draw_by_pair,
     draw_shared,
     empty_tables,

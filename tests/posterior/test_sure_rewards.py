@@ -5,7 +5,7 @@ import pytest
 
 import equirl as eq
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.sure_rewards import draw_sure, paid_the_same
+from equirl.posterior.reward_priors import draw_sure, paid_the_same
 from oracles_posterior import snapshot
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from equirl.estimation.given_knowledge import NOTHING, Given, checked
 from equirl.files.archives import described, load_npz, npz_bytes
 from equirl.files.whole_files import DamagedFile, write_aside
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
-from equirl.learners.given import NOTHING, Given, checked
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.past_settings import with_past
 from equirl.learners.recipes import Blueprint, needs_of_parts

@@ -20,11 +20,11 @@ from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, Pos
 from equirl.learners.published_learner import PublishedClasses, PublishedPool
 from equirl.learners.q_learning import OwnSteps, QLearner, SharedSteps
 from equirl.learners.recipes import COLUMNS, Recipe
-from equirl.learners.reward_priors import ClassRewards, DrawnRewards
-from equirl.learners.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.learners.vanishing_rule import VanishingRule
+from equirl.posterior.reward_priors import ClassRewards, DrawnRewards
+from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 
 THRIFTY = 1e5  # effort of learners that cluster: on small problems nothing changes, on large ones they plan less
 RECOMMENDED = "c-psrl"  # what to take where nothing is given

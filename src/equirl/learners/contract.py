@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
-from equirl.learners.given import check_path
+from equirl.estimation.given_knowledge import check_path
 from equirl.learners.one_thread import InUse
 from equirl.learners.rewards import unit_reward
 from equirl.learners.stretches import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from equirl.learners.given import Given
+from equirl.estimation.given_knowledge import Given
 from equirl.learners.recipes import Recipe, Settings, needs_of_parts
 from equirl.model.mdp import TabularMDP
 from equirl.structure.equivalence import SeparationError, Tolerance, equivalence_classes, separating_tolerance

@@ -15,10 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import check_in_profile
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.answers import ActionValues, PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
 from equirl.learners.imed_index import CountedRows, empirical_bias, indices, skeleton
 from equirl.learners.recipes import Blueprint

@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from equirl.estimation.given_knowledge import Classes, Given, Order, checked, partition_of, profiles_of
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
-from equirl.learners.given import Given, checked
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
-from equirl.learners.stated import Classes, Order, partition_of, profiles_of
 from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs

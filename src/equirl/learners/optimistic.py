@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import check_in_profile
 from equirl.estimation.pooling import Estimates, Grouping
 from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
 from equirl.learners.contract import (
@@ -27,7 +28,6 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
-from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
 from equirl.learners.model_sets import Evidence
 from equirl.learners.recipes import Blueprint, Part

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import check_in_profile
 from equirl.estimation.pooling import estimate
 from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
 from equirl.learners.contract import (
@@ -27,11 +28,9 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
-from equirl.learners.given import check_in_profile
 from equirl.learners.greedy import greedy_pairs
 from equirl.learners.planners import check_discount
 from equirl.learners.recipes import Blueprint, Part
-from equirl.learners.structures import Problem
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
@@ -121,9 +120,10 @@ class PosteriorLearner(CountingLearner):
         super().__init__(blueprint)
         self.parts = PosteriorParts(*blueprint.settings.parts)
         self.criterion = criterion_for(self.parts.planner.discount)
-        self.problem = Problem(self.pairs, self.given, math.nan, False)
         self.rng = draw_state(blueprint.seed)
-        self.rows, self.rewards = self.parts.rows.sampler(self.problem), self.parts.rewards.sampler(self.problem)
+        self.rows, self.rewards = (
+            part.sampler(self.pairs, self.given) for part in (self.parts.rows, self.parts.rewards)
+        )
         self.seen: Snapshot | None = None  # the counts of the last draw
         self.model: ExactModel | None = None  # the MDP drawn
         self._plan: Plan | None = None
@@ -240,7 +240,7 @@ class PosteriorLearner(CountingLearner):
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """Of the best policy in the mean of drawn MDPs: the (1 - delta)-quantile of what it loses in them."""
-        from equirl.posterior.drawn_gains import gain_in, mean_model
+        from equirl.posterior.drawn_plan import gain_in, mean_model
 
         if self.criterion.discount < 1.0:
             return None

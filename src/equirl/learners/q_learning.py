@@ -21,10 +21,10 @@ from typing import ClassVar
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import check_in_profile, check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.answers import ActionValues, PairBelief, own_belief
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.given import check_in_profile, check_path
 from equirl.learners.recipes import Blueprint
 from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.estimation.given_knowledge import NOTHING, Given
 from equirl.learners.contract import Learner
-from equirl.learners.given import NOTHING, Given
 from equirl.model.pairs import Pairs
 from equirl.words.checking import flag, several, unknown_name
 from equirl.words.formatting import shown

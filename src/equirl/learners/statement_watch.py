@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import Given
 from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, Refutation, Statement, StructureTest
-from equirl.learners.given import Given
 from equirl.learners.handout import pools_rewards
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs

@@ -14,8 +14,8 @@ import numpy as np
 from equirl.clustering.approximate_equivalence import MERGE_RULES, RADII, check_balance, make_rules, merge_pairs
 from equirl.clustering.clusters import Rules
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import Given
 from equirl.estimation.pooling import Grouping
-from equirl.learners.given import Given
 from equirl.model.pairs import Pairs
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import choice

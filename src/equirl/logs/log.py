@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.given_knowledge import Order
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
-from equirl.learners.stated import Order
 from equirl.logs.log_columns import read_log
 from equirl.logs.log_counts import count, pair_numbers, pairs_of, range_of, successors
 from equirl.logs.unsaid import unsaid

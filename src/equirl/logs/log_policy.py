@@ -3,7 +3,7 @@
 MDPs are drawn from the posterior of C-PSRL, which pools pairs that look alike. The policy is optimal in their mean, in
 which pairs never played are of no use. Two measures of its uncertainty. *Spread*: in each drawn MDP the policy has a
 gain, the best policy has another, and every action a loss. The policy's gain is also taken where what was seen is
-drawn again (``posterior.resampling``); its interval holds the middle of both. *Bounds*: certified, on the event that
+drawn again (``posterior.drawn_plan``); its interval holds the middle of both. *Bounds*: certified, on the event that
 the truth lies in the sets of UCRL2-B.
 """
 
@@ -21,9 +21,15 @@ from equirl.model.names import action_labels, state_labels
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.sweeps import Stop
-from equirl.posterior.drawn_gains import best_worth, losses, mean_model, worth_in
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
-from equirl.posterior.resampling import resampled_rows
+from equirl.posterior.drawn_plan import (
+    POLICY_SWEEPS,
+    best_worth,
+    losses,
+    mean_model,
+    plan_from,
+    resampled_rows,
+    worth_in,
+)
 from equirl.solving.discounted import in_units
 from equirl.words.checking import inside, whole_number
 from equirl.words.tables import Table, card

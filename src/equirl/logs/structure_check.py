@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from equirl.estimation.given_knowledge import Classes, Order, checked
 from equirl.estimation.refutation import OUTSIDE, REWARDS, SUCCESSORS, Refutation, Statement, StructureTest
-from equirl.learners.given import checked
 from equirl.learners.learner_registry import stated_by_user
-from equirl.learners.stated import Classes, Order
 from equirl.learners.statement_watch import evidence_table, statement
 from equirl.logs.log import Log, from_log
 from equirl.model.mdp import TabularMDP

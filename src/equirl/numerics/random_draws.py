@@ -79,6 +79,25 @@ def beta_draw(rng: np.ndarray, a: float, b: float) -> float:
 
 
 @lean_kernel
+def gamma_shares(log_gamma: np.ndarray, first: int, last: int, rest: float) -> float:
+    """Gamma variables over their sum, a Dirichlet draw: ``log_gamma[first:last]`` in place, and that of ``rest``.
+
+    All are given as logarithms; -inf is no mass.
+    """
+    top = rest
+    for j in range(first, last):
+        top = max(top, log_gamma[j])
+    rest = math.exp(rest - top)
+    total = rest
+    for j in range(first, last):
+        log_gamma[j] = math.exp(log_gamma[j] - top)
+        total += log_gamma[j]
+    for j in range(first, last):
+        log_gamma[j] /= total
+    return rest / total
+
+
+@lean_kernel
 def pick(rng: np.ndarray, log_weight: np.ndarray, n: int) -> int:
     """An index below n with probability proportional to exp(log_weight)."""
     top = -np.inf

@@ -1,10 +1,10 @@
 """A Bayesian model of equivalence, and draws from its posterior.
 
-Which pairs are alike is itself uncertain: ``class_sampler`` draws classes and which successors correspond to each
-other (``class_state`` keeps them), ``reward_sampler`` draws which pairs share their mean reward, ``drawn_mdp`` turns
-both into an MDP with sparse rows, a few ``odd_pairs`` aside; ``profile_draws`` does so where classes and profiles are
-given. ``drawn_plan`` plans in what was drawn, ``inspection`` opens the posterior to look at. All state lies in plain
-arrays. docs/posterior.md has the model.
+Which pairs are alike is itself uncertain. In the order of one draw: ``row_priors`` (what is drawn of the transition
+probabilities, and by which sampler), ``class_sampler`` (classes, and which successors correspond; kept in
+``class_state``, with what ``neighbouring_classes`` say), ``exceptional_pairs``, ``drawn_rows`` (sparse rows of an MDP),
+``reward_priors`` (mean rewards). ``drawn_plan`` plans in what was drawn, ``inspection`` opens the posterior to look at.
+All state lies in plain arrays. docs/posterior.md has the model.
 """
 
 from typing import TYPE_CHECKING

@@ -9,7 +9,7 @@ position (without pair k), N their sum, and n_1 .. n_K the counts of k's success
         *  Gamma(gamma + N) / Gamma(gamma + N + n),
 
 a class the number of its members times the sum of these, a new class alpha times the weight with all positions new.
-A class also weighs what the classes of the pair's neighbours in its state say (``side_by_side``).
+A class also weighs what the classes of the pair's neighbours in its state say (``neighbouring_classes``).
 
 One step for a pair. The sum over injections is not computed: for every class one injection is drawn, successor after
 successor, and its weight over its chance is an unbiased estimate of the sum. With the injection that the pair holds
@@ -31,7 +31,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, log_rising, pick, uniform
 from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
-from equirl.posterior.side_by_side import factor_beside, has_room
+from equirl.posterior.neighbouring_classes import has_room, neighbour_factor
 
 
 class Scratch(NamedTuple):
@@ -162,7 +162,8 @@ def class_weights(
         if state.members[c] > 0:
             keep = placed and c == old
             weight = draw_injection(rng, k, c, keep, seen, state, scratch)
-            scratch.log_weight[c] = weight + math.log(state.members[c] * factor_beside(k, c, state.label, state.sides))
+            factor = neighbour_factor(k, c, state.label, state.neighbours)
+            scratch.log_weight[c] = weight + math.log(state.members[c] * factor)
         else:
             scratch.log_weight[c] = -math.inf
             empty = c
@@ -179,7 +180,7 @@ def resample(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch
         widest = max(widest, state.width[c])
     if state.used[1] + 2 * (widest + n) + 4 > len(state.mass) or widest + n >= len(scratch.taken):
         return False
-    if not has_room(state.sides):
+    if not has_room(state.neighbours):
         return False
     if old >= 0:
         move_counts(k, old, -1, seen, state)

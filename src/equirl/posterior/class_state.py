@@ -10,7 +10,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import lean_kernel
-from equirl.posterior.side_by_side import Sides, count_all, count_beside, make_sides
+from equirl.posterior.neighbouring_classes import Neighbours, count_all, count_neighbours, make_neighbours
 
 
 class ClassState(NamedTuple):
@@ -29,16 +29,16 @@ class ClassState(NamedTuple):
     width: np.ndarray  # (M + 1,) int64: cells in use, empty ones between included
     mass: np.ndarray  # (cells,) int64
     used: np.ndarray  # (2,) int64: classes and cells given out; classes with no member are holes
-    sides: Sides  # classes of pairs of the same state
+    neighbours: Neighbours  # classes of pairs of the same state
 
 
 def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, beside: float = math.inf) -> ClassState:
-    """No pair has a class yet. ``beside``: eta of ``side_by_side``."""
+    """No pair has a class yet. ``beside``: eta of ``neighbouring_classes``."""
     n_pairs = int(pair_ptr[-1])
     members, total, start, room, width = np.zeros((5, n_pairs + 1), np.int64)
     return ClassState(
         np.full(n_pairs, -1), np.zeros(0, np.int64), np.array([alpha, gamma]), members, total, start, room,
-        width, np.zeros(0, np.int64), np.zeros(2, np.int64), make_sides(pair_ptr, beside),
+        width, np.zeros(0, np.int64), np.zeros(2, np.int64), make_neighbours(pair_ptr, beside),
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def carry_over(state: ClassState, before: Snapshot | None, seen: Snapshot) -> Cl
     spare = 4 * len(seen.succ) + 8 * len(seen.visits) + 64
     state = state._replace(mass=np.zeros(cells + spare, np.int64))
     _pool(seen, state, np.full(cells, -1))
-    count_all(state.label, state.sides)
+    count_all(state.label, state.neighbours)
     return state
 
 
@@ -140,7 +140,7 @@ def _pool(seen: Snapshot, state: ClassState, moved: np.ndarray) -> None:
 def move_counts(k: int, c: int, sign: int, seen: Snapshot, state: ClassState) -> None:
     """Add pair k and its counts, by position, to class c (sign 1), or take them out (-1)."""
     state.members[c] += sign
-    count_beside(k, c, sign, state.label, state.sides)
+    count_neighbours(k, c, sign, state.label, state.neighbours)
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
         if state.position[i] >= 0:
             state.mass[state.start[c] + state.position[i]] += sign * seen.count[i]

@@ -1,4 +1,4 @@
-"""The best policy of a drawn MDP from where one stands.
+"""Drawn MDPs: the best policy from where one stands, what policies earn in them, and what was seen drawn again.
 
 A drawn MDP may fall apart into pieces that do not reach each other; a common gain exists only inside one. So planning
 looks at the part that can be reached from the current state, and elsewhere acts greedily by the values known from
@@ -7,14 +7,20 @@ earlier draws.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from equirl.numerics.arrays import take_rows
+from equirl.estimation.counts import Snapshot
+from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import uniform
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.sweeps import Stop, choose, single_sweep
+from equirl.posterior.reward_priors import SAME
+from equirl.solving.renewal import share_of_time
 
 POLICY_SWEEPS = 5  # cheap sweeps between full ones
 
@@ -84,3 +90,95 @@ def _part(
     ptr, pairs = take_rows(pair_ptr, inside)
     part = model.restrict(pairs)
     return ptr, part._replace(succ=number[part.succ].astype(np.int32), state=number[part.state])
+
+
+def mean_model(pairs: Pairs, played: np.ndarray, models: list[ExactModel]) -> ExactModel:
+    """The mean of drawn MDPs; pairs never played stay put and pay the least reward, so that no policy seeks them."""
+    from scipy import sparse
+
+    shape, weight = (pairs.n_pairs, pairs.n_states), played.astype(float)
+    total = sparse.csr_array((1 - weight, (np.arange(len(weight)), pairs.state)), shape=shape)
+    for model in models:
+        row = np.repeat(weight, np.diff(model.ptr))
+        total = sparse.csr_array(total + sparse.csr_array((row * model.prob, model.succ, model.ptr), shape=shape))
+    total.eliminate_zeros()
+    prob = total.data / np.repeat(np.asarray(total.sum(axis=1)).ravel(), np.diff(total.indptr))
+    reward = weight * np.mean([model.reward for model in models], axis=0)
+    ptr, succ = total.indptr.astype(np.int64), total.indices.astype(np.int32)
+    return ExactModel(ptr, succ, prob, np.zeros(len(weight)), reward, np.array(pairs.state), models[0].stay)
+
+
+def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float:
+    """The gain of a policy, a pair per state, in a drawn MDP from the first state."""
+    chain, reward = _chain(model, policy)
+    return float(share_of_time(chain, initial) @ reward)
+
+
+def worth_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray, discount: float) -> float:
+    """What a policy is worth from the first state in a drawn MDP: its gain, or with a discount its value."""
+    from scipy import sparse
+    from scipy.sparse.linalg import spsolve
+
+    if discount == 1.0:
+        return gain_in(model, policy, initial)
+    chain, reward = _chain(model, policy)
+    system = sparse.csc_array(sparse.identity(len(initial)) - discount * chain)
+    return float(initial @ spsolve(system, reward))
+
+
+def best_worth(model: ExactModel, plan: Plan, initial: np.ndarray, discount: float) -> float:
+    """What the best policy is worth: that of the plan, by its certificate where it has one."""
+    if not plan.converged:
+        return worth_in(model, plan.policy, initial, discount)
+    return plan.gain if discount == 1.0 else float(initial @ plan.bias) + plan.gain / (1.0 - discount)
+
+
+def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The sparse chain of a policy, and its rewards."""
+    from scipy import sparse
+
+    own, S = model.restrict(policy), len(policy)
+    chain = sparse.csr_array((own.prob, own.succ, own.ptr), shape=(S, S))
+    chain.sum_duplicates()
+    if (anywhere := np.flatnonzero(own.rest > 0)).size:
+        row = np.repeat(anywhere, S)
+        spread = np.repeat(own.rest[anywhere] / S, S), (row, np.tile(np.arange(S), len(anywhere)))
+        chain = sparse.csr_array(chain + sparse.csr_array(spread, shape=(S, S)))
+    total = np.asarray(chain.sum(axis=1)).ravel()
+    return sparse.csr_array(sparse.diags_array(1 / total) @ chain), own.reward
+
+
+def losses(model: ExactModel, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray, discount: float = 1.0) -> np.ndarray:
+    """(S,) what playing these pairs once, and then the plan, loses against the plan."""
+    value = single_sweep(pair_ptr, model, plan.bias, discount)().q
+    return np.maximum(0.0, np.maximum.reduceat(value, pair_ptr[:-1]) - value[pairs])
+
+
+def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator) -> ExactModel:
+    """The rows of a policy by the Bayesian bootstrap (Rubin 1981); those never played as in ``model``.
+
+    A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what it always paid, or a
+    mean Beta(paid, visits - paid). No prior has a say. In a posterior every pair on the way may also lead where it
+    never did: with few visits that shifts what a policy earns, at every pair the same way. So the two spreads together
+    say more than either.
+    """
+    n, paid = seen.visits[policy], np.clip(seen.r_sum[policy], 0.0, seen.visits[policy])
+    played, drawn = n > 0, model.restrict(policy)
+    ptr, entry = take_rows(seen.ptr, policy)
+    weight = rng.standard_gamma(seen.count[entry].astype(float))
+    total = np.bincount(owners(ptr), weights=weight, minlength=len(policy))
+    prob = weight / total[owners(ptr)]
+    mean = paid / np.maximum(1, n)
+    varies = (paid > 0) & (paid < n) & (seen.r_squares[policy] / np.maximum(1, n) - mean**2 > SAME)
+    mean[varies] = rng.beta(paid[varies], (n - paid)[varies])
+
+    own_size, size = np.diff(ptr), np.diff(drawn.ptr)
+    whole = starts(np.where(played, own_size, size))
+    succ, chance = np.zeros(whole[-1], np.int32), np.zeros(whole[-1])
+    rows = np.flatnonzero(played), ptr, seen.succ[entry], prob
+    for chosen, from_ptr, states, masses in (rows, (np.flatnonzero(~played), drawn.ptr, drawn.succ, drawn.prob)):
+        sizes, place = take_rows(from_ptr, chosen)
+        goal = np.repeat(whole[chosen] - sizes[:-1], np.diff(sizes)) + np.arange(sizes[-1])
+        succ[goal], chance[goal] = states[place], masses[place]
+    rest, reward = np.where(played, 0.0, drawn.rest), np.where(played, mean, drawn.reward)
+    return ExactModel(whole, succ, chance, rest, reward, np.arange(len(policy)), drawn.stay)

@@ -4,15 +4,16 @@ from scipy import stats
 
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.drawn_mdp import (
+from equirl.posterior.drawn_rows import (
     UNSEEN_POSITIONS,
-    Space,
+    ClassDraw,
+    Placing,
     draw_class_rows,
     draw_masses,
     draw_own_rows,
     make_rows,
 )
-from equirl.posterior.odd_pairs import count_near, draw_odd, near_state, stay_length
+from equirl.posterior.exceptional_pairs import count_near, draw_exceptions, near_state, stay_length
 from oracles_posterior import snapshot, workspace, write_structure
 
 
@@ -38,21 +39,22 @@ def laws(rows):
     return rows
 
 
-def space_of(S, sticks, M, cells=0, width=0, odd=None, apart=0.0, unseen=np.inf):
-    """What rows are drawn with where unseen states are all alike; pairs belong to state 0."""
-    odd = np.full(M, -1) if odd is None else np.array(odd)
-    return Space(
-        np.arange(S + 1), sticks, 0.0, 0.0, np.zeros(0, np.int64), np.empty(cells), np.empty(M + 1),
-        np.empty(width + 1, np.int64),
-        np.zeros(M, np.int64), np.empty(M, np.int64), apart, unseen, 0.0, odd,
-    )  # fmt: skip
+def placing_of(S, sticks, M):
+    """Unseen states are all alike; pairs belong to state 0."""
+    return Placing(np.arange(S + 1), np.zeros(M, np.int64), sticks, 0.0, 0.0, np.zeros(0, np.int64))
+
+
+def draw_of(M, cells=0, width=0, exception=None, apart=0.0, unseen=np.inf):
+    exception = np.full(M, -1) if exception is None else np.array(exception)
+    scratch = np.empty(width + 1, np.int64), np.empty(M, np.int64)
+    return ClassDraw(np.empty(cells), np.empty(M + 1), exception, 0.0, apart, unseen, *scratch)
 
 
 def own_rows(counts, S, strength, draws, sticks=4, seed=1):
     seen, random = snapshot(counts), rng(seed)
-    rows, space, out = make_rows(len(counts), len(seen.succ), sticks), space_of(S, sticks, len(counts)), []
+    rows, placing, out = make_rows(len(counts), len(seen.succ), sticks), placing_of(S, sticks, len(counts)), []
     for _ in range(draws):
-        draw_own_rows(random, strength, seen, space, rows)
+        draw_own_rows(random, strength, seen, placing, rows)
         out.append(dense(rows, S))
     return laws(out)
 
@@ -63,10 +65,11 @@ def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=
     state = write_structure(key, seen, state)
     M = len(counts)
     rows = make_rows(M, len(seen.succ), sticks)
-    space, out = space_of(S, sticks, M, len(state.mass), int(state.width.max()), None, apart, unseen), []
+    placing, out = placing_of(S, sticks, M), []
+    draw = draw_of(M, len(state.mass), int(state.width.max()), None, apart, unseen)
     for _ in range(draws):
-        draw_masses(random, state, space.w, space.w_new)
-        draw_class_rows(random, seen, state, space, rows)
+        draw_masses(random, state, draw.w, draw.w_new)
+        draw_class_rows(random, seen, state, placing, draw, rows)
         out.append(dense(rows, S))
     return laws(out)
 
@@ -210,11 +213,11 @@ def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
     seen, random, drawn = snapshot(counts), rng(6), []
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
-    space, rows = space_of(S, 2, 3, len(state.mass), 3)._replace(local=0.5), make_rows(3, 4, 2)
-    space = space._replace(pair_ptr=np.array([0, *[3] * S]))
+    placing, rows = placing_of(S, 2, 3)._replace(local=0.5), make_rows(3, 4, 2)
+    placing, draw = placing._replace(pair_ptr=np.array([0, *[3] * S])), draw_of(3, len(state.mass), 3)
     for _ in range(2000):
-        draw_masses(random, state, space.w, space.w_new)
-        draw_class_rows(random, seen, state, space, rows)
+        draw_masses(random, state, draw.w, draw.w_new)
+        draw_class_rows(random, seen, state, placing, draw, rows)
         drawn.append(dense(rows, S))
     found = (laws(drawn)[:, 1] > 0.1).sum(axis=0)
     assert found[0] == 2000
@@ -229,10 +232,11 @@ def test_what_is_not_placed_near_is_placed_on_states_never_left_as_often_as_aske
     seen, random, drawn = snapshot(counts), rng(6), []
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
-    space, rows = space_of(S, 2, 2, len(state.mass), 2)._replace(outward=outward, never_left=left), make_rows(2, 3, 2)
+    placing, rows = placing_of(S, 2, 2)._replace(outward=outward, never_left=left), make_rows(2, 3, 2)
+    draw = draw_of(2, len(state.mass), 2)
     for _ in range(4000):
-        draw_masses(random, state, space.w, space.w_new)
-        draw_class_rows(random, seen, state, space, rows)
+        draw_masses(random, state, draw.w, draw.w_new)
+        draw_class_rows(random, seen, state, placing, draw, rows)
         drawn.append(dense(rows, S))
     found = (laws(drawn)[:, 1] > 0.1).sum(axis=0)
     assert found[0] == 4000
@@ -240,15 +244,15 @@ def test_what_is_not_placed_near_is_placed_on_states_never_left_as_often_as_aske
     assert found[left].min() > 0.4 * found[left].sum()
 
 
-def test_odd_pairs_are_as_many_as_asked_on_average():
+def test_exceptional_pairs_are_as_many_as_asked_on_average():
     ptr, seen = np.arange(0, 41, 2), snapshot([*[[5]] * 20, *[[]] * 20])
     odd, unknown, random, lonely, bridges = np.empty(40, np.int64), np.empty(20, np.int64), rng(3), 0, 0
     for _ in range(4000):
-        draw_odd(random, 0.0, 0.5, seen, ptr, odd, unknown)
+        draw_exceptions(random, 0.0, 0.5, seen, ptr, odd, unknown)
         bridges += (odd[:20] >= 0).sum()
     assert 0.3 < bridges / 4000 < 0.55  # near a pair there may be nothing known
     for _ in range(4000):
-        draw_odd(random, 1.0, 0.0, seen, ptr, odd, unknown)
+        draw_exceptions(random, 1.0, 0.0, seen, ptr, odd, unknown)
         lonely += (odd[20:] >= 0).sum()
         assert (odd[:20] < 0).all()
     assert lonely / 4000 == pytest.approx(1.0, abs=0.07)
@@ -281,8 +285,8 @@ def test_successors_near_a_state_are_counted_as_a_plain_reading_counts_them():
 def test_an_unknown_pair_that_stays_put_is_left_in_the_end_and_stays_grow_for_ever():
     seen = snapshot([[]])
     state, _ = workspace(seen, 1.0, 0.5)
-    space, rows = space_of(4, 2, 1, odd=[2])._replace(leave=0.2), make_rows(1, 0, 2)
-    draw_class_rows(rng(1), seen, state, space, rows)
+    draw, rows = draw_of(1, exception=[2])._replace(leave=0.2), make_rows(1, 0, 2)
+    draw_class_rows(rng(1), seen, state, placing_of(4, 2, 1), draw, rows)
     np.testing.assert_allclose(laws(dense(rows, 4)), [[0.05, 0.05, 0.85, 0.05]])
     assert [stay_length(t) for t in (1, 10_000, 10**6, 10**8)] == [30, 30, 300, 3000]
 
@@ -291,7 +295,7 @@ def test_compiled_rows_equal_the_plain_ones():
     seen, ends = snapshot([[3, 1], []]), []
     for draw in (draw_own_rows, draw_own_rows.py_func):
         random, rows = rng(4), make_rows(2, 2, 4)
-        draw(random, 0.5, seen, space_of(6, 4, 2), rows)
+        draw(random, 0.5, seen, placing_of(6, 4, 2), rows)
         ends.append((random.tolist(), laws(dense(rows, 6))))
     assert ends[0][0] == ends[1][0]
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)
@@ -304,22 +308,22 @@ def test_compiled_rows_of_classes_equal_the_plain_ones():
     ends = []
     for masses, draw in ((draw_masses, draw_class_rows), (draw_masses.py_func, draw_class_rows.py_func)):
         random, rows = rng(5), make_rows(3, 3, 2)
-        space = space_of(6, 2, 3, len(state.mass), 2, odd=[-1, 5, -1])
-        masses(random, state, space.w, space.w_new)
-        draw(random, seen, state, space, rows)
+        drawn = draw_of(3, len(state.mass), 2, exception=[-1, 5, -1])
+        masses(random, state, drawn.w, drawn.w_new)
+        draw(random, seen, state, placing_of(6, 2, 3), drawn, rows)
         ends.append((random.tolist(), laws(dense(rows, 6))))
     assert ends[0][0] == ends[1][0]
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("counts", "positions"), [([[], []], []), ([[1], []], [[(0, 0)]])])
-def test_an_odd_pair_of_a_given_class_stays_put_where_nothing_was_seen_of_the_class(counts, positions):
+def test_an_exceptional_pair_of_a_given_class_stays_put_where_nothing_was_seen_of_the_class(counts, positions):
     seen, S = snapshot(counts), 4
     state, _ = workspace(seen, 1.0, 1e-9)
     state = write_structure([((0, 1), positions)], seen, state)
-    space, rows = space_of(S, 2, 2, len(state.mass) + 1, 2, odd=[-1, 2])._replace(leave=0.2), make_rows(2, 1, 2)
-    draw_masses(rng(1), state, space.w, space.w_new)
-    draw_class_rows(rng(1), seen, state, space, rows)
+    draw, rows = draw_of(2, len(state.mass) + 1, 2, exception=[-1, 2])._replace(leave=0.2), make_rows(2, 1, 2)
+    draw_masses(rng(1), state, draw.w, draw.w_new)
+    draw_class_rows(rng(1), seen, state, placing_of(S, 2, 2), draw, rows)
     drawn = dense(rows, S)[1]
     if positions:  # one step of the class: its mass goes to one state, whatever the odd one
         assert drawn.max() > 0.999

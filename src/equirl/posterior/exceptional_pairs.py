@@ -1,4 +1,4 @@
-"""A few pairs that do something odd in a draw, so that a learner gives nothing up for ever.
+"""A few pairs that are exceptions in a draw, so that a learner gives nothing up for ever.
 
 Two ways of being stuck that a faithful posterior hardly ever leaves: the last unknown pair far away, which only pays
 where a draw makes it stay put; and a pair whose few unlucky visits put it into the wrong class, so that what lies
@@ -59,8 +59,8 @@ def near_state(rng: np.ndarray, state: int, pair_ptr: np.ndarray, seen: Snapshot
 
 
 @lean_kernel
-def draw_odd(
-    rng: np.ndarray, lonely: float, bridge: float, seen: Snapshot, pair_ptr: np.ndarray, odd: np.ndarray,
+def draw_exceptions(
+    rng: np.ndarray, lonely: float, bridge: float, seen: Snapshot, pair_ptr: np.ndarray, exception: np.ndarray,
     unknown: np.ndarray,
 ) -> None:  # fmt: skip
     """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
@@ -73,7 +73,7 @@ def draw_odd(
     for s in range(n_states):
         left = False
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            odd[k] = -1
+            exception[k] = -1
             left |= seen.visits[k] > 0
             strange += seen.visits[k] == 0
             total += 1.0 / seen.visits[k] if seen.visits[k] > 0 else 0.0
@@ -84,12 +84,12 @@ def draw_odd(
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             if seen.visits[k] == 0:
                 if uniform(rng) * strange < lonely:
-                    odd[k] = s
+                    exception[k] = s
             elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
                 if free > 0 and uniform(rng) < 0.5:
-                    odd[k] = x = unknown[below(rng, free)]
-                    odd[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
+                    exception[k] = x = unknown[below(rng, free)]
+                    exception[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
                 elif uniform(rng) < 0.5:
-                    odd[k] = near_state(rng, s, pair_ptr, seen)
+                    exception[k] = near_state(rng, s, pair_ptr, seen)
                 else:
-                    odd[k] = below(rng, n_states)
+                    exception[k] = below(rng, n_states)

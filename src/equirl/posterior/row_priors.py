@@ -9,25 +9,27 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.learners.structures import Problem
+from equirl.estimation.given_knowledge import Given
+from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import beta_draw
 from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
 from equirl.posterior.class_state import ClassState, carry_over, check_structure, empty_state
-from equirl.posterior.drawn_mdp import (
+from equirl.posterior.drawn_rows import (
+    ClassDraw,
     DrawnRows,
-    Space,
+    Placing,
     draw_class_rows,
     draw_masses,
     draw_own_rows,
+    draw_profile_rows,
     make_rows,
 )
-from equirl.posterior.odd_pairs import count_near, draw_odd, stay_length
-from equirl.posterior.profile_draws import draw_profile_rows
+from equirl.posterior.exceptional_pairs import count_near, draw_exceptions, stay_length
 from equirl.words.checking import above, between, inside, whole_number
 
 DRAWN = "drawn"
@@ -76,26 +78,22 @@ class DirichletRows:
         inside("prior", self.prior, 0, math.inf)
         between("prior", self.prior, most=1e9)
 
-    def sampler(self, problem: Problem) -> RowSampler:
+    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """Nothing is kept from draw to draw."""
-        return _OwnRows(self.prior / problem.pairs.n_states, self.local, problem)
+        return _OwnRows(self.prior / pairs.n_states, self.local, pairs)
 
 
 class _OwnRows(RowSampler):
     STICKS = 4
 
-    def __init__(self, strength: float, local: float, problem: Problem) -> None:
+    def __init__(self, strength: float, local: float, pairs: Pairs) -> None:
         self.strength, self.local = strength, local
-        self.pair_ptr, self.owner = np.array(problem.pairs.ptr), np.array(problem.pairs.state)
+        self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
-        M = len(seen.visits)
-        rows, none, no_state = make_rows(M, len(seen.succ), self.STICKS), np.zeros(0), np.zeros(0, np.int64)
-        space = Space(
-            self.pair_ptr, self.STICKS, self.local, 0.0, no_state, none, none, no_state, self.owner, no_state, 0.0, 0.0,
-            0.0, no_state,
-        )  # fmt: skip
-        draw_own_rows(rng, self.strength, seen, space, rows)
+        rows = make_rows(len(seen.visits), len(seen.succ), self.STICKS)
+        placing = Placing(self.pair_ptr, self.owner, self.STICKS, self.local, 0.0, np.zeros(0, np.int64))
+        draw_own_rows(rng, self.strength, seen, placing, rows)
         return rows, len(seen.succ)
 
 
@@ -105,13 +103,13 @@ class ClassRows:
 
     ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``scan``: how
     many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``lonely``,
-    ``bridge``: how many pairs, on average, do something odd in a draw, so that nothing is given up for ever (see
-    ``odd_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or "drawn"
-    from how often successors seen so far are near; ``outward``: that what is not is placed on a state never left, so
-    that a pair which let nobody through so far is tried again. ``apart``: a pair draws its row from its own counts with
-    chance ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been, if that is
-    below one. ``beside``: how many times it takes to notice that classes are found side by side in states
-    (``side_by_side``); infinite, it never is.
+    ``bridge``: how many pairs, on average, are exceptions in a draw, so that nothing is given up for ever (see
+    ``exceptional_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or
+    "drawn" from how often successors seen so far are near; ``outward``: that what is not is placed on a state never
+    left, so that a pair which let nobody through so far is tried again. ``apart``: a pair draws its row from its own
+    counts with chance ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been,
+    if that is below one. ``beside``: how many times it takes to notice that classes are found side by side in states
+    (``neighbouring_classes``); infinite, it never is.
     """
 
     alpha: float | str = DRAWN
@@ -132,9 +130,9 @@ class ClassRows:
         above("unseen", self.unseen, 0, "lets any pair stand apart")
         above("beside", self.beside, 0, "makes nothing of neighbours")
 
-    def sampler(self, problem: Problem) -> RowSampler:
+    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """No pair has a class yet."""
-        return _ClassSampler(self, problem, None)
+        return _ClassSampler(self, pairs, None)
 
 
 @dataclass(frozen=True)
@@ -156,10 +154,10 @@ class GivenClassRows:
     def __post_init__(self) -> None:
         _check_class_prior(self)
 
-    def sampler(self, problem: Problem) -> RowSampler:
+    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """Every pair has its class from the start."""
-        assert problem.given.classes is not None
-        return _ClassSampler(self, problem, problem.given.classes.label)
+        assert given.classes is not None
+        return _ClassSampler(self, pairs, given.classes.label)
 
 
 def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
@@ -177,11 +175,12 @@ def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
 class _ClassSampler(RowSampler):
     STICKS = 2
 
-    def __init__(self, part: Any, problem: Problem, given: np.ndarray | None) -> None:
+    def __init__(self, part: ClassRows | GivenClassRows, pairs: Pairs, given: np.ndarray | None) -> None:
         self.part, self.fixed = part, given is not None
-        self.pair_ptr, self.owner = np.array(problem.pairs.ptr), np.array(problem.pairs.state)
+        self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
         alpha, gamma = (
-            usual if value == DRAWN else value for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
+            usual if isinstance(value, str) else value
+            for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
         )
         self.state: ClassState = empty_state(self.pair_ptr, alpha, gamma, part.beside)
         if given is not None:
@@ -193,16 +192,19 @@ class _ClassSampler(RowSampler):
         work = self.refresh(seen, rng)
         state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
-        space = Space(
-            self.pair_ptr, self.STICKS, self._local(seen, rng), float(self.part.outward), self._never_left(seen),
-            np.empty(len(state.mass)), np.empty(M + 1),
-            np.empty(int(state.width.max()) + 1, np.int64), self.owner, np.empty(M, np.int64), float(self.part.apart),
-            float(self.part.unseen), self._leave(seen), np.empty(M, np.int64),
+        placing = Placing(
+            self.pair_ptr, self.owner, self.STICKS, self._local(seen, rng), float(self.part.outward),
+            self._never_left(seen),
         )  # fmt: skip
-        draw_masses(rng, state, space.w, space.w_new)
+        draw = ClassDraw(
+            np.empty(len(state.mass)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
+            float(self.part.apart), float(self.part.unseen), np.empty(int(state.width.max()) + 1, np.int64),
+            np.empty(M, np.int64),
+        )  # fmt: skip
+        draw_masses(rng, state, draw.w, draw.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
-        draw_odd(rng, self._lonely(seen), self.part.bridge, seen, self.pair_ptr, space.odd, unknown)
-        draw_class_rows(rng, seen, state, space, rows)
+        draw_exceptions(rng, self._lonely(seen), self.part.bridge, seen, self.pair_ptr, draw.exception, unknown)
+        draw_class_rows(rng, seen, state, placing, draw, rows)
         return rows, work
 
     def _local(self, seen: Snapshot, rng: np.ndarray) -> float:
@@ -258,8 +260,9 @@ class _ClassSampler(RowSampler):
         return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
 
     def plain(self) -> None:
-        kept = {} if self.fixed else {"apart": 0.0}
-        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0, outward=0.0, **kept)
+        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0, outward=0.0)
+        if isinstance(self.part, ClassRows):
+            self.part = replace(self.part, apart=0.0)
 
     def labels(self) -> np.ndarray | None:
         return self.state.label
@@ -292,24 +295,24 @@ class GivenProfileRows:
     def __post_init__(self) -> None:
         inside("prior", self.prior, 0, math.inf)
 
-    def sampler(self, problem: Problem) -> RowSampler:
+    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """Nothing is kept from draw to draw."""
-        return _ProfileRows(self.prior, problem)
+        return _ProfileRows(self.prior, given)
 
 
 class _ProfileRows(RowSampler):
-    def __init__(self, prior: float, problem: Problem) -> None:
-        self.prior, self.problem = prior, problem
+    def __init__(self, prior: float, given: Given) -> None:
+        self.prior, self.given = prior, given
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
-        given = self.problem.given
+        given = self.given
         assert given.classes is not None
         assert given.profiles is not None
         assert given.tie is not None
         prob = draw_profile_rows(rng, seen, given.classes, given.profiles, given.tie, self.prior)
-        rest = np.zeros(self.problem.pairs.n_pairs)
+        rest = np.zeros(len(seen.visits))
         return DrawnRows(given.profiles.ptr.copy(), given.profiles.succ.copy(), prob, rest), len(prob)
 
     def labels(self) -> np.ndarray | None:
-        assert self.problem.given.classes is not None
-        return self.problem.given.classes.label
+        assert self.given.classes is not None
+        return self.given.classes.label

@@ -27,7 +27,7 @@ from equirl.numerics.compiling import lean_kernel
 FREE = -1
 
 
-class Sides(NamedTuple):
+class Neighbours(NamedTuple):
     """Neighbours of pairs, and how often their classes are found side by side; changed in place."""
 
     eta: float  # infinite: neighbours say nothing
@@ -38,7 +38,7 @@ class Sides(NamedTuple):
     used: np.ndarray  # (2,) int64: cells that are not free, and all ends
 
 
-def make_sides(pair_ptr: np.ndarray, eta: float) -> Sides:
+def make_neighbours(pair_ptr: np.ndarray, eta: float) -> Neighbours:
     """The rings of states with these pairs; no pair has a class yet. With an infinite ``eta`` nobody has neighbours."""
     M, sizes = int(pair_ptr[-1]), np.diff(pair_ptr)
     first, n, ring = np.repeat(pair_ptr[:-1], sizes), np.repeat(sizes, sizes), np.full((M, 2), -1)
@@ -46,75 +46,75 @@ def make_sides(pair_ptr: np.ndarray, eta: float) -> Sides:
         for side, step, fewest in ((0, 1, 2), (1, -1, 3)):
             ring[:, side] = np.where(n >= fewest, first + (np.arange(M) - first + step) % n, -1)
     cells = 1 << max(4, (4 * M).bit_length()) if eta < np.inf else 16
-    return Sides(
+    return Neighbours(
         float(eta), ring, np.zeros(M + 1, np.int64), np.full(cells, FREE), np.zeros(cells, np.int64),
         np.zeros(2, np.int64),
     )  # fmt: skip
 
 
 @lean_kernel
-def has_room(sides: Sides) -> bool:
+def has_room(neighbours: Neighbours) -> bool:
     """Whether a pair can change its class without the table growing more than half full."""
-    return 2 * (sides.used[0] + 2) <= len(sides.key)
+    return 2 * (neighbours.used[0] + 2) <= len(neighbours.key)
 
 
 @lean_kernel
-def _cell(c: int, d: int, sides: Sides) -> int:
+def _cell(c: int, d: int, neighbours: Neighbours) -> int:
     """Where the count of two classes is, or the free cell where it would be."""
     low, high = min(c, d), max(c, d)
-    key, last = low * len(sides.ends) + high, len(sides.key) - 1
+    key, last = low * len(neighbours.ends) + high, len(neighbours.key) - 1
     i = ((low * 40_503 + high) * 65_599 >> 5) & last
-    while sides.key[i] != key and sides.key[i] != FREE:
+    while neighbours.key[i] != key and neighbours.key[i] != FREE:
         i = (i + 1) & last
     return i
 
 
 @lean_kernel
-def _count(c: int, d: int, sign: int, sides: Sides) -> None:
-    i = _cell(c, d, sides)
-    if sides.key[i] == FREE:
-        sides.key[i] = min(c, d) * len(sides.ends) + max(c, d)
-        sides.used[0] += 1
-    sides.met[i] += 2 * sign if c == d else sign
-    sides.ends[c] += sign
-    sides.ends[d] += sign
-    sides.used[1] += 2 * sign
+def _count(c: int, d: int, sign: int, neighbours: Neighbours) -> None:
+    i = _cell(c, d, neighbours)
+    if neighbours.key[i] == FREE:
+        neighbours.key[i] = min(c, d) * len(neighbours.ends) + max(c, d)
+        neighbours.used[0] += 1
+    neighbours.met[i] += 2 * sign if c == d else sign
+    neighbours.ends[c] += sign
+    neighbours.ends[d] += sign
+    neighbours.used[1] += 2 * sign
 
 
 @lean_kernel
-def count_beside(k: int, c: int, sign: int, label: np.ndarray, sides: Sides) -> None:
+def count_neighbours(k: int, c: int, sign: int, label: np.ndarray, neighbours: Neighbours) -> None:
     """Pair k comes to class c (sign 1) or leaves it (-1): count the neighbours that have a class."""
     for side in range(2):
-        other = sides.ring[k, side]
+        other = neighbours.ring[k, side]
         if other >= 0 and label[other] >= 0:
-            _count(c, label[other], sign, sides)
+            _count(c, label[other], sign, neighbours)
 
 
 @lean_kernel
-def count_all(label: np.ndarray, sides: Sides) -> None:
+def count_all(label: np.ndarray, neighbours: Neighbours) -> None:
     """Count the neighbours of all pairs anew."""
-    sides.ends[:] = 0
-    sides.met[:] = 0
-    sides.key[:] = FREE
-    sides.used[:] = 0
+    neighbours.ends[:] = 0
+    neighbours.met[:] = 0
+    neighbours.key[:] = FREE
+    neighbours.used[:] = 0
     for k in range(len(label)):
         for side in range(2):
-            other = sides.ring[k, side]
+            other = neighbours.ring[k, side]
             if 0 <= other < k and label[k] >= 0 and label[other] >= 0:
-                _count(label[k], label[other], 1, sides)
+                _count(label[k], label[other], 1, neighbours)
 
 
 @lean_kernel
-def factor_beside(k: int, c: int, label: np.ndarray, sides: Sides) -> float:
+def neighbour_factor(k: int, c: int, label: np.ndarray, neighbours: Neighbours) -> float:
     """What the classes of pair k's neighbours weigh for k, which is not counted, in class c."""
     factor = 1.0
     for side in range(2):
-        other = sides.ring[k, side]
+        other = neighbours.ring[k, side]
         if other < 0 or label[other] < 0:
             continue
         d = label[other]
-        i = _cell(c, d, sides)
-        times = sides.met[i] if sides.key[i] != FREE else 0
-        by_chance = float(sides.ends[c]) * sides.ends[d] / max(1, sides.used[1])
-        factor *= (times + sides.eta) / (by_chance + sides.eta)
+        i = _cell(c, d, neighbours)
+        times = neighbours.met[i] if neighbours.key[i] != FREE else 0
+        by_chance = float(neighbours.ends[c]) * neighbours.ends[d] / max(1, neighbours.used[1])
+        factor *= (times + neighbours.eta) / (by_chance + neighbours.eta)
     return factor

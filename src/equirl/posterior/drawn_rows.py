@@ -19,13 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.estimation.class_counts import ClassCounts, Grouping, count_by_known_position
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.placements import contains
 from equirl.numerics.compiling import lean_kernel
-from equirl.numerics.random_draws import below, beta_draw, log_gamma_draw, uniform
+from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gamma_draw, uniform
 from equirl.posterior.class_state import ClassState
-from equirl.posterior.odd_pairs import near_state
-from equirl.posterior.side_by_side import factor_beside
+from equirl.posterior.exceptional_pairs import near_state
+from equirl.posterior.neighbouring_classes import neighbour_factor
+from equirl.structure.partition import Partition
+from equirl.structure.similarity import Profiles
 
 UNSEEN_POSITIONS = 12  # positions of the class that a pair has not seen, placed one by one; the rest goes to all states
 TRIES = 64  # at drawing a state that a row does not hold yet
@@ -41,23 +44,28 @@ class DrawnRows(NamedTuple):
     rest: np.ndarray  # (M,)
 
 
-class Space(NamedTuple):
-    """What rows are drawn with."""
+class Placing(NamedTuple):
+    """Where masses go that a pair has not seen placed."""
 
     pair_ptr: np.ndarray  # (S + 1,)
+    state: np.ndarray  # (M,) int64: the state of each pair
     sticks: int  # pieces into which the mass of new positions is broken
     local: float  # chance that what a pair has not seen is placed near its state
     outward: float  # chance that what is not is placed on a state never left
     never_left: np.ndarray  # int64: these states, none where it does not matter
+
+
+class ClassDraw(NamedTuple):
+    """What was drawn of the classes before the rows, and when a row departs from its class."""
+
     w: np.ndarray  # (cells of the class state,) drawn masses by position
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
-    taken: np.ndarray  # scratch: positions that a pair has seen
-    state: np.ndarray  # (M,) int64: the state of each pair
-    label: np.ndarray  # (M,) int64, scratch: the class of each pair in this draw, -1 for new ones
+    exception: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
+    leave: float  # chance per step that such a state is left, where nothing else is known of the pair
     apart: float  # chance, times visits, that a pair stands apart: its row is drawn from its own counts
     unseen: float  # and times this and the mass that its class has where the pair has not been, if that is below one
-    leave: float  # chance per step that such a state is left, where nothing else is known of the pair
-    odd: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
+    taken: np.ndarray  # scratch: positions that a pair has seen
+    label: np.ndarray  # (M,) int64, scratch: the class of each pair in this draw, -1 for new ones
 
 
 def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
@@ -73,34 +81,27 @@ def draw_masses(rng: np.ndarray, state: ClassState, w: np.ndarray, w_new: np.nda
         if state.members[c] == 0:
             continue
         first, last = state.start[c], state.start[c] + state.width[c]
-        top = w_new[c] = log_gamma_draw(rng, state.hyper[1])
+        new = log_gamma_draw(rng, state.hyper[1])
         for j in range(first, last):
             w[j] = log_gamma_draw(rng, float(state.mass[j])) if state.mass[j] > 0 else -math.inf
-            top = max(top, w[j])
-        total = w_new[c] = math.exp(w_new[c] - top)
-        for j in range(first, last):
-            w[j] = math.exp(w[j] - top)
-            total += w[j]
-        w_new[c] /= total
-        for j in range(first, last):
-            w[j] /= total
+        w_new[c] = gamma_shares(w, first, last, new)
 
 
 @lean_kernel
-def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows) -> int:
+def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, placing: Placing, rows: DrawnRows) -> int:
     """Put a mass on a random state that the row of pair k, up to ``end``, does not hold: near, outward, or any.
 
     Returns the new end of the row.
     """
-    n_states, low = len(space.pair_ptr) - 1, rows.ptr[k]
+    n_states, low = len(placing.pair_ptr) - 1, rows.ptr[k]
     free = n_states - (end - low)
     if free <= 0:
         return end
     x = -1
-    if space.local > 0.0 and uniform(rng) < space.local:
-        x = near_state(rng, space.state[k], space.pair_ptr, seen)
-    if len(space.never_left) > 0 and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < space.outward:
-        x = space.never_left[below(rng, len(space.never_left))]
+    if placing.local > 0.0 and uniform(rng) < placing.local:
+        x = near_state(rng, placing.state[k], placing.pair_ptr, seen)
+    if len(placing.never_left) > 0 and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < placing.outward:
+        x = placing.never_left[below(rng, len(placing.never_left))]
     for _ in range(TRIES):
         if x >= 0 and not contains(rows.succ, low, end, x):
             break
@@ -116,24 +117,24 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, space
 
 @lean_kernel
 def _break(
-    rng: np.ndarray, mass: float, gamma: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows
+    rng: np.ndarray, mass: float, gamma: float, k: int, end: int, seen: Snapshot, placing: Placing, rows: DrawnRows
 ) -> int:
     """Break a mass of pair k by sticks Beta(1, gamma) onto random states; the last, or the last state, takes all."""
     left = mass
-    for stick in range(space.sticks):
-        free = len(space.pair_ptr) - 1 - (end - rows.ptr[k])
+    for stick in range(placing.sticks):
+        free = len(placing.pair_ptr) - 1 - (end - rows.ptr[k])
         if left < LEAST or free == 0:
             break
-        last = stick == space.sticks - 1 or free == 1
+        last = stick == placing.sticks - 1 or free == 1
         piece = left if last else left * (1.0 - uniform(rng) ** (1.0 / gamma))
-        end = _place(rng, piece, k, end, seen, space, rows)
+        end = _place(rng, piece, k, end, seen, placing, rows)
         left -= piece
     return end
 
 
 @lean_kernel
 def _spread(
-    rng: np.ndarray, mass: float, strength: float, k: int, end: int, seen: Snapshot, space: Space, rows: DrawnRows
+    rng: np.ndarray, mass: float, strength: float, k: int, end: int, seen: Snapshot, placing: Placing, rows: DrawnRows
 ) -> int:
     """Share a mass among the states that the row of pair k does not hold, as Dirichlet(strength, ..., strength) would.
 
@@ -141,15 +142,15 @@ def _spread(
     strength (m - 1)); the others share the rest likewise. What is left after a few goes to one state where the prior
     is sparse; where it is not, there are more of them, and then all states alike take what is left.
     """
-    left, low, n_states = mass, rows.ptr[k], len(space.pair_ptr) - 1
-    for stick in range(space.sticks + UNSEEN_POSITIONS):
+    left, low, n_states = mass, rows.ptr[k], len(placing.pair_ptr) - 1
+    for stick in range(placing.sticks + UNSEEN_POSITIONS):
         free = n_states - (end - low)
         if left < LEAST or free == 0:
             return end
-        if free == 1 or (stick == space.sticks - 1 and strength * free <= 1.0):
-            return _place(rng, left, k, end, seen, space, rows)
+        if free == 1 or (stick == placing.sticks - 1 and strength * free <= 1.0):
+            return _place(rng, left, k, end, seen, placing, rows)
         piece = left * beta_draw(rng, 1.0 + strength, strength * (free - 1))
-        end = _place(rng, piece, k, end, seen, space, rows)
+        end = _place(rng, piece, k, end, seen, placing, rows)
         left -= piece
     each = left / (n_states - (end - low))
     rows.rest[k] = each * n_states
@@ -171,14 +172,14 @@ def _normalise(k: int, end: int, rows: DrawnRows) -> None:
 
 
 @lean_kernel
-def _class_of_new(rng: np.ndarray, k: int, state: ClassState, space: Space) -> int:
+def _class_of_new(rng: np.ndarray, k: int, state: ClassState, draw: ClassDraw) -> int:
     """The class of a pair never visited, members times what its neighbours say : alpha; -1 is a new one."""
     total = 0.0
     for c in range(state.used[0]):
-        total += state.members[c] * factor_beside(k, c, space.label, state.sides)
+        total += state.members[c] * neighbour_factor(k, c, draw.label, state.neighbours)
     u = uniform(rng) * (total + state.hyper[0])
     for c in range(state.used[0]):
-        u -= state.members[c] * factor_beside(k, c, space.label, state.sides)
+        u -= state.members[c] * neighbour_factor(k, c, draw.label, state.neighbours)
         if u < 0.0:
             return c
     return -1
@@ -186,97 +187,100 @@ def _class_of_new(rng: np.ndarray, k: int, state: ClassState, space: Space) -> i
 
 @lean_kernel
 def _class_row(
-    rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space, rows: DrawnRows
+    rng: np.ndarray,
+    k: int,
+    c: int,
+    seen: Snapshot,
+    state: ClassState,
+    placing: Placing,
+    draw: ClassDraw,
+    rows: DrawnRows,
 ) -> int:
     """The masses of class c on the successors of pair k, and on random states where it has seen fewer."""
-    end, first, w = rows.ptr[k], state.start[c], space.w
+    end, first, w = rows.ptr[k], state.start[c], draw.w
     for j in range(state.width[c]):
-        space.taken[j] = 0
+        draw.taken[j] = 0
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
         rows.succ[end], rows.prob[end] = seen.succ[i], w[first + state.position[i]]
-        space.taken[state.position[i]] = 1
+        draw.taken[state.position[i]] = 1
         end += 1
     extra = 0
     for j in range(state.width[c]):
-        if space.taken[j] or state.mass[first + j] == 0 or w[first + j] <= LEAST:
+        if draw.taken[j] or state.mass[first + j] == 0 or w[first + j] <= LEAST:
             continue
         if extra == UNSEEN_POSITIONS:
             rows.rest[k] += w[first + j]
             continue
-        end = _place(rng, w[first + j], k, end, seen, space, rows)
+        end = _place(rng, w[first + j], k, end, seen, placing, rows)
         extra += 1
-    return _break(rng, space.w_new[c], state.hyper[1], k, end, seen, space, rows)
+    return _break(rng, draw.w_new[c], state.hyper[1], k, end, seen, placing, rows)
 
 
 @lean_kernel
-def _row_apart(rng: np.ndarray, k: int, gamma: float, seen: Snapshot, space: Space, rows: DrawnRows) -> int:
+def _row_apart(rng: np.ndarray, k: int, gamma: float, seen: Snapshot, placing: Placing, rows: DrawnRows) -> int:
     """The row of pair k in a class of its own: Dirichlet(counts, gamma), the last mass for new positions."""
     low = end = rows.ptr[k]
-    top = new = log_gamma_draw(rng, gamma)
+    new = log_gamma_draw(rng, gamma)
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
         rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, float(seen.count[i]))
-        top = max(top, rows.prob[end])
         end += 1
-    total = new = math.exp(new - top)
-    for i in range(low, end):
-        rows.prob[i] = math.exp(rows.prob[i] - top)
-        total += rows.prob[i]
-    for i in range(low, end):
-        rows.prob[i] /= total
-    return _break(rng, new / total, gamma, k, end, seen, space, rows)
+    new = gamma_shares(rows.prob, low, end, new)
+    return _break(rng, new, gamma, k, end, seen, placing, rows)
 
 
 @lean_kernel
-def _divert(rng: np.ndarray, k: int, end: int, n: float, space: Space, rows: DrawnRows) -> int:
-    """Give the odd state of pair k, where its row does not hold it, the mass Beta(1, n)."""
-    if contains(rows.succ, rows.ptr[k], end, space.odd[k]):
+def _divert(rng: np.ndarray, k: int, end: int, n: float, draw: ClassDraw, rows: DrawnRows) -> int:
+    """Give the exceptional successor of pair k, where its row does not hold it, the mass Beta(1, n)."""
+    if contains(rows.succ, rows.ptr[k], end, draw.exception[k]):
         return end
     mass = beta_draw(rng, 1.0, n)
     for i in range(rows.ptr[k], end):
         rows.prob[i] *= 1.0 - mass
-    rows.succ[end], rows.prob[end] = space.odd[k], mass
+    rows.succ[end], rows.prob[end] = draw.exception[k], mass
     return end + 1
 
 
 @lean_kernel
-def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, space: Space) -> bool:
+def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, draw: ClassDraw) -> bool:
     """Whether pair k draws from its own counts: ever less often, and hardly where it has seen all of its class."""
-    if space.apart == 0.0 or seen.visits[k] == 0:
+    if draw.apart == 0.0 or seen.visits[k] == 0:
         return False
     known = 0.0
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
         known += state.mass[state.start[c] + state.position[i]]
     left = 1.0 - known / (state.total[c] + state.hyper[1])  # on average: the masses drawn must not decide
-    return uniform(rng) * seen.visits[k] < space.apart * min(1.0, space.unseen * left)
+    return uniform(rng) * seen.visits[k] < draw.apart * min(1.0, draw.unseen * left)
 
 
 @lean_kernel
-def draw_class_rows(rng: np.ndarray, seen: Snapshot, state: ClassState, space: Space, rows: DrawnRows) -> None:
+def draw_class_rows(
+    rng: np.ndarray, seen: Snapshot, state: ClassState, placing: Placing, draw: ClassDraw, rows: DrawnRows
+) -> None:
     """Rows of all pairs, through their classes."""
     rows.ptr[0] = 0
     for k in range(len(seen.visits)):
-        space.label[k] = state.label[k]
+        draw.label[k] = state.label[k]
     for k in range(len(seen.visits)):
-        end, c, rows.rest[k] = rows.ptr[k], space.label[k], 0.0
-        if space.odd[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
-            rows.succ[end], rows.prob[end], rows.rest[k] = space.odd[k], 1.0 - space.leave, space.leave
+        end, c, rows.rest[k] = rows.ptr[k], draw.label[k], 0.0
+        if draw.exception[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
+            rows.succ[end], rows.prob[end], rows.rest[k] = draw.exception[k], 1.0 - draw.leave, draw.leave
             _normalise(k, end + 1, rows)
             continue
         if c < 0:
-            c = space.label[k] = _class_of_new(rng, k, state, space)
+            c = draw.label[k] = _class_of_new(rng, k, state, draw)
         if c < 0:
-            end = _break(rng, 1.0, state.hyper[1], k, end, seen, space, rows)
-        elif _stands_apart(rng, k, c, seen, state, space):
-            end = _row_apart(rng, k, state.hyper[1], seen, space, rows)
+            end = _break(rng, 1.0, state.hyper[1], k, end, seen, placing, rows)
+        elif _stands_apart(rng, k, c, seen, state, draw):
+            end = _row_apart(rng, k, state.hyper[1], seen, placing, rows)
         else:
-            end = _class_row(rng, k, c, seen, state, space, rows)
-        if space.odd[k] >= 0 and seen.visits[k] > 0:
-            end = _divert(rng, k, end, float(seen.visits[k]), space, rows)
+            end = _class_row(rng, k, c, seen, state, placing, draw, rows)
+        if draw.exception[k] >= 0 and seen.visits[k] > 0:
+            end = _divert(rng, k, end, float(seen.visits[k]), draw, rows)
         _normalise(k, end, rows)
 
 
 @lean_kernel
-def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space, rows: DrawnRows) -> None:
+def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, placing: Placing, rows: DrawnRows) -> None:
     """Rows of all pairs, each Dirichlet(strength + counts) over all states."""
     rows.ptr[0] = 0
     for k in range(len(seen.visits)):
@@ -285,11 +289,46 @@ def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, space: Space
             rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, strength + seen.count[i])
             top = max(top, rows.prob[end])
             end += 1
-        unseen = strength * (len(space.pair_ptr) - 1 - (seen.ptr[k + 1] - seen.ptr[k]))
+        unseen = strength * (len(placing.pair_ptr) - 1 - (seen.ptr[k + 1] - seen.ptr[k]))
         left = log_gamma_draw(rng, unseen) if unseen > 0.0 else -math.inf
         top = max(top, left)
         for i in range(rows.ptr[k], end):
             rows.prob[i] = math.exp(rows.prob[i] - top)
         if unseen > 0.0:
-            end = _spread(rng, math.exp(left - top), strength, k, end, seen, space, rows)
+            end = _spread(rng, math.exp(left - top), strength, k, end, seen, placing, rows)
         _normalise(k, end, rows)
+
+
+def draw_profile_rows(
+    rng: np.ndarray, seen: Snapshot, classes: Partition, profiles: Profiles, tie: np.ndarray, prior: float
+) -> np.ndarray:
+    """Probabilities in the order of ``profiles``: per class Dirichlet(prior / J + pooled counts), ties sharing."""
+    pooled = count_by_known_position(seen, Grouping(classes.label.copy(), classes.n_classes), profiles)
+    w, prob = np.empty(len(pooled.count)), np.empty(len(profiles.prob))
+    _draw_known_masses(rng, pooled, prior, w)
+    _share_ties(profiles.ptr.copy(), tie, pooled, w, prob)
+    return prob
+
+
+@lean_kernel
+def _draw_known_masses(rng: np.ndarray, pooled: ClassCounts, prior: float, w: np.ndarray) -> None:
+    for c in range(len(pooled.visits)):
+        first, last = pooled.ptr[c], pooled.ptr[c + 1]
+        for j in range(first, last):
+            w[j] = log_gamma_draw(rng, prior / (last - first) + pooled.count[j])
+        gamma_shares(w, first, last, -math.inf)
+
+
+@lean_kernel
+def _share_ties(ptr: np.ndarray, tie: np.ndarray, pooled: ClassCounts, w: np.ndarray, prob: np.ndarray) -> None:
+    """The mass of each entry; entries of one tie group share theirs."""
+    for k in range(len(pooled.label)):
+        base, j = pooled.ptr[pooled.label[k]], ptr[k]
+        while j < ptr[k + 1]:
+            end, total = j, 0.0
+            while end < ptr[k + 1] and tie[end] == tie[j]:
+                total += w[base + end - ptr[k]]
+                end += 1
+            for i in range(j, end):
+                prob[i] = total / (end - j)
+            j = end

@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from equirl.learners.given import NOTHING
-from equirl.learners.row_priors import ClassRows
-from equirl.learners.structures import Problem
+from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.drawn_mdp import Space, _class_of_new
-from equirl.posterior.side_by_side import FREE, count_all, count_beside, factor_beside, has_room, make_sides
+from equirl.posterior.drawn_rows import ClassDraw, _class_of_new
+from equirl.posterior.neighbouring_classes import (
+    FREE,
+    count_all,
+    count_neighbours,
+    has_room,
+    make_neighbours,
+    neighbour_factor,
+)
+from equirl.posterior.row_priors import ClassRows
 from oracles_posterior import beside_factor, chi_square, neighbours, snapshot, workspace, write_structure
 
 STATES = st.lists(st.integers(1, 6), min_size=1, max_size=5)
@@ -22,7 +28,7 @@ LABELS = st.lists(st.integers(-1, 4), min_size=30, max_size=30)
 def start(sizes, labels, eta=0.3):
     ptr = np.concatenate([[0], np.cumsum(sizes)])
     label = np.array(labels[: ptr[-1]])
-    sides = make_sides(ptr, eta)
+    sides = make_neighbours(ptr, eta)
     label[label >= ptr[-1]] = -1  # no more classes than pairs
     count_all(label, sides)
     return ptr, label, sides
@@ -55,12 +61,12 @@ def test_a_factor_is_what_a_plain_reading_says(sizes, labels, eta):
     for k in range(len(label)):
         old, label[k] = label[k], -1
         if old >= 0:
-            count_beside(k, old, -1, label, sides)
+            count_neighbours(k, old, -1, label, sides)
         for c in range(min(5, len(label))):
             plain = beside_factor(k, c, held(label), ptr.tolist(), eta)
-            assert factor_beside(k, c, label, sides) == pytest.approx(plain, rel=1e-12)
+            assert neighbour_factor(k, c, label, sides) == pytest.approx(plain, rel=1e-12)
         if old >= 0:
-            count_beside(k, old, 1, label, sides)
+            count_neighbours(k, old, 1, label, sides)
             label[k] = old
 
 
@@ -71,10 +77,10 @@ def test_counts_kept_along_the_way_are_those_counted_anew(sizes, labels, moves):
         if k >= len(label) or c >= len(label) or not has_room(sides):
             continue
         if label[k] >= 0:
-            count_beside(k, label[k], -1, label, sides)
+            count_neighbours(k, label[k], -1, label, sides)
         label[k] = c
         if c >= 0:
-            count_beside(k, c, 1, label, sides)
+            count_neighbours(k, c, 1, label, sides)
     kept, ends = table(sides), sides.ends.tolist()
     count_all(label, sides)
     assert kept == table(sides)
@@ -84,22 +90,22 @@ def test_counts_kept_along_the_way_are_those_counted_anew(sizes, labels, moves):
 
 
 def test_with_an_infinite_eta_nobody_has_neighbours():
-    sides = make_sides(np.array([0, 3, 5]), np.inf)
+    sides = make_neighbours(np.array([0, 3, 5]), np.inf)
     assert (sides.ring == -1).all()
-    assert factor_beside(1, 0, np.zeros(5, np.int64), sides) == 1.0
+    assert neighbour_factor(1, 0, np.zeros(5, np.int64), sides) == 1.0
 
 
 def test_there_is_room_until_the_table_is_half_full():
-    sides = make_sides(np.arange(0, 201, 2), 0.1)
+    sides = make_neighbours(np.arange(0, 201, 2), 0.1)
     assert len(sides.key) >= 4 * 200
     label, changes = np.full(200, -1), 0
     random = np.random.default_rng(0)
     while has_room(sides):
         k = int(random.integers(200))
         if label[k] >= 0:
-            count_beside(k, label[k], -1, label, sides)
+            count_neighbours(k, label[k], -1, label, sides)
         label[k] = random.integers(200)
-        count_beside(k, label[k], 1, label, sides)
+        count_neighbours(k, label[k], 1, label, sides)
         changes += 1
     assert (sides.key != FREE).sum() == sides.used[0] <= len(sides.key) // 2
     assert changes > 200
@@ -133,14 +139,14 @@ def test_a_pair_never_visited_is_of_a_class_that_goes_with_its_neighbour():
 
 def _labels(label):
     none = np.zeros(0, np.int64)
-    return Space(none, 0, 0.0, 0.0, none, np.zeros(0), np.zeros(0), none, none, label, 0.0, 1.0, 0.0, none)
+    return ClassDraw(np.zeros(0), np.zeros(0), none, 0.0, 0.0, 1.0, none, label)
 
 
 def test_pairs_beside_single_pairs_do_not_all_become_single_pairs():
     """Of pairs seen once nothing is known, so there are few classes, as without neighbours."""
     M, random = 600, draw_state(np.random.SeedSequence(2))
     seen = snapshot([[1]] * M)
-    sampler = ClassRows().sampler(Problem(Pairs.uniform(M // 6, 6), NOTHING, float("nan"), False))
+    sampler = ClassRows().sampler(Pairs.uniform(M // 6, 6), NOTHING)
     for _ in range(20):
         sampler.refresh(seen, random)
     assert sampler.state.label.max() < 60
@@ -151,7 +157,7 @@ def test_compiled_factors_equal_the_plain_ones(c):
     _, label, sides = start([2, 3, 4], [0, 1, 0, 0, 2, 1, -1, 1, 0] + [-1] * 21)
     for k in range(9):
         if label[k] < 0:
-            assert factor_beside(k, c, label, sides) == factor_beside.py_func(k, c, label, sides)
-    again = make_sides(np.array([0, 2, 5, 9]), 0.3)
+            assert neighbour_factor(k, c, label, sides) == neighbour_factor.py_func(k, c, label, sides)
+    again = make_neighbours(np.array([0, 2, 5, 9]), 0.3)
     count_all.py_func(label, again)
     assert table(again) == table(sides)
