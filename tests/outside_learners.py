@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equirl.learners.beliefs import CountedBeliefs
 from equirl.learners.contract import CountingLearner, Learner, State, Stretch, is_over, step_limits
 from equirl.learners.estimates import OwnEstimate
 from equirl.learners.learner_registry import register_learner
@@ -90,6 +91,11 @@ class Prior:
     strength: float = 0.1
 
 
+class DrawingBeliefs(CountedBeliefs):
+    def measures(self):
+        return {"pairs_tried": int((self.counts.visits > 0).sum())}
+
+
 class Drawing(CountingLearner):
     def __init__(self, blueprint):
         super().__init__(blueprint)
@@ -114,8 +120,9 @@ class Drawing(CountingLearner):
         self.limits = doubling_limits("pair", seen.visits, Grouping(np.zeros(M, np.int64), 1), 0)
         self.episode_starts.append(self.t)
 
-    def measures(self):
-        return {"pairs_tried": int((self.counts.visits > 0).sum())}
+    @property
+    def beliefs(self):
+        return DrawingBeliefs(self)
 
     def state(self):
         arrays, values = super().state()

@@ -193,7 +193,7 @@ CALLS = {
         eq.check_structure,
         {"problem": STEPS, "classes": [0, 0], "rewards": True, "delta": 0.1, "tolerance": 0.1, "order": [["b"], ["a"]]},
     ),
-    "explain": (TRACE.agent.explain, {"state": 0, "action": 1}),
+    "explain": (TRACE.agent.beliefs.explain, {"state": 0, "action": 1}),
     "next_steps": (
         eq.next_steps, {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "discount": 0.5, "seed": 0}
     ),

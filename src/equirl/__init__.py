@@ -43,7 +43,10 @@ _EXPORTS = {  # module -> public names
     "posterior.inspection": "ClassPosterior class_posterior",
     "learners.learner_registry": "AGENTS agent_for make_agent make_settings register_learner",
     "learners.recipes": "Recipe",
-    "learners.statement_watch": "RefutedStructure",
+    "learners.beliefs": "Beliefs CountedBeliefs",
+    "learners.contract": "CountingLearner Learner Limits State Stretch is_over step_limits",
+    "learners.explanations": "Explanation",
+    "learners.refuted_structure": "RefutedStructure",
     "simulation.simulated_runs": "simulate",
     "simulation.trace": "Trace",
     "theory.lower_bounds": "regret_lower_bound",
@@ -91,6 +94,17 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.keeping.saving import load_agent as load_agent
     from equirl.lab.studies.compare import simulate_many as simulate_many
     from equirl.lab.studies.play_compare import play_many as play_many
+    from equirl.learners.beliefs import Beliefs as Beliefs, CountedBeliefs as CountedBeliefs
+    from equirl.learners.contract import (
+        CountingLearner as CountingLearner,
+        Learner as Learner,
+        Limits as Limits,
+        State as State,
+        Stretch as Stretch,
+        is_over as is_over,
+        step_limits as step_limits,
+    )
+    from equirl.learners.explanations import Explanation as Explanation
     from equirl.learners.learner_registry import (
         AGENTS as AGENTS,
         agent_for as agent_for,
@@ -99,7 +113,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
         register_learner as register_learner,
     )
     from equirl.learners.recipes import Recipe as Recipe
-    from equirl.learners.statement_watch import RefutedStructure as RefutedStructure
+    from equirl.learners.refuted_structure import RefutedStructure as RefutedStructure
     from equirl.logs.log import Log as Log, from_log as from_log
     from equirl.logs.log_classes import LogClasses as LogClasses, classes_of as classes_of
     from equirl.logs.log_policy import Learned as Learned, learn as learn

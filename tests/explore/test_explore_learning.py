@@ -158,12 +158,12 @@ def test_a_frame_shows_what_the_learner_thinks(desk):
     agent, told = trace.agent, desk.last["learners"][0]
     assert told["regret"] == trace.regret[-1]
     np.testing.assert_array_equal(unpacked(told["visits"]), agent.counts.snapshot().visits)
-    np.testing.assert_array_equal(unpacked(told["policy"]), agent.plan.policy_pair)
-    np.testing.assert_allclose(unpacked(told["width"]), agent.uncertainty(), rtol=1e-6)
-    assert told["classes"]["n"] == agent.partition.n_classes
+    np.testing.assert_array_equal(unpacked(told["policy"]), agent.beliefs.plan.policy_pair)
+    np.testing.assert_allclose(unpacked(told["width"]), agent.beliefs.uncertainty(), rtol=1e-6)
+    assert told["classes"]["n"] == agent.beliefs.partition.n_classes
     truth = eq.equivalence_classes(mdp, rewards=False)
     np.testing.assert_array_equal(unpacked(told["classes"]["true"]), truth.label)
-    assert told["classes"]["wrong"] == eq.misclustering_ratio(agent.partition, truth)
+    assert told["classes"]["wrong"] == eq.misclustering_ratio(agent.beliefs.partition, truth)
     assert desk.last["learners"][2]["classes"] is None
 
 

@@ -97,7 +97,7 @@ def one_observation(name: str, state: Any, action: Any, reward: Any, next_state:
 
 
 def explained(name: str, state: Any, action: Any) -> None:
-    found = eq.agent_for(river(), name).explain(state, action)
+    found = eq.agent_for(river(), name).beliefs.explain(state, action)
     str(found), found._repr_html_(), found.table()
 
 

@@ -134,7 +134,7 @@ def test_a_step_function_may_end_the_process_without_a_state():
 
 def test_policies_are_told_in_the_users_own_states_and_units():
     trace = eq.play(Clock(), "c-psrl", 800, seed=0, reward_range=(-1, 1))
-    table = trace.agent.policy_table()
+    table = trace.agent.beliefs.policy_table()
     assert set(table["state"]) == {(d, h) for d in range(2) for h in range(3)}
     played = [action for action, visits in zip(table["action"], table["visits"], strict=True) if visits > 50]
     assert {action[0] for action in played} == {1}
@@ -149,7 +149,7 @@ def test_blackjack_is_played_through_an_encoder():
     assert wide.pairs.n_states == 704
     assert met.n < 704
     trace = eq.play(wide, "ucrl2-l", 500, seed=0)
-    assert (21, 10, 0) in trace.agent.policy_table()["state"]
+    assert (21, 10, 0) in trace.agent.beliefs.policy_table()["state"]
 
 
 def test_actions_that_differ_by_state_are_respected():
@@ -160,7 +160,7 @@ def test_actions_that_differ_by_state_are_respected():
     sim = eq.Simulator(step, ["low", "high"], {"low": ["fill"], "high": ["sell", "hold"]}, start=lambda rng: "low")
     trace = eq.play(sim, "c-psrl", 400, seed=0)
     assert trace.reward[-1] > 150
-    assert trace.agent.policy_table()["action"] == ["fill", "sell"]
+    assert trace.agent.beliefs.policy_table()["action"] == ["fill", "sell"]
 
 
 def test_our_own_environments_keep_their_action_sets():

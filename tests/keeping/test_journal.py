@@ -19,6 +19,7 @@ from equirl.files.durable import FolderInUse
 from equirl.keeping import journal_records, journal_sync
 from equirl.keeping.journal_recovery import ReplayMismatch
 from equirl.learners.catalogue import ROWS
+from equirl.learners.contract import InUse
 from equirl.learners.learner_registry import AGENTS
 from outside_learners import OUTSIDE
 
@@ -192,7 +193,7 @@ def test_two_threads_are_refused(tmp_path):
                 agent.act(0)
             errors.append(True)
 
-        with agent.learner.in_use():
+        with InUse(agent.learner):
             thread = threading.Thread(target=enter)
             thread.start()
             thread.join()

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
-from equirl.keeping.saving import load_agent
+from equirl.keeping.saving import KIND, VERSION, load_agent
 from equirl.learners.catalogue import FAMILIES, ROWS
+from equirl.learners.contract import InUse
 from equirl.learners.learner_registry import AGENTS, agent_for, make_agent, make_settings
 from equirl.learners.optimistic import CLUSTERING_WORK
 from equirl.learners.recipes import needs_of_parts
@@ -86,9 +88,9 @@ def test_a_restored_learner_thinks_what_it_thought(tmp_path):
     drive(agent, np.random.default_rng(1).random(500).tolist())
     agent.save(tmp_path / "agent.npz")
     twin = load_agent(tmp_path / "agent.npz")
-    assert twin.partition == agent.partition
-    assert twin.gain_bounds() == agent.gain_bounds()
-    for mine, other in zip(agent.models, twin.models, strict=True):
+    assert twin.beliefs.partition == agent.beliefs.partition
+    assert twin.beliefs.gain_bounds() == agent.beliefs.gain_bounds()
+    for mine, other in zip(agent.beliefs.models, twin.beliefs.models, strict=True):
         np.testing.assert_array_equal(mine, other)
 
 
@@ -221,8 +223,8 @@ def test_what_a_learner_must_be_told_is_asked_for():
 def test_known_rewards_are_taken_as_given():
     agent = agent_for(WORLD, "c-ucrl", 0, rewards="known")
     agent.act(0)
-    np.testing.assert_array_equal(agent.models.r_upper, WORLD.r_mean)
-    np.testing.assert_array_equal(agent.models.r_lower, WORLD.r_mean)
+    np.testing.assert_array_equal(agent.beliefs.models.r_upper, WORLD.r_mean)
+    np.testing.assert_array_equal(agent.beliefs.models.r_lower, WORLD.r_mean)
 
 
 def test_rewards_on_another_scale_are_mapped():
@@ -272,14 +274,14 @@ def test_named_states_and_actions_are_understood():
 def test_before_its_first_decision_a_learner_has_no_thoughts():
     agent = make_agent("ucrl2-l", 2, 2)
     with pytest.raises(ValueError, match="call act"):
-        _ = agent.plan
+        _ = agent.beliefs.plan
 
 
 def test_without_optimism_a_trained_learner_plays_well():
     agent = simulate(WORLD, "c-ucrl", 60_000, seed=0).agent
-    greedy = agent.greedy_policy()
+    greedy = agent.beliefs.greedy_policy()
     assert policy_gain(WORLD, greedy) > 0.999 * solve(WORLD).gain
-    low, high = agent.gain_bounds()
+    low, high = agent.beliefs.gain_bounds()
     assert low <= solve(WORLD).gain <= high
     assert high - low < 1
 
@@ -343,7 +345,7 @@ def test_a_warm_start_plans_to_the_same_accuracy_in_fewer_sweeps():
         for seed in range(3):
             simulate(
                 WORLD, "ucrl2-l", 20_000, seed=seed, warm_start=warm,
-                callback=lambda agent, p=plans: p.append(agent.plan),
+                callback=lambda agent, p=plans: p.append(agent.beliefs.plan),
             )  # fmt: skip
         assert all(plan.converged for plan in plans)
         sweeps[warm] = np.mean([plan.n_sweeps for plan in plans])
@@ -395,9 +397,10 @@ def test_baselines_too_learn_an_end_of_episode_as_a_move_to_the_next_start():
 def test_without_optimism_unplaced_mass_goes_to_the_successors_seen():
     river = make("riverswim", n_states=12)
     agent = simulate(river, "c-ucrl", 30_000, seed=1, ties="optimistic", balance=1e9).agent
-    placed = np.bincount(np.repeat(np.arange(24), np.diff(agent.models.ptr)), weights=agent.models.prob, minlength=24)
+    models = agent.beliefs.models
+    placed = np.bincount(np.repeat(np.arange(24), np.diff(models.ptr)), weights=models.prob, minlength=24)
     assert (placed[agent.counts.visits > 0] < 0.999).any()
-    assert policy_gain(river, agent.greedy_policy()) > 0.9 * solve(river).gain
+    assert policy_gain(river, agent.beliefs.greedy_policy()) > 0.9 * solve(river).gain
 
 
 def test_however_small_the_effort_a_learner_plays():
@@ -411,11 +414,11 @@ def test_nearest_by_means_needs_means_to_compare():
 
 
 HERE = Path(__file__).parent
-EARLIER = sorted(HERE.glob("format[123]/*.npz"))  # saved by earlier versions, with the actions that followed
+SAVED = sorted(HERE.glob("format4/*.npz"))  # saved some time ago, with the actions that followed
 
 
-@pytest.mark.parametrize("path", EARLIER, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_file_of_an_earlier_version_loads_and_its_learner_goes_on_as_it_would_have(path):
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_a_file_saved_long_ago_loads_and_its_learner_goes_on_as_it_would_have(path):
     river = make("riverswim", n_states=5, reward_law="bernoulli")
     after = json.loads(path.with_suffix(".json").read_text())
     agent, rng, state, actions = load_agent(path), np.random.default_rng(9), after["state"], []
@@ -428,9 +431,25 @@ def test_a_file_of_an_earlier_version_loads_and_its_learner_goes_on_as_it_would_
     assert actions == after["actions"]
 
 
+@pytest.mark.parametrize("older", [1, 2, 3])
+def test_a_learner_of_an_older_format_is_refused_by_its_number(older, tmp_path):
+    arrays, meta = load_npz(SAVED[0], KIND, VERSION)
+    path = save_npz(tmp_path / "agent.npz", KIND, older, arrays, meta)
+    with pytest.raises(DamagedFile, match=f"has format version {older}; this equirl reads version 4"):
+        load_agent(path)
+
+
+def test_a_file_that_leaves_a_setting_out_is_refused(tmp_path):
+    arrays, meta = load_npz(HERE / "format4" / "c-ucrl.npz", KIND, VERSION)
+    fewer = {name: value for name, value in meta["settings"].items() if name != "balance"}
+    path = save_npz(tmp_path / "agent.npz", KIND, VERSION, arrays, meta | {"settings": fewer})
+    with pytest.raises(DamagedFile, match="it does not say balance"):
+        load_agent(path)
+
+
 def test_a_learner_in_two_threads_is_refused():
     agent = make_agent("ucrl2-l", 3, 2)
-    with agent.in_use(), pytest.raises(RuntimeError, match="in use by another thread"):
+    with InUse(agent), pytest.raises(RuntimeError, match="in use by another thread"):
         agent.act(0)
     assert agent.act(0) in (0, 1)
 

@@ -156,7 +156,7 @@ def test_optimistic_values_stay_above_the_true_ones():
 
         def look(agent):
             nonlocal violations
-            plan = agent.plan
+            plan = agent.beliefs.plan
             upper = plan.bias + (plan.gain + plan.span / 2) / (1 - discount)
             violations += bool((upper + 1e-9 < optimal).any())
 
@@ -190,7 +190,7 @@ def test_sharing_means_needs_bounds_by_variance():
 def test_bounds_on_means_are_those_of_their_definition(name, rewards):
     world = eq.make("planted", n_states=6, n_actions=3, n_classes=3, reward_law="bernoulli")
     agent = eq.simulate(world, name, 3000, seed=1, rewards=rewards).agent
-    seen, groups, estimates, models = agent.episode.seen, agent.episode.groups, agent.estimates, agent.models
+    _, seen, groups, estimates, models, _ = agent.episode
     level, n = math.log(0.05 / (3 * 18)), estimates.r_samples
     pooled = rewards == "per_class"
     for k in range(18):

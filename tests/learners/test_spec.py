@@ -45,7 +45,7 @@ def follow(mdp, name, n_steps, seed, **settings):
     rng, state, then, label = np.random.default_rng(seed), 0, None, None
     for t in range(1, n_steps + 1):
         random = copy.deepcopy(agent.priority_rng)
-        goes_on = then is not None and oracle.may_play(agent.plan.policy_pair[state], label, then)
+        goes_on = then is not None and oracle.may_play(agent.beliefs.plan.policy_pair[state], label, then)
         action = agent.act(state)
         assert (agent.episode_starts[-1] != t) == goes_on
         if not goes_on:
@@ -56,7 +56,7 @@ def follow(mdp, name, n_steps, seed, **settings):
             then = oracle.tally.visits.copy()
             compare(agent, oracle, label)
         k = mdp.pairs.index(state, action)
-        assert k == agent.plan.policy_pair[state]
+        assert k == agent.beliefs.plan.policy_pair[state]
         law = mdp.law(state, action)
         successor = int(rng.choice(list(law), p=list(law.values())))
         reward = float(rng.random() < mdp.r_mean[k])
@@ -67,8 +67,8 @@ def follow(mdp, name, n_steps, seed, **settings):
 
 
 def compare(agent, oracle, label):
-    assert agent.partition == type(agent.partition).from_labels(label)
-    M, C, models = len(label), len(set(label)), agent.models
+    assert agent.beliefs.partition == type(agent.beliefs.partition).from_labels(label)
+    M, C, models = len(label), len(set(label)), agent.beliefs.models
     members = [[j for j in range(M) if label[j] == label[k]] for k in range(M)]
     laws, spare = zip(*(oracle.law(k, members[k]) for k in range(M)), strict=True)
     radius = [oracle.law_radius(k, members[k], C) for k in range(M)]
@@ -84,7 +84,7 @@ def compare(agent, oracle, label):
     np.testing.assert_allclose(models.r_upper, upper, atol=1e-12)
 
     q, gain, bias, n_sweeps = best_values(oracle, laws, spare, models.p_radius, upper, 1 / math.sqrt(oracle.t))
-    plan = agent.plan
+    plan = agent.beliefs.plan
     assert plan.converged
     assert plan.n_sweeps == n_sweeps
     assert plan.gain == pytest.approx(gain, abs=1e-9)
@@ -252,9 +252,9 @@ def test_planning_that_hits_its_cap_is_recorded_in_the_trace():
     river = make("riverswim", n_states=6)
     trace = simulate(river, "ucrl2-l", 500, seed=0, max_sweeps=2)
     assert 0 < trace.n_unconverged <= trace.n_episodes
-    assert not trace.agent.plan.converged
-    assert trace.agent.plan.n_sweeps == 2
-    assert trace.agent.plan.span > 1 / math.sqrt(trace.episode_starts[-1])
+    assert not trace.agent.beliefs.plan.converged
+    assert trace.agent.beliefs.plan.n_sweeps == 2
+    assert trace.agent.beliefs.plan.span > 1 / math.sqrt(trace.episode_starts[-1])
 
 
 def rooms(height, width):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.learners.statement_watch import StatementWatch
+from equirl.learners.refuted_structure import StructureWatch
 
 RING = 5
 
@@ -54,7 +54,7 @@ def test_a_stated_order_does_what_the_true_profiles_do(name):
         for how in ({"order": ahead}, {"profiles": table})
     ]
     np.testing.assert_array_equal(runs[0].reward, runs[1].reward)
-    assert len(runs[0].agent.refuted()) == 0
+    assert len(runs[0].agent.beliefs.refuted()) == 0
 
 
 def test_an_order_is_taken_wherever_classes_are(tmp_path):
@@ -150,7 +150,7 @@ def test_a_statement_that_data_refute_is_reported_once_with_the_pair_and_the_evi
     messages = [str(one.message) for one in caught if one.category is eq.RefutedStructure]
     assert len(messages) == 1
     assert {one.filename for one in caught if one.category is eq.RefutedStructure} == {__file__}  # the caller's line
-    table = trace.agent.refuted()
+    table = trace.agent.beliefs.refuted()
     assert len(table) == 1
     assert "at1" in f"{table['state'][0]} {table['against'][0]}"
     assert table["evidence"][0] > table["bound"][0]
@@ -173,26 +173,26 @@ def test_a_true_statement_is_left_in_peace(name):
     told = {"order": ahead} if name.endswith("sigma") else {}
     for seed in range(10):  # a warning is an error
         agent = eq.simulate(ring(), name, 3_000, seed=seed, classes=by_place, **told).agent
-        assert len(agent.refuted()) == 0
+        assert len(agent.beliefs.refuted()) == 0
 
 
 def test_what_the_mdp_itself_hands_out_is_not_watched():
     agent = eq.simulate(ring(), "c-ucrl-c", 500).agent
-    assert agent.watched is None
+    assert agent._watch is None
     assert not agent.given.stated
-    assert eq.simulate(ring(), "c-ucrl-c", 500, classes=by_place).agent.watched is not None
+    assert eq.simulate(ring(), "c-ucrl-c", 500, classes=by_place).agent._watch is not None
 
 
 def test_watching_changes_no_decision():
     runs = []
     for watched in (True, False):
         agent = eq.agent_for(ring(odd=(1, "back")), "c-ucrl-c", classes=by_place)
-        agent.watch_at = agent.watch_at if watched else 10**9
+        agent._watch_at = agent._watch_at if watched else 10**9
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", eq.RefutedStructure)
             runs.append(eq.simulate(ring(odd=(1, "back")), agent, 5_000, seed=2))
-    assert runs[0].agent.watched is not None
-    assert runs[1].agent.watched is None
+    assert runs[0].agent._watch is not None
+    assert runs[1].agent._watch is None
     np.testing.assert_array_equal(runs[0].reward, runs[1].reward)
 
 
@@ -201,7 +201,7 @@ def test_rewards_are_reported_in_the_units_of_the_user():
     rng = np.random.default_rng(0)
     for k in range(400):
         agent.observe(k % 2, 0, (-50.0, 40.0)[k % 2], int(rng.random() < 0.5))
-    table = agent.refuted()
+    table = agent.beliefs.refuted()
     assert table["what"] == ["rewards"]
     assert table["difference"][0] == pytest.approx(90.0)
     with pytest.warns(eq.RefutedStructure, match="mean rewards differ by 90"):
@@ -213,12 +213,12 @@ def test_known_rewards_are_not_part_of_the_statement():
     agent = eq.make_agent("c-ucrl-c", 2, 1, classes=[0, 0], mean_rewards=[0.0, 1.0], rewards="known")
     for k in range(400):
         agent.observe(k % 2, 0, float(k % 2), k % 2)
-    assert len(agent.refuted()) == 0
+    assert len(agent.beliefs.refuted()) == 0
 
 
 def test_learners_told_nothing_have_nothing_refuted():
-    assert len(eq.make_agent("c-psrl", 2, 2).refuted()) == 0
-    assert len(eq.make_agent("random", 2, 2).refuted()) == 0
+    assert len(eq.make_agent("c-psrl", 2, 2).beliefs.refuted()) == 0
+    assert len(eq.make_agent("random", 2, 2).beliefs.refuted()) == 0
 
 
 @pytest.mark.parametrize(("steps", "later"), [(1, 64), (100, 64), (300, 150)])
@@ -226,11 +226,11 @@ def test_a_statement_is_looked_at_after_64_steps_or_half_as_many_again(steps, la
     agent = eq.make_agent("c-ucrl-c", 2, 1, classes=np.zeros(2, int), seed=0)
     for i in range(steps):
         agent.observe(i % 2, 0, 0.5, (i + 1) % 2)
-    assert StatementWatch(agent).look(agent) == agent.t + later
+    assert StructureWatch(agent).look(agent) == agent.t + later
 
 
 def test_a_statement_on_many_pairs_is_looked_at_less_often():
     agent = eq.make_agent("c-ucrl-c", 50, 1, classes=np.zeros(50, int), seed=0)
     for s in range(10):
         agent.observe(s, 0, 0.5, s)
-    assert StatementWatch(agent).look(agent) == agent.t + 4 * (50 + 10)
+    assert StructureWatch(agent).look(agent) == agent.t + 4 * (50 + 10)

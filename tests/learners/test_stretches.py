@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirl.learners.stretches import Limits, Stretch, is_over, pair_played, spend, spend_path, step_limits
+from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend, spend_path, step_limits
 
 
 def limits(pair_left=(9, 9), group_left=(9,), grace=0, steps=9):

@@ -165,7 +165,7 @@ def test_a_learner_speaks_the_names_and_units_of_the_log():
     action = agent.act("low")
     agent.observe("low", action, -3.5, "empty")
     assert agent.t == len(ROWS) + 2
-    low, high = agent.gain_bounds()
+    low, high = agent.beliefs.gain_bounds()
     assert -10 <= low <= high <= 10
 
 
@@ -235,7 +235,7 @@ def test_q_learning_starts_from_the_values_of_the_log_replayed_for_ever():
     exact = eq.solve(log.mdp(), discount=0.9)
     best = np.maximum.reduceat(agent.q, log.pairs.ptr[:-1]) / (1 - 0.9)
     np.testing.assert_allclose(best, exact.value, atol=1e-6)
-    np.testing.assert_array_equal(agent.greedy_policy(), exact.policy)
+    np.testing.assert_array_equal(agent.beliefs.greedy_policy(), exact.policy)
     np.testing.assert_array_equal(agent.n, log.seen.visits)
 
 

@@ -274,7 +274,7 @@ def test_tables_of_rewards_hold_no_dust_of_rounding():
     assert log.table()["mean_reward"] == [-0.1, 0.2, 0.0]
     assert eq.classes_of(log, draws=3).table()["mean_reward"] == [-0.1, 0.2, 0.0]
     agent = log.agent("ucrl2-l")
-    assert agent.explain("b", "y").actions["mean_reward"] == [0.2, 0.0]
+    assert agent.beliefs.explain("b", "y").actions["mean_reward"] == [0.2, 0.0]
 
 
 # --- a discount

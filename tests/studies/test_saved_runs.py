@@ -44,9 +44,9 @@ def test_every_run_leaves_its_learner_tables_and_curves(tmp_path, jobs):
     trace = eq.simulate(RIVER, "c-psrl", 200, seed=1)
     back = eq.load_agent(kept / "c-psrl" / "seed-1" / "agent.npz")
     assert back.t == 201
-    assert back.policy_table().rows() == trace.agent.policy_table().rows()
+    assert back.beliefs.policy_table().rows() == trace.agent.beliefs.policy_table().rows()
     classes = rows(kept / "c-psrl" / "seed-1" / "classes.csv")
-    assert [int(row["class"]) for row in classes] == trace.agent.partition.label.tolist()
+    assert [int(row["class"]) for row in classes] == trace.agent.beliefs.partition.label.tolist()
     assert classes[0]["action"] == "right"
 
 

@@ -16,9 +16,6 @@ from equirl.lab.studies.run_specs import RESULT_VERSION
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.store_errors import StoreError
-from equirl.learners import past_settings
-from equirl.learners.catalogue import ROWS
-from equirl.learners.learner_registry import make_settings
 from equirl.simulation.curves import Curves
 from studies_kit import measuring, planned, raising, specs, with_lines
 
@@ -91,29 +88,12 @@ def test_a_result_from_other_defaults_is_refused(store):
         store.read(specs()[0])
 
 
-def test_a_result_from_before_a_setting_existed_is_kept(store):
+def test_a_result_from_before_a_setting_existed_is_refused(store):
     result = execute(specs()[0])
     fewer = {name: value for name, value in result.spec.all_settings.items() if name != "max_sweeps"}
     store.write(replace(result, spec=replace(result.spec, all_settings=fewer)))
-    assert store.read(specs()[0]).facts == result.facts
-
-
-def test_a_result_from_before_a_default_that_is_another_now_is_refused(store, monkeypatch):
-    monkeypatch.setitem(past_settings.BEFORE, "max_sweeps", 7)
-    result = execute(specs()[0])
-    fewer = {name: value for name, value in result.spec.all_settings.items() if name != "max_sweeps"}
-    store.write(replace(result, spec=replace(result.spec, all_settings=fewer)))
-    with pytest.raises(DamagedFile, match="was computed when max_sweeps was 7 by default"):
+    with pytest.raises(DamagedFile, match="does not say with which max_sweeps it was computed"):
         store.read(specs()[0])
-
-
-@pytest.mark.parametrize("name", past_settings.BEFORE)
-def test_settings_that_came_later_are_settings_of_some_learner(name):
-    value = past_settings.BEFORE[name]
-    having = [learner for learner, recipe in ROWS.items() if recipe is not None and name in recipe.keys]
-    assert having
-    for learner in having:
-        assert make_settings(learner, **{name: value, **({"rewards": "per_pair"} if learner == "c-mbie" else {})})
 
 
 def test_curves_that_stop_early_are_refused(store):

@@ -27,7 +27,7 @@ SHOWN = {
     "log": lambda: (LOG, "[-10, 30]"),
     "classes of a log": lambda: (eq.classes_of(LOG, draws=3), "posterior"),
     "learned": lambda: (eq.learn(LOG, draws=3), "expected_loss"),
-    "explanation": lambda: (TRACE.agent.explain(BAD, "go"), "mean reward"),
+    "explanation": lambda: (TRACE.agent.beliefs.explain(BAD, "go"), "mean reward"),
     "check": lambda: (eq.check_structure(LOG, lambda s, a: 0), "refuted"),
     "table": lambda: (LOG.table(), "visits"),
 }

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from equirl.interop.simulators import Playable, simulator_of
-from equirl.learners.contract import Learner, pair_played
+from equirl.learners.contract import InUse, Learner, pair_played, settle, unit_reward
 from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
-from equirl.learners.rewards import unit_reward
 from equirl.model.reward_laws import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import Curves
@@ -94,7 +93,7 @@ def play(
     recorder = PlayRecorder(learner, marks, progress, save)
     watch = Watch(rule, learner, learner.reward_map[0])
     try:
-        with learner.in_use():
+        with InUse(learner):
             _play(simulator, learner, recorder, world_root, callback, watch)
     except BaseException as error:
         if recorder.end_early():
@@ -129,7 +128,7 @@ class PlayRecorder:
 
     def _note(self) -> None:
         own = dict(zip(OWN_CURVES, (self.reward, self.restarts, time.perf_counter() - self.begin), strict=True))
-        self.rows.append({**own, **self.learner.measures()})
+        self.rows.append({**own, **self.learner.beliefs.measures()})
         if self.save is not None:
             self.learner.save(self.save)
         if self.progress is not None:
@@ -192,7 +191,7 @@ def _play(
 ) -> None:
     pairs, ptr, t = learner.pairs, np.array(learner.pairs.ptr), learner.t
     state = env.reset(seed)
-    learner.settle(state)
+    settle(learner, state)
     while recorder.done < recorder.marks[-1]:
         t, episodes = learner.t, learner.n_episodes
         stretch = learner.decide(state)

@@ -16,7 +16,7 @@ from equirl.files.whole_files import DamagedFile
 from equirl.keeping.journal_folder import JournalFolder, SegmentFile, is_whole
 from equirl.keeping.journal_records import ACT, TERMINATED, Damage, SegmentContent, read_segment
 from equirl.keeping.saving import load_agent
-from equirl.learners.contract import Learner
+from equirl.learners.contract import Learner, choose_pair, learn_step, read_step
 from equirl.words.checking import warn_caller
 from equirl.words.formatting import counted
 
@@ -129,9 +129,9 @@ def replay(learner: Learner, records: np.ndarray, number: int, strict: bool) -> 
     for k, (kind, state, action, next_state, reward) in enumerate(_plain(records), number):
         try:
             if kind == ACT:
-                now = int(learner.pairs.action[learner.choose(state)])
+                now = int(learner.pairs.action[choose_pair(learner, state)])
             else:
-                learner.learn(learner.read_step(state, action, reward, next_state, kind == TERMINATED))
+                learn_step(learner, read_step(learner, state, action, reward, next_state, kind == TERMINATED))
                 now = action
         except (ValueError, TypeError) as error:
             raise ReplayMismatch(f"record {k} of the journal cannot be played again: {error}") from error

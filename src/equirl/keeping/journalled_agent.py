@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,14 +17,9 @@ from equirl.keeping.journal_log import Transition
 from equirl.keeping.journal_records import ACT, OBSERVE, TERMINATED, SegmentWriter
 from equirl.keeping.journal_recovery import Recovered
 from equirl.keeping.journal_sync import SyncRule
-from equirl.learners.contract import Learner
-from equirl.learners.one_thread import InUse
-from equirl.structure.partition import Partition
+from equirl.learners.beliefs import Beliefs
+from equirl.learners.contract import InUse, Learner, choose_pair, learn_step, read_step
 from equirl.words.checking import warn_caller
-
-if TYPE_CHECKING:
-    from equirl.learners.explaining import Explanation
-    from equirl.words.tables import Table
 
 
 class JournalledAgent:
@@ -103,7 +97,7 @@ class JournalledAgent:
                 learner.check_successor(learner.pending[0], s)
             self._whole = False
             try:
-                action = int(learner.pairs.action[learner.choose(s)])
+                action = int(learner.pairs.action[choose_pair(learner, s)])
                 self._segment.append(ACT, s, action)
                 self._counts(ACT, s, action, 0, 0.0)
             except BaseException:
@@ -130,16 +124,16 @@ class JournalledAgent:
         learner = self.learner
         with self._usable():
             before = self._begin()
-            step = learner.read_step(state, action, reward, next_state, terminated)
-            pair, _, successor, ends = step
-            kind = TERMINATED if ends else OBSERVE
-            record = kind, int(learner.pairs.state[pair]), int(learner.pairs.action[pair]), successor, float(reward)
+            step = read_step(learner, state, action, reward, next_state, terminated)
+            kind = TERMINATED if step.ends else OBSERVE
+            s, a = int(learner.pairs.state[step.pair]), int(learner.pairs.action[step.pair])
+            record = kind, s, a, step.successor, float(reward)
             try:
                 self._segment.append(*record)
                 self._whole = False
                 if self._sync_rule.is_due():
                     self.sync()
-                learner.learn(step)
+                learn_step(learner, step)
                 self._counts(*record)
             except BaseException:
                 self._take_back(before)
@@ -148,7 +142,7 @@ class JournalledAgent:
     def _usable(self) -> InUse:
         """Inside, the learner may be changed: it is open, whole, this process's, and no other thread's."""
         self._check()
-        return self.learner.in_use()
+        return InUse(self.learner)
 
     def _begin(self) -> int:
         """Make a snapshot where one is due; how many records there are."""
@@ -263,21 +257,9 @@ class JournalledAgent:
         return self.learner.t
 
     @property
-    def partition(self) -> Partition:
-        """The classes in force; an error where the learner forms none."""
-        return self.learner.partition
-
-    def measures(self) -> Mapping[str, float]:
-        """Named numbers that describe the learner now."""
-        return self.learner.measures()
-
-    def explain(self, state: object, action: object = None) -> Explanation:
-        """What the learner knows of a pair, and why it plays what it plays: :meth:`Learner.explain`."""
-        return self.learner.explain(state, action)
-
-    def refuted(self) -> Table:
-        """What was seen against the structure stated for it: :meth:`Learner.refuted`."""
-        return self.learner.refuted()
+    def beliefs(self) -> Beliefs:
+        """What it believes: an object that answers questions; asking changes nothing."""
+        return self.learner.beliefs
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the learner to a file of its own, which ``equirl.load_agent`` restores.
@@ -303,7 +285,7 @@ class JournalledAgent:
         """Snapshot, and let others open the folder. Without it nothing is lost; the next opening takes longer."""
         if not self._open or os.getpid() != self._lock.owner:
             return
-        with self.learner.in_use():
+        with InUse(self.learner):
             self._open = False
             try:
                 if self._whole and self.learner.t == self._t:

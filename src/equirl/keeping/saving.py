@@ -10,22 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from equirl.estimation.given_knowledge import NOTHING, Given, checked
+from equirl.estimation.given_knowledge import Given, checked
 from equirl.files.archives import described, load_npz, npz_bytes
 from equirl.files.whole_files import DamagedFile, write_aside
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.learner_registry import AGENTS
-from equirl.learners.past_settings import with_past
 from equirl.learners.recipes import Blueprint, needs_of_parts
-from equirl.learners.state_checks import check_course, check_plan, check_sums
 from equirl.model.names import names_from_json
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
-from equirl.words.checking import checked_path
+from equirl.words.checking import between, checked_path, flag, real_number, whole_number
 
-KIND, VERSION = "equirl-agent", 3
-READABLE = (1, 2, VERSION)
+KIND, VERSION = "equirl-agent", 4
+ROUNDING = 1e-9  # relative, of sums of rewards
 LARGEST = np.finfo(np.float64).max  # a number that is finite
 
 
@@ -73,7 +71,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     Parameters
     ----------
     path : path
-        The file. Files of the two formats before this one load too.
+        The file.
 
     Returns
     -------
@@ -83,13 +81,10 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     Raises
     ------
     DamagedFile
-        The file is damaged, foreign, or of a learner that is not registered.
+        The file is damaged, foreign, of an older format, or of a learner that is not registered.
     """
-    arrays, meta = load_npz(checked_path("path", path), KIND, *READABLE)
+    arrays, meta = load_npz(checked_path("path", path), KIND, VERSION)
     try:
-        if "values" not in meta:
-            arrays, meta = _from_version_1(arrays, meta)
-        arrays, meta = _from_version_2(arrays, meta)
         return _restore(arrays, meta)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
         raise DamagedFile(f"{path} does not hold a valid learner: {error}") from error
@@ -105,7 +100,10 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     classes = Partition.from_labels(arrays["classes"]) if "classes" in arrays else None
     recipe = AGENTS[name]
     settings = recipe.settings(name, meta["settings"])
-    tolerance, stated = float(meta.get("tolerance", NOTHING.tolerance)), bool(meta.get("stated", False))
+    missing = settings.as_dict().keys() - meta["settings"].keys()
+    if missing:
+        raise ValueError(f"it does not say {', '.join(sorted(missing))}")
+    tolerance, stated = real_number("tolerance", meta["tolerance"]), flag("stated", meta["stated"])
     given = Given(classes, profiles, arrays.get("mean_rewards"), tolerance, stated=stated)
     given = checked(name, needs_of_parts(settings), given, pairs)
     check_course(meta, arrays["episode_starts"], pairs)
@@ -125,38 +123,62 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     return agent
 
 
-def _from_version_1(
-    arrays: dict[str, np.ndarray], meta: dict[str, Any]
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A file of the first format as one of this: settings that a learner did not use are left out, limits renamed."""
-    outer = ("pair_ptr", "action", "episode_starts", "classes", "mean_rewards")
-    kept = {name: array for name, array in arrays.items() if name in outer or name.startswith("profile_")}
-    own = {name: array for name, array in arrays.items() if name not in kept}
-    if "budget_pair_left" in own:
-        limits = own["label"], own.pop("budget_pair_left"), own.pop("budget_class_left"), own.pop("budget_grace")
-        names = ("label", "pair_left", "group_left", "grace")
-        own |= {f"limits_{name}": array for name, array in zip(names, limits, strict=True)}
-        own["limits_steps"] = np.array([UNLIMITED], np.int64)
-    keys = AGENTS[meta["name"]].keys if meta["name"] in AGENTS else ()
-    settings = {key: value for key, value in meta.get("settings", {}).items() if key in keys}
-    values = {key: meta[key] for key in ("tie_rng", "priority_rng", "episode", "coins") if key in meta}
-    return {**kept, **{f"own_{name}": array for name, array in own.items()}}, meta | {
-        "settings": settings, "values": values
-    }  # fmt: skip
+# --- whether the state makes sense: what no agent can have come to is refused before it plays on
 
 
-def _from_version_2(
-    arrays: dict[str, np.ndarray], meta: dict[str, Any]
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A file of the second format as one of this; one of this as it is.
+def check_course(meta: Mapping[str, Any], episode_starts: np.ndarray, pairs: Pairs) -> None:
+    """Refuse a time, episodes, a scale of rewards or a pending step that no learner can have."""
+    t = whole_number("t", meta["t"])
+    whole_number("n_unconverged", meta["n_unconverged"], least=0, most=max(t, len(episode_starts)))
+    starts = episode_starts
+    if starts.ndim != 1 or starts.dtype != np.int64 or not _increasing(starts, 1, t):
+        raise ValueError("episode_starts must be times in increasing order up to t")
+    scale, shift = (real_number("reward_map", number) for number in meta["reward_map"])
+    if not (np.isfinite(shift) and 0 < scale < np.inf):
+        raise ValueError(f"reward_map must be a positive scale and a shift, not {scale}, {shift}")
+    if meta["pending"] is not None:
+        pair, reward = meta["pending"]
+        whole_number("the pending pair", pair, least=0, most=pairs.n_pairs - 1)
+        between("the pending reward", reward)
 
-    Squares of rewards were not kept. Rewards in [0, 1] are at least their squares, so their sums are safe instead; the
-    settings that use them are as they were before there was a choice.
-    """
-    squares = {f"own_{when}_r_squares": f"own_{when}_r_sum" for when in ("now", "then")}
-    missing = {new: arrays[old].copy() for new, old in squares.items() if old in arrays and new not in arrays}
-    keys = AGENTS[meta["name"]].keys if meta["name"] in AGENTS else ()
-    return arrays | missing, meta | {"settings": with_past(meta["settings"], keys)}
+
+def check_plan(values: Mapping[str, Any], t: int, n_pairs: int) -> None:
+    """Refuse what is told of the plan under way where no plan can be so."""
+    if "episode" in values:
+        episode = values["episode"]
+        whole_number("the start of the episode", episode["start"], most=t)
+        whole_number("n_classes", episode["n_classes"], most=n_pairs)
+        _check_outcome(*(episode[name] for name in ("gain", "n_sweeps", "span", "converged")))
+    if "plan" in values:
+        _check_outcome(*values["plan"])
+
+
+def _check_outcome(gain: Any, n_sweeps: Any, span: Any, converged: Any) -> None:
+    if not np.isfinite(real_number("gain", gain)) or not real_number("span", span) >= 0:
+        raise ValueError(f"a plan of gain {gain} and span {span} is none")
+    whole_number("n_sweeps", n_sweeps, least=0)
+    flag("converged", converged)
+
+
+def check_sums(arrays: Mapping[str, np.ndarray], t: int) -> None:
+    """Refuse counts of more steps than were played, and rewards that those steps cannot have paid."""
+    for when in ("now", "then"):
+        if f"{when}_visits" not in arrays:
+            continue
+        visits, r_sum, r_squares = (arrays[f"{when}_{name}"] for name in ("visits", "r_sum", "r_squares"))
+        if visits.sum(dtype=float) > t - 1:
+            raise ValueError(f"{visits.sum(dtype=float):.0f} steps are counted ({when}), but {t - 1} were played")
+        if not (r_sum <= visits * (1 + ROUNDING) + ROUNDING).all():
+            raise ValueError(f"rewards add up to more than the visits can have paid ({when})")
+        slack = ROUNDING * (visits + 1)
+        if not (r_squares <= r_sum + slack).all() or not (r_squares * visits >= r_sum**2 - slack * visits).all():
+            raise ValueError(f"squares of rewards do not fit their sums ({when})")
+    if "now_visits" in arrays and "then_visits" in arrays and (arrays["then_visits"] > arrays["now_visits"]).any():
+        raise ValueError("a pair had more visits when the episode began than now")
+
+
+def _increasing(times: np.ndarray, first: int, last: int) -> bool:
+    return len(times) == 0 or bool(times[0] >= first and times[-1] <= last and (np.diff(times) >= 0).all())
 
 
 def check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, values: dict[str, Any]) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from equirl.learners.model_sets import LaplaceBalls as LaplaceBalls
     from equirl.learners.optimistic import OptimisticLearner as OptimisticLearner
-    from equirl.learners.past_settings import with_past as with_past
     from equirl.learners.planners import POLICY_SWEEPS as POLICY_SWEEPS, OptimisticPlanner as OptimisticPlanner
     from equirl.learners.recipes import (
         COLUMNS as COLUMNS,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
         Settings as Settings,
         needs_of_parts as needs_of_parts,
     )
-    from equirl.learners.statement_watch import RefutedStructure as RefutedStructure
+    from equirl.learners.refuted_structure import RefutedStructure as RefutedStructure
     from equirl.learners.stopping import Doubling as Doubling
     from equirl.learners.structures import (
         EstimatedClasses as EstimatedClasses,
@@ -63,10 +62,9 @@ else:
         "outside_modules register_learner",
         "model_sets": "LaplaceBalls",
         "optimistic": "OptimisticLearner",
-        "past_settings": "with_past",
         "planners": "OptimisticPlanner POLICY_SWEEPS",
         "recipes": "COLUMNS Recipe Settings needs_of_parts",
-        "statement_watch": "RefutedStructure",
+        "refuted_structure": "RefutedStructure",
         "stopping": "Doubling",
         "structures": "EstimatedClasses Problem clustering_rules",
     }

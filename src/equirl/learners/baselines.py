@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from equirl.learners.answers import PairBelief, own_belief
+from equirl.learners.beliefs import CountedBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.recipes import Blueprint
 from equirl.model.mdp import TabularMDP
@@ -44,13 +43,10 @@ class FixedLearner(CountingLearner):
         if self.policy is None:
             self.coins.random()
 
-    def pair_belief(self, pair: int) -> PairBelief:
+    @property
+    def beliefs(self) -> FixedBeliefs:
         """Frequencies alone, which it counts and does not use."""
-        return own_belief(self.counts.snapshot(), pair)
-
-    def measures(self) -> Mapping[str, float]:
-        """One class per pair: nothing is pooled."""
-        return {"n_classes": self.pairs.n_pairs}
+        return FixedBeliefs(self)
 
     def state(self) -> State:
         """The policy, or the coins."""
@@ -63,9 +59,14 @@ class FixedLearner(CountingLearner):
         """Go on from a state."""
         super().restore(state)
         self.policy = state.arrays.get("policy")
-        if self.policy is None and state.values.get("fixed", self.name == "optimal"):
+        if self.policy is None and state.values["fixed"]:
             raise ValueError("the policy is missing")
         self.coins.bit_generator.state = state.values["coins"]
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.__dict__.get('name')!r} learns nothing: it has no {name!r}")
+
+class FixedBeliefs(CountedBeliefs):
+    """Frequencies alone."""
+
+    def measures(self) -> Mapping[str, float]:
+        """One class per pair: nothing is pooled."""
+        return {"n_classes": self.agent.pairs.n_pairs}

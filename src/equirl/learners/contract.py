@@ -1,16 +1,14 @@
-"""What a learner is to the rest of the package: it decides, records, tells, and can be saved. Nothing else is known.
+"""What an agent is to the rest of the package: it decides, records, answers questions, and can be saved.
 
 =============  ====================================================================================================
 decide         given a state: a policy to play for a *stretch* of steps, and what ends the stretch (one step will do)
-record         what happened: the pairs played, what they paid, where it ended; the learner commits it itself
-tell           ``measures`` (named numbers for a trace), ``partition`` and ``plan`` where the learner has them
+record         what happened: the pairs played, what they paid, where it ended; the agent commits it itself
 state          arrays and plain values from which ``restore`` makes it go on; what was drawn is not drawn again
+beliefs        an object that answers questions (:class:`equirl.Beliefs`); what an agent cannot say is said so
 =============  ====================================================================================================
 
-A learner is driven in two ways: by ``simulate``, in whole stretches, or one step at a time with ``act`` and
+An agent is driven in two ways: by ``simulate``, in whole stretches, or one step at a time with ``act`` and
 ``observe``. Both end in the same ``decide`` and ``record``, so the same transitions give the same decisions.
-
-A learner is not made for several threads: it notices when a second one enters while a call is under way and refuses.
 """
 
 from __future__ import annotations
@@ -21,75 +19,158 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
-from equirl.estimation.given_knowledge import check_path
-from equirl.learners.one_thread import InUse
-from equirl.learners.rewards import unit_reward
-from equirl.learners.stretches import (
-    UNLIMITED,
-    Limits,
-    Stretch,
-    is_over,
-    pair_played,
-    spend,
-    spend_path,
-    step_limits,
-)
-from equirl.learners.telling import Telling
-from equirl.learners.warm_start import take_over
+from equirl.estimation.given_knowledge import check_in_profile, check_path
+from equirl.learners.beliefs import Beliefs, CountedBeliefs
+from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import owners
+from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
-from equirl.structure.partition import Partition
 from equirl.words.checking import checked_path, flag
+from equirl.words.formatting import shown
+from equirl.words.tables import card
 
 if TYPE_CHECKING:
-    from equirl.learners.answers import PolicyGap
     from equirl.learners.recipes import Blueprint
-    from equirl.learners.statement_watch import StatementWatch
+    from equirl.learners.refuted_structure import StructureWatch
 
-__all__ = [
-    "UNLIMITED", "CountingLearner", "FormedClasses", "Learner", "Limits", "State", "Stretch", "is_over", "pair_played",
-    "prefixed", "spend", "step_limits", "unprefixed",
-]  # fmt: skip
+UNLIMITED = np.iinfo(np.int64).max // 2
+OVERDRAFT = 4  # the steps that must still be played, over this: by how much a pair may exceed its own limit
 
 
-class FormedClasses(NamedTuple):
-    """Classes a learner has formed, and the counts it formed them from."""
+# --- stretches: simulation plays one in a compiled loop; driven step by step, the same limits are spent one by one
 
-    partition: Partition
-    seen: Snapshot
-    compares_rewards: bool  # whether pairs of one class are meant to have equal mean rewards too
+
+class Limits(NamedTuple):
+    """What ends a stretch: visits left by pair and by group of pairs, and steps left. Spent as the stretch goes.
+
+    A stretch ends *before* a step that would exceed one of them, but not before ``grace[0]`` steps are played; a pair
+    may exceed its own limit by a quarter of those still to be played, then it ends all the same.
+    """
+
+    label: np.ndarray  # (M,) int64: the group of each pair; empty where there are no limits by pair and group
+    pair_left: np.ndarray  # (M,) int64
+    group_left: np.ndarray  # (groups,) int64
+    grace: np.ndarray  # (2,) int64: steps to play whatever limit is reached, and whether one is
+    steps: np.ndarray  # (1,) int64
+
+
+class Stretch(NamedTuple):
+    """What to do until the limits end it: a pair per state or, where ``coins`` are given, one drawn per step."""
+
+    policy: np.ndarray  # (S,) int64; not read where there are coins
+    limits: Limits
+    coins: np.ndarray = np.zeros(0)  # uniform numbers in [0, 1), one per step: play uniformly at random
+
+
+def step_limits(steps: int = UNLIMITED) -> Limits:
+    """Limits of a stretch that nothing but a number of steps ends.
+
+    Parameters
+    ----------
+    steps : int
+        How many; without a number the stretch never ends.
+
+    Returns
+    -------
+    Limits
+
+    Examples
+    --------
+    >>> step_limits(1).steps
+    array([1])
+    """
+    none = np.zeros(0, np.int64)
+    return Limits(none, none, none, np.zeros(2, np.int64), np.array([steps], np.int64))
+
+
+@lean_kernel
+def is_over(pair: int, limits: Limits) -> bool:
+    """Whether a stretch ends before ``pair`` is played."""
+    if limits.steps[0] <= 0 or (
+        len(limits.label) > 0 and (limits.pair_left[pair] <= 0 or limits.group_left[limits.label[pair]] <= 0)
+    ):
+        limits.grace[1] = 1
+    if limits.grace[1] == 0:
+        return False
+    overdrawn = -limits.pair_left[pair] if len(limits.label) > 0 else 0
+    return limits.grace[0] <= 0 or overdrawn > limits.grace[0] // OVERDRAFT
+
+
+@lean_kernel
+def spend(pair: int, limits: Limits) -> None:
+    """Take one visit of ``pair`` off the limits."""
+    limits.steps[0] -= 1
+    if len(limits.label) > 0:
+        limits.pair_left[pair] -= 1
+        limits.group_left[limits.label[pair]] -= 1
+    limits.grace[0] -= 1
+
+
+@lean_kernel
+def spend_path(path: np.ndarray, limits: Limits) -> None:
+    """Take the visits of a path off the limits, noting on the way when they are reached."""
+    for i in range(len(path)):
+        is_over(path[i], limits)
+        spend(path[i], limits)
+
+
+@inlined
+def pair_played(stretch: Stretch, pair_ptr: np.ndarray, state: int, step: int) -> int:
+    """The pair that a stretch plays in ``state`` at its ``step``-th step."""
+    if len(stretch.coins) == 0:
+        return stretch.policy[state]
+    return pair_ptr[state] + int(stretch.coins[step] * (pair_ptr[state + 1] - pair_ptr[state]))
+
+
+# --- agents
 
 
 class State(NamedTuple):
-    """A learner's state: arrays by name, and values that JSON can hold."""
+    """An agent's state: arrays by name, and values that JSON can hold."""
 
     arrays: dict[str, np.ndarray]
     values: dict[str, Any]
 
 
-class Learner(Telling, ABC):
-    """A learner. To write one, implement :meth:`decide`, :meth:`record`, :meth:`state` and :meth:`restore`.
+class Learner(ABC):
+    """An agent. To write one, implement :meth:`decide`, :meth:`record`, :meth:`state` and :meth:`restore`.
 
     Parameters
     ----------
     blueprint : Blueprint
         Name, pairs, settings, what is given in advance, the seed and the scale of the rewards.
+
+    Attributes
+    ----------
+    name : str
+        Under which it is registered.
+    pairs : Pairs
+        The states and their actions.
+    settings : Settings
+        Of its parts.
+    given : Given
+        What it is given in advance: classes, profiles, mean rewards.
+    reward_map : tuple of float
+        Scale and shift: rewards from ``shift`` to ``shift + scale`` are learned as numbers in [0, 1].
+    criterion : Criterion
+        What it maximises.
+    t : int
+        Its time: one more than the steps learned.
     """
 
-    forms_classes: ClassVar[bool] = False  # whether :meth:`classes` says anything
-    unsure_by: ClassVar[str] = "nothing it tells"  # what :meth:`uncertainty` measures, in words
-    criterion: Criterion = AVERAGE_REWARD  # what it maximises
+    criterion: Criterion = AVERAGE_REWARD
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.name, self.pairs, self.reward_map = blueprint.name, blueprint.pairs, blueprint.reward_map
         self.settings, self.given = blueprint.settings, blueprint.given
         self.t = 1
-        self.episode_starts: list[int] = []
-        self.n_unconverged = 0
+        self.episode_starts: list[int] = []  # when it planned
+        self.n_unconverged = 0  # plans that hit their cap
         self.pending: tuple[int, float] | None = None  # a pair whose successor is the state after the restart
         self._busy = threading.Lock()
 
@@ -97,44 +178,69 @@ class Learner(Telling, ABC):
 
     @abstractmethod
     def decide(self, state: int) -> Stretch:
-        """What to play from ``state`` on: the stretch under way if it has not ended there, or a new one."""
+        """What to play from a state on: the stretch under way if it has not ended there, or a new one.
+
+        Parameters
+        ----------
+        state : int
+            Its number.
+
+        Returns
+        -------
+        Stretch
+        """
 
     @abstractmethod
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
-        """Commit what happened: pairs played in order, their rewards in [0, 1], and the state after the last.
+        """Commit what happened; must add ``len(path)`` to ``t``.
 
-        Must add ``len(path)`` to ``t``.
+        Parameters
+        ----------
+        path : array of int
+            The pairs played, in order.
+        rewards : array of float
+            What they paid, in [0, 1].
+        final : int
+            The state after the last.
         """
 
     @abstractmethod
     def state(self) -> State:
-        """Everything that :meth:`restore` needs beside what :class:`Learner` itself keeps."""
+        """Everything that :meth:`restore` needs beside what :class:`Learner` itself keeps.
+
+        Returns
+        -------
+        State
+        """
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Go on from a state as if never stopped; nothing is drawn again."""
+        """Go on from a state as if never stopped; nothing is drawn again.
 
-    def measures(self) -> Mapping[str, float]:
-        """Named numbers that describe the learner now, for the curves of a trace. One that it lacks is absent."""
-        return {}
-
-    def classes(self) -> FormedClasses | None:
-        """The classes in force, with what they were formed from; None where the learner forms none."""
-        return None
-
-    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
-        """How good the policy is that it would recommend in ``state`` now; None where the learner cannot tell."""
-        return None
-
-    def uncertainty(self) -> np.ndarray | None:
-        """(M,) how unsure it is of each pair's transition probabilities, as an L1 distance in [0, 2].
-
-        Half-widths of its confidence sets, or the spread of its draws; None where it does not say.
+        Parameters
+        ----------
+        state : State
+            As :meth:`state` gave it.
         """
-        return None
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """What it believes: an object that answers questions; asking changes nothing."""
+        return Beliefs(self)
+
+    # --- what an agent may say of itself beside that
+
+    def record_step(self, pair: int, reward: float, successor: int) -> None:
+        """:meth:`record` of a single step."""
+        self.record(np.array([pair]), np.array([reward]), successor)
 
     def check_successor(self, pair: int, successor: int) -> None:
-        """An error where the learner was given to know that ``pair`` cannot lead there."""
+        """An error where the profiles given leave the successor out."""
+        check_in_profile(self.given, self.pairs, pair, successor)
+
+    def start_from(self, seen: Snapshot) -> None:
+        """Start from counts of the agent's own pairs, such as those of a log (:meth:`equirl.Log.agent`)."""
+        raise TypeError(f"{self.name!r} cannot start from counts: its class has no start_from of its own")
 
     # --- driving it step by step
 
@@ -152,14 +258,8 @@ class Learner(Telling, ABC):
             The id of the action.
         """
         s = self.pairs.state_number(state)
-        with self.in_use():
-            return int(self.pairs.action[self.choose(s)])
-
-    def choose(self, state: int) -> int:
-        """The pair to play in a state; a terminated step that is pending is learned first."""
-        self.settle(state)
-        stretch = self.decide(state)
-        return int(pair_played(stretch, self.pairs.ptr, state, 0))
+        with InUse(self):
+            return int(self.pairs.action[choose_pair(self, s)])
 
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
@@ -171,59 +271,20 @@ class Learner(Telling, ABC):
         state, action : int or str
             The pair that was played.
         reward : float
-            What it paid, on the learner's scale of rewards.
+            What it paid, on the agent's scale of rewards.
         next_state : int or str
             Where it led.
         terminated : bool
             The process restarts: the successor learned is the state next given to :meth:`act`. After a truncation
             simply go on from the new state: the jump is not a transition and is not learned.
         """
-        with self.in_use():
-            self.learn(self.read_step(state, action, reward, next_state, terminated))
+        with InUse(self):
+            learn_step(self, read_step(self, state, action, reward, next_state, terminated))
 
-    def read_step(
-        self, state: object, action: object, reward: float, next_state: object, terminated: bool
-    ) -> tuple[int, float, int, bool]:
-        """A step as :meth:`learn` takes it, all of it checked: pair, reward in [0, 1], successor, whether it ends."""
-        pair = self.pairs.index(state, action)
-        successor = self.pairs.state_number(next_state)
-        value = unit_reward(reward, self.reward_map, self.pairs, pair)
-        ends = flag("terminated", terminated)
-        if self.pending is not None:
-            raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
-        if not ends:
-            self.check_successor(pair, successor)
-        return pair, value, successor, ends
-
-    def learn(self, step: tuple[int, float, int, bool]) -> None:
-        """Learn a step that :meth:`read_step` has checked; one that ends an episode is pending until :meth:`settle`."""
-        pair, value, successor, ends = step
-        if ends:
-            self.pending = pair, value
-        else:
-            self.record_step(pair, value, successor)
-
-    def settle(self, state: int) -> None:
-        """Learn a terminated step, if one is pending: the process restarted in ``state``."""
-        if self.pending is not None:
-            self._learn(*self.pending, state)
-            self.pending = None
-
-    def _learn(self, pair: int, reward: float, successor: int) -> None:
-        self.check_successor(pair, successor)
-        self.record_step(pair, reward, successor)
-
-    def record_step(self, pair: int, reward: float, successor: int) -> None:
-        """:meth:`record` for a single step."""
-        self.record(np.array([pair]), np.array([reward]), successor)
-
-    def start_from(self, seen: Snapshot) -> None:
-        """Start from counts of the learner's own pairs, such as those of a log (:meth:`equirl.Log.agent`)."""
-        raise TypeError(f"{self.name!r} cannot start from counts: its class has no start_from of its own")
-
-    def in_use(self) -> InUse:
-        """Inside, another thread that wants to decide or learn is refused."""
-        return InUse(self.name, self._busy)
+    @property
+    def n_episodes(self) -> int:
+        """How many plans were made so far."""
+        return len(self.episode_starts)
 
     # --- keeping
 
@@ -243,6 +304,10 @@ class Learner(Telling, ABC):
         """An independent twin in the same state, random generators included."""
         return copy.deepcopy(self)
 
+    def silent_copy(self) -> Self:
+        """A twin to ask what it would do: it warns of nothing that the agent itself will warn of."""
+        return self.copy()
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_busy"}
 
@@ -250,24 +315,52 @@ class Learner(Telling, ABC):
         self.__dict__.update(state)
         self._busy = threading.Lock()
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "steps learned": f"{self.t - 1:,}", "plans made": f"{self.n_episodes:,}", "states": self.pairs.n_states,
+            "pairs": self.pairs.n_pairs, "given": ", ".join(sorted(self.given.names)) or None,
+        }  # fmt: skip
+        return card(f"Learner {self.name}", {**facts, **self.settings.as_dict()})
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: t={self.t}, {self.n_episodes} episodes, S={self.pairs.n_states}, M={self.pairs.n_pairs}>"
+
 
 class CountingLearner(Learner):
-    """A learner that keeps counts of all it has seen; what is left to implement is :meth:`decide`."""
+    """An agent that counts all it has seen; what is left to implement is :meth:`decide`.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+        Name, pairs, settings, what is given in advance, the seed and the scale of the rewards.
+
+    Attributes
+    ----------
+    counts : Counts
+        Visits, rewards and successors of each pair.
+    limits : Limits or None
+        Of the stretch under way, spent as steps are recorded.
+    """
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
         self.counts = Counts(self.pairs.n_pairs)
-        self.limits: Limits | None = None  # of the stretch under way
-        self.watch_at = 1 if self.given.stated and self.given.classes is not None else math.inf
-        self.watched: StatementWatch | None = None  # what was stated, tested from time ``watch_at`` on
+        self.limits: Limits | None = None
+        self._watch_at = 1 if self.given.stated and self.given.classes is not None else math.inf
+        self._watch: StructureWatch | None = None
 
-    def watch_statement(self) -> None:
-        """Test structure that a user stated against what was seen, where it is time to; call it before deciding."""
-        if self.t >= self.watch_at:
-            from equirl.learners.statement_watch import StatementWatch
+    @property
+    def beliefs(self) -> CountedBeliefs:
+        """What it believes: an object that answers questions; asking changes nothing."""
+        return CountedBeliefs(self)
 
-            self.watched = self.watched or StatementWatch(self)
-            self.watch_at = self.watched.look(self)
+    def test_structure(self) -> None:
+        """Test structure that a user gave against what was seen, where it is time to; call it before deciding."""
+        if self.t >= self._watch_at:
+            from equirl.learners.refuted_structure import StructureWatch
+
+            self._watch = self._watch or StructureWatch(self)
+            self._watch_at = self._watch.look(self)
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
         """Count the steps of a path and spend the limits of the stretch under way."""
@@ -286,7 +379,21 @@ class CountingLearner(Learner):
 
     def start_from(self, seen: Snapshot) -> None:
         """Take over counts, as if these steps had been recorded; what else is to be known of them follows from them."""
-        take_over(self, seen)
+        if self.t != 1:
+            raise ValueError(f"{self!r} has learned already; only a new learner starts from counts")
+        if len(seen.visits) != self.pairs.n_pairs:
+            raise ValueError(f"the counts are of {len(seen.visits)} pairs; {self.name!r} has {self.pairs.n_pairs}")
+        if self.given.profiles is not None:
+            for pair, successor in zip(owners(seen.ptr).tolist(), seen.succ.tolist(), strict=True):
+                self.check_successor(pair, successor)
+        self.counts = Counts.restore(seen)
+        self.t = 1 + int(seen.visits.sum())
+
+    def silent_copy(self) -> Self:
+        """A twin that does not test what a user gave."""
+        twin = self.copy()
+        twin._watch_at = math.inf
+        return twin
 
     def state(self) -> State:
         """The counts and the limits of the stretch under way."""
@@ -309,3 +416,91 @@ def prefixed(prefix: str, values: Any) -> dict[str, np.ndarray]:
 def unprefixed(prefix: str, kind: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     """The named tuple whose arrays :func:`prefixed` named."""
     return kind(*(arrays[f"{prefix}_{name}"] for name in kind._fields))
+
+
+# --- single steps
+
+
+class Step(NamedTuple):
+    """A step that was checked."""
+
+    pair: int
+    reward: float  # in [0, 1]
+    successor: int
+    ends: bool  # the process restarts: the successor is the state that it restarts in
+
+
+class InUse:
+    """A context in which one thread alone uses an agent; a second is refused."""
+
+    def __init__(self, agent: Learner) -> None:
+        self.name, self.busy = agent.name, agent._busy
+
+    def __enter__(self) -> None:
+        if not self.busy.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self.name!r} is in use by another thread; a learner serves one thread at a time (use a lock of "
+                "your own around act and observe, or agent.copy())"
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self.busy.release()
+
+
+def choose_pair(agent: Learner, state: int) -> int:
+    """The pair to play in a state; a terminated step that is pending is learned first."""
+    settle(agent, state)
+    return int(pair_played(agent.decide(state), agent.pairs.ptr, state, 0))
+
+
+def read_step(
+    agent: Learner, state: object, action: object, reward: float, next_state: object, terminated: bool
+) -> Step:
+    """A step as :func:`learn_step` takes it, all of it checked; the agent is not changed."""
+    pair = agent.pairs.index(state, action)
+    successor = agent.pairs.state_number(next_state)
+    value = unit_reward(reward, agent.reward_map, agent.pairs, pair)
+    ends = flag("terminated", terminated)
+    if agent.pending is not None:
+        raise ValueError("after a terminated step, call act(first state of the next episode) before observe")
+    if not ends:
+        agent.check_successor(pair, successor)
+    return Step(pair, value, successor, ends)
+
+
+def learn_step(agent: Learner, step: Step) -> None:
+    """Learn a step; one that ends an episode is pending until :func:`settle`."""
+    if step.ends:
+        agent.pending = step.pair, step.reward
+    else:
+        agent.record_step(step.pair, step.reward, step.successor)
+
+
+def settle(agent: Learner, state: int) -> None:
+    """Learn a terminated step, if one is pending: the process restarted in ``state``."""
+    if agent.pending is not None:
+        pair, reward = agent.pending
+        agent.check_successor(pair, state)
+        agent.record_step(pair, reward, state)
+        agent.pending = None
+
+
+def unit_reward(reward: Any, reward_map: tuple[float, float], pairs: Pairs, pair: int) -> float:
+    """A reward of ``pair`` on the scale [shift, shift + scale] as a number in [0, 1].
+
+    >>> unit_reward(5, (20.0, -10.0), Pairs.uniform(1, 1), 0)
+    0.75
+    """
+    scale, shift = reward_map
+    try:
+        if isinstance(reward, str):
+            raise TypeError  # "0.5" is no number, though float() would read it
+        value = (float(reward) - shift) / scale
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"the reward of ({pairs.describe(pair)}) is {shown(reward)}, not a number") from None
+    if not -1e-12 <= value <= 1 + 1e-12:  # NaN fails too
+        raise ValueError(
+            f"the reward of ({pairs.describe(pair)}) is {shown(reward)}, outside [{shift:g}, {shift + scale:g}]; "
+            "give reward_range=(low, high) for rewards on another scale"
+        )
+    return min(max(value, 0.0), 1.0)

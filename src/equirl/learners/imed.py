@@ -1,8 +1,25 @@
 """IMED-RL: no episodes; before every step the pair of least index is chosen (Pesquerel and Maillard 2022).
 
-For ergodic worlds. Pooling is offered where classes and profiles are both given: pooled counts are then samples of one
-distribution, and n(c) stands for the visits of a pair. Estimated classes would put samples of other distributions
-behind an index whose very meaning is how unlikely they are.
+For ergodic MDPs with rewards in [0, 1]. At every step: the skeleton ``A_s = {a : N(s,a) >= log^2 max_b N(s,b)}``; the
+bias phi of the empirical MDP restricted to it; then in the current state, with X = r + phi(s') the outcome of a pair,
+gamma = the best empirical mean of X over the skeleton's pairs of s, and top = 1 + max phi, the pair of least
+
+    index = N K + log N,        K = max over 0 <= l <= 1 / (top - gamma) of mean log(1 - l (X - gamma)),
+
+is played. A pair whose mean of X reaches gamma has K = 0, so the best one has index log N; one never played has -inf.
+
+Counts keep successors and the sum of rewards, not rewards one by one. A pair's rewards are read as all equal to r_hat
+(``binary`` False: right where rewards are deterministic), or as 0 or 1 with mean r_hat, independent of the successor
+(``binary`` True: right for Bernoulli rewards; for others on [0, 1] that do not depend on the successor K can only
+become smaller, so that the pair is explored more).
+
+``prior`` is the weight of one more sample of every pair that pays 1/2 and leads to every state alike. 0 is the index as
+published; it visits a state only as often as the policy of the moment leads there, which on a river of 25 states takes
+longer than anyone waits. The authors' program has weight 1: what is hardly known then looks worth a visit.
+
+Pooling is offered where classes and profiles are both given: pooled counts are then samples of one distribution, and
+n(c) stands for the visits of a pair. Estimated classes would put samples of other distributions behind an index whose
+very meaning is how unlikely they are.
 """
 
 from __future__ import annotations
@@ -10,20 +27,34 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.given_knowledge import check_in_profile
+from equirl.estimation.kl_inf import kl_inf
 from equirl.estimation.pooling import Grouping, estimate, pool_known
-from equirl.learners.answers import ActionValues, PairBelief, own_belief
+from equirl.learners.beliefs import ActionValues, CountedBeliefs, greedy_actions
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.greedy import greedy_pairs
-from equirl.learners.imed_index import CountedRows, empirical_bias, indices, skeleton
 from equirl.learners.recipes import Blueprint
 from equirl.learners.structures import Problem
+from equirl.numerics.compiling import kernel
 from equirl.words.checking import between, flag, whole_number
+
+DAMPING = 0.8  # of the sweeps: the aperiodicity transform
+
+
+class CountedRows(NamedTuple):
+    """An empirical MDP: successors of pair k in ``succ[ptr[k]:ptr[k + 1]]``, seen ``times`` each."""
+
+    pair_ptr: np.ndarray  # (S + 1,)
+    ptr: np.ndarray  # (M + 1,)
+    succ: np.ndarray  # (nnz,)
+    times: np.ndarray  # (nnz,)
+    visits: np.ndarray  # (M,)
+    r_hat: np.ndarray  # (M,) in [0, 1]
+    binary: np.ndarray  # (M,) bool: whether rewards are read as 0 or 1
+    prior: float  # weight of a sample that pays 1/2 and leads anywhere; 0 for none
 
 
 @dataclass(frozen=True)
@@ -79,7 +110,7 @@ class ClassIndices(OwnIndices):
 
 
 class ImedLearner(CountingLearner):
-    """A learner that plays the pair of least index. Make one with ``equirl.make_agent``."""
+    """An agent that plays the pair of least index. Make one with ``equirl.make_agent``."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -92,25 +123,25 @@ class ImedLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The pair of least index in ``state``, for one step; asked again before it is played, the same."""
-        self.watch_statement()
+        self.test_structure()
         if self.chosen is None or self.chosen[0] != state:
             self.chosen = state, self._choose(state)
         self.policy[state] = self.chosen[1]
         return Stretch(self.policy, step_limits(1))
 
     def _choose(self, state: int) -> int:
-        index = self._indices(state, self.bias)
+        index = self.indices(state, self.bias)
         least = np.flatnonzero(index <= index.min())
         return int(self.pairs.ptr[state] + least[int(self.tie_rng.random() * len(least))])
 
-    def _indices(self, state: int, bias: np.ndarray) -> np.ndarray:
+    def indices(self, state: int, bias: np.ndarray) -> np.ndarray:
         """The index of each action in a state; ``bias`` is brought up to date in place."""
         rows = self.part.rows(self.counts.snapshot(), self.problem)
         keep = np.zeros(self.pairs.n_pairs, np.bool_)
         skeleton(rows.pair_ptr, rows.visits, keep)
         empirical_bias(rows, keep, 1 / math.sqrt(self.t), self.part.max_sweeps, bias)
         index = np.empty(self.pairs.ptr[state + 1] - self.pairs.ptr[state])
-        indices(rows, keep, state, bias, 1.0 + bias.max(), index)
+        write_indices(rows, keep, state, bias, 1.0 + bias.max(), index)
         return index
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
@@ -123,25 +154,10 @@ class ImedLearner(CountingLearner):
         super().record_step(pair, reward, successor)
         self.chosen = None
 
-    def check_successor(self, pair: int, successor: int) -> None:
-        """An error where the profiles given leave the successor out."""
-        check_in_profile(self.given, self.pairs, pair, successor)
-
-    def pair_belief(self, pair: int) -> PairBelief:
-        """Frequencies alone."""
-        return own_belief(self.counts.snapshot(), pair)
-
-    def action_values(self, state: int) -> ActionValues:
-        """The index of each action."""
-        return ActionValues(self._indices(state, self.bias.copy()), "index", of_rewards=False, least=True)
-
-    def measures(self) -> Mapping[str, float]:
-        """The classes whose counts are pooled, or one per pair."""
-        return {"n_classes": self.given.classes.n_classes if self.given.classes else self.pairs.n_pairs}
-
-    def greedy_policy(self) -> np.ndarray:
-        """The best policy of each pair's own estimates as they are now: (S,) action ids."""
-        return self.pairs.action[greedy_pairs(self.pairs, estimate(self.counts.snapshot()))]
+    @property
+    def beliefs(self) -> ImedBeliefs:
+        """Indices, and the greedy policy of the counts."""
+        return ImedBeliefs(self)
 
     def state(self) -> State:
         """Counts, the bias, what was decided and not yet played, the generator."""
@@ -154,7 +170,7 @@ class ImedLearner(CountingLearner):
         super().restore(state)
         bias = state.arrays["index_bias"]
         if bias.shape != self.bias.shape or not np.isfinite(bias).all():
-            raise ValueError("the bias does not fit the learner")
+            raise ValueError("the bias does not fit the agent")
         self.bias, self.tie_rng.bit_generator.state = bias.copy(), state.values["tie_rng"]
         chosen = state.values["chosen"]
         if chosen is not None:
@@ -162,3 +178,165 @@ class ImedLearner(CountingLearner):
             if not 0 <= s < self.pairs.n_states or not self.pairs.ptr[s] <= k < self.pairs.ptr[s + 1]:
                 raise ValueError("the pair decided is not one of its state")
             self.chosen = s, k
+
+
+class ImedBeliefs(CountedBeliefs):
+    """Frequencies of each pair, and the index by which it is chosen."""
+
+    agent: ImedLearner
+    has_policy: ClassVar[bool] = True
+
+    def action_values(self, state: int) -> ActionValues:
+        """The index of each action."""
+        agent = self.agent
+        return ActionValues(agent.indices(state, agent.bias.copy()), "index", of_rewards=False, least=True)
+
+    def measures(self) -> Mapping[str, float]:
+        """The classes whose counts are pooled, or one per pair."""
+        given = self.agent.given
+        return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
+
+    def greedy_policy(self) -> np.ndarray:
+        """The best policy of each pair's own estimates as they are now: (S,) action ids."""
+        return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))
+
+
+# --- the index
+
+
+@kernel
+def skeleton(pair_ptr: np.ndarray, visits: np.ndarray, keep: np.ndarray) -> None:
+    """keep[k] = whether N_k >= log^2 max N in its state and N_k > 0. O(M). Where a state was visited, one is kept."""
+    for s in range(len(pair_ptr) - 1):
+        most = 1.0
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            most = max(most, float(visits[k]))
+        least = max(1.0, math.log(most) ** 2)
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            keep[k] = visits[k] >= least
+
+
+@kernel
+def average(phi: np.ndarray) -> float:
+    """The mean of phi over all states."""
+    total = 0.0
+    for s in range(len(phi)):
+        total += phi[s]
+    return total / len(phi)
+
+
+@kernel
+def mean_outcome(model: CountedRows, k: int, phi: np.ndarray, centre: float) -> float:
+    """The empirical mean of r + phi(s') of a visited pair, the prior included; ``centre`` is the average of phi."""
+    total = model.r_hat[k] * model.visits[k] + model.prior * (0.5 + centre)
+    for i in range(model.ptr[k], model.ptr[k + 1]):
+        total += model.times[i] * phi[model.succ[i]]
+    return total / (model.visits[k] + model.prior)
+
+
+@kernel
+def best_outcome(model: CountedRows, keep: np.ndarray, state: int, phi: np.ndarray, centre: float) -> float:
+    """gamma: the best mean outcome over the kept pairs of a state; -inf where none is kept."""
+    best = -math.inf
+    for k in range(model.pair_ptr[state], model.pair_ptr[state + 1]):
+        if keep[k]:
+            best = max(best, mean_outcome(model, k, phi, centre))
+    return best
+
+
+@kernel
+def _has_untried(model: CountedRows, state: int) -> bool:
+    for k in range(model.pair_ptr[state], model.pair_ptr[state + 1]):  # noqa: SIM110 - any() is not compiled
+        if model.visits[k] <= 0:
+            return True
+    return False
+
+
+@kernel
+def empirical_bias(
+    model: CountedRows, keep: np.ndarray, accuracy: float, max_sweeps: int, phi: np.ndarray
+) -> tuple[int, float, float]:
+    """The bias of the empirical MDP on the kept pairs, from and into ``phi``; least value 0.
+
+    Damped relative value iteration, ``phi <- phi + 0.8 (T phi - phi - centre)``, until T phi - phi has span at most
+    ``accuracy`` or for ``max_sweeps``. Returns the number of sweeps and the least and largest of T phi - phi, which
+    bracket the gain. A sweep costs O(kept successors). A pair never played is read as paying 1 and leading to every
+    state alike, so that the policy goes where pairs are untried ("each pair once").
+    While pairs are few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
+    """
+    S = len(phi)
+    out, n = np.empty(S), 0
+    while True:
+        centre = average(phi)
+        low, high = math.inf, -math.inf
+        for s in range(S):
+            out[s] = best_outcome(model, keep, s, phi, centre)
+            if _has_untried(model, s):
+                out[s] = max(out[s], 1.0 + centre)
+            low, high = min(low, out[s] - phi[s]), max(high, out[s] - phi[s])
+        n += 1
+        if high - low <= accuracy or n >= max_sweeps:
+            break
+        for s in range(S):
+            phi[s] += DAMPING * (out[s] - phi[s] - 0.5 * (low + high))
+    _lift_to_zero(phi)
+    return n, low, high
+
+
+@kernel
+def _lift_to_zero(phi: np.ndarray) -> None:
+    least = math.inf
+    for s in range(len(phi)):
+        least = min(least, phi[s])
+    for s in range(len(phi)):
+        phi[s] -= least
+
+
+@kernel
+def outcome_law(model: CountedRows, k: int, phi: np.ndarray, weight: np.ndarray, x: np.ndarray) -> int:
+    """Write the distribution of r + phi(s') of a visited pair, prior included, as masses and values; their number."""
+    n, r, whole = 0, model.r_hat[k], model.visits[k] + model.prior
+    for i in range(model.ptr[k], model.ptr[k + 1]):
+        p, after = model.times[i] / whole, phi[model.succ[i]]
+        if model.binary[k]:
+            weight[n], x[n] = p * (1.0 - r), after
+            weight[n + 1], x[n + 1] = p * r, 1.0 + after
+            n += 2
+        else:
+            weight[n], x[n] = p, r + after
+            n += 1
+    if model.prior > 0.0:
+        for s in range(len(phi)):
+            weight[n], x[n] = model.prior / (whole * len(phi)), 0.5 + phi[s]
+            n += 1
+    return n
+
+
+@kernel
+def write_indices(
+    model: CountedRows, keep: np.ndarray, state: int, phi: np.ndarray, top: float, out: np.ndarray
+) -> float:
+    """Write the index of each pair of ``state`` into ``out``, its first action first; returns gamma.
+
+    ``top`` is 1 + max phi. Costs O(S) and O(successors of the state's pairs) times about eight, with a
+    prior O(S) times that. Play the least (ties at random).
+    """
+    first, last = model.pair_ptr[state], model.pair_ptr[state + 1]
+    size = 0
+    for k in range(first, last):
+        size = max(size, model.ptr[k + 1] - model.ptr[k])
+    size = 2 * size + len(phi) if model.prior > 0.0 else 2 * size
+    weight, x = np.empty(size), np.empty(size)
+    centre = average(phi)
+    gamma = best_outcome(model, keep, state, phi, centre)
+    tie = 1e-12 * (1.0 + abs(gamma))  # what rounding may put between two equal means
+    for k in range(first, last):
+        n = float(model.visits[k])
+        if n <= 0.0:
+            out[k - first] = -math.inf
+        elif mean_outcome(model, k, phi, centre) >= gamma - tie:
+            out[k - first] = math.log(n)
+        else:
+            atoms = outcome_law(model, k, phi, weight, x)
+            out[k - first] = n * kl_inf(weight, x, atoms, gamma, top) + math.log(n)
+    return gamma

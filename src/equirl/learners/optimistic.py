@@ -14,13 +14,21 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.given_knowledge import check_in_profile
 from equirl.estimation.pooling import Estimates, Grouping
-from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
+from equirl.learners.beliefs import (
+    ActionValues,
+    AgentPlan,
+    CountedBeliefs,
+    FormedClasses,
+    PairBelief,
+    PolicyGap,
+    greedy_actions,
+    plan_values,
+    shown_plan,
+)
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
-    FormedClasses,
     Limits,
     State,
     Stretch,
@@ -28,7 +36,6 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
-from equirl.learners.greedy import greedy_pairs
 from equirl.learners.model_sets import Evidence
 from equirl.learners.recipes import Blueprint, Part
 from equirl.learners.structures import Problem
@@ -68,10 +75,7 @@ class Episode(NamedTuple):
 
 
 class OptimisticLearner(CountingLearner):
-    """A learner that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
-
-    forms_classes: ClassVar[bool] = True
-    unsure_by: ClassVar[str] = "width of its sets"
+    """An agent that plays the best policy of the best plausible model. Make one with ``equirl.make_agent``."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -88,7 +92,7 @@ class OptimisticLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The episode under way, or a new one where the rule fires for the pair about to be played."""
-        self.watch_statement()
+        self.test_structure()
         episode, limits = self.episode, self.limits
         if episode is None or limits is None or is_over(episode.plan.policy[state], limits):
             episode, limits = self._start_episode()
@@ -97,7 +101,7 @@ class OptimisticLearner(CountingLearner):
     def _start_episode(self) -> tuple[Episode, Limits]:
         seen = self.counts.snapshot()
         groups = self._group(seen)
-        estimates, models = self._believe(seen, groups, self.t)
+        estimates, models = self.believe(seen, groups, self.t)
 
         last, accuracy = self.episode and self.episode.plan, self.criterion.accuracy(self.t)
         plan = self.parts.planner.plan(self.pairs.ptr, models, accuracy, self.tie_rng, last)
@@ -124,7 +128,11 @@ class OptimisticLearner(CountingLearner):
             self.cluster_from = self.t + int(min(rest, UNLIMITED))
         return structure.groups(seen, self.problem, self.rules, priority)
 
-    def _believe(self, seen: Snapshot, groups: Grouping, t: int) -> tuple[Estimates, ModelSet]:
+    def first_groups(self, seen: Snapshot) -> Grouping:
+        """The groups of these counts, without a draw: what :attr:`beliefs` are over before the first episode."""
+        return self.parts.structure.groups(seen, self.problem, self.rules, None)
+
+    def believe(self, seen: Snapshot, groups: Grouping, t: int) -> tuple[Estimates, ModelSet]:
         """Estimates over these groups, and the plausible models around them at time t."""
         estimates = self.parts.estimate.estimate(seen, groups, self.problem)
         shares = self.parts.structure.shares(groups.n_classes, self.problem)
@@ -133,148 +141,10 @@ class OptimisticLearner(CountingLearner):
             estimates = estimates._replace(r_hat=self.given.mean_rewards)
         return estimates, models
 
-    # --- learning
-
-    def check_successor(self, pair: int, successor: int) -> None:
-        """An error where the profiles given leave the successor out."""
-        check_in_profile(self.given, self.pairs, pair, successor)
-
-    # --- telling
-
     @property
-    def current(self) -> Episode:
-        """The episode under way; an error before the first decision."""
-        if self.episode is None:
-            raise ValueError("the learner has not decided anything yet; call act(state) first")
-        return self.episode
-
-    def measures(self) -> Mapping[str, float]:
-        """The number of classes in force."""
-        return {"n_classes": self.current.groups.n_classes}
-
-    def classes(self) -> FormedClasses:
-        """The classes in force: given, estimated, or one per pair; before the first decision those of what was seen."""
-        if self.episode is not None:
-            seen, groups = self.episode.seen, self.episode.groups
-        else:
-            seen = self.counts.snapshot()
-            groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
-        return FormedClasses(Partition.from_labels(groups.label), seen, self.parts.estimate.pool_rewards)
-
-    def uncertainty(self) -> np.ndarray | None:
-        """(M,) the widths of the plausible sets at the start of the episode, where the set says them."""
-        widths = getattr(self.current.models, "widths", None)
-        return None if widths is None else np.asarray(widths())
-
-    def alike_by(self) -> str:
-        """Estimated where ApproxEquivalence forms the groups."""
-        return "estimated" if self.parts.structure.clusters else ""
-
-    def pair_belief(self, pair: int) -> PairBelief:
-        """Estimates and the plausible set of a pair, from all that was seen until now."""
-        estimates, models = self._believe_now()
-        row = slice(estimates.ptr[pair], estimates.ptr[pair + 1])
-        bounds: Any = getattr(models, "row_bounds", None)
-        size = int(row.stop - row.start)
-        lower, upper, unseen = (np.zeros(size), np.ones(size), 1.0) if bounds is None else bounds(pair)
-        r_lower, r_upper = float(models.r_lower[pair]), float(models.r_upper[pair])
-        known = self.given.mean_rewards is not None or estimates.r_samples[pair] > 0
-        mean = float(estimates.r_hat[pair]) if known else math.nan
-        return PairBelief(
-            estimates.succ[row], estimates.prob[row], lower, upper, unseen, mean, r_lower, r_upper,
-            int(estimates.samples[pair]), f"confidence sets, risk {self.parts.models.delta:g}",
-        )  # fmt: skip
-
-    def action_values(self, state: int) -> ActionValues:
-        """Of each action in the optimistic plan."""
-        plan, models = self.current.plan, self.current.models
-        value = plan_values(models, plan, self.pairs, state, self.criterion.discount)
-        return ActionValues(value, "optimistic value")
-
-    @property
-    def estimates(self) -> Estimates:
-        """Transition probabilities and means by pair, as pooled at the start of the episode."""
-        return self.current.estimates
-
-    @property
-    def models(self) -> ModelSet:
-        """The plausible models at the start of the episode."""
-        return self.current.models
-
-    @property
-    def plan(self) -> LearnerPlan:
-        """The optimistic plan being played."""
-        return shown_plan(self.current.plan, self.pairs, self.reward_map)
-
-    def greedy_policy(self) -> np.ndarray:
-        """What it would play without optimism: optimal in the estimates as they are now.
-
-        Returns
-        -------
-        array of int, (S,)
-            An action id per state. Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
-        """
-        estimates, _ = self._believe_now()
-        return self.pairs.action[greedy_pairs(self.pairs, estimates)]
-
-    def _believe_now(self) -> tuple[Estimates, ModelSet]:
-        """Estimates and plausible models from all that was seen, over the groups of the episode or the first ones."""
-        seen = self.counts.snapshot()
-        if self.episode is not None:
-            groups = self.episode.groups
-        else:
-            groups = self.parts.structure.groups(seen, self.problem, self.rules, None)
-        return self._believe(seen, groups, self.t)
-
-    def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
-        """Certified bounds on the gain of a policy, on the event that the truth is plausible.
-
-        Parameters
-        ----------
-        policy : sequence of int or names, optional
-            An action per state, judged by all that was seen until now. By default the policy being played, judged by
-            what was seen when it was made.
-
-        Returns
-        -------
-        low, high : float
-            In the units of ``reward_range``.
-        """
-        scale, shift = self.reward_map
-        if policy is None:
-            models, pairs, t = self.current.models, self.current.plan.policy, self.current.start
-        else:
-            models, pairs, t = self._believe_now()[1], policy_pairs(self.pairs, policy), self.t
-        low, high = gain_bounds(models, pairs, self.criterion.accuracy(t))
-        return scale * low + shift, scale * high + shift
-
-    def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
-        """Certified bounds on the discounted values of a policy, on the event that the truth is plausible.
-
-        Parameters
-        ----------
-        policy : sequence of int or names
-            An action per state, judged by all that was seen until now.
-        discount : float
-            In [0, 1).
-
-        Returns
-        -------
-        low, high : ndarray of float, shape (S,)
-            In the units of ``reward_range``.
-        """
-        discount, pairs = checked_discount(discount), policy_pairs(self.pairs, policy)
-        found = value_bounds(self._believe_now()[1], pairs, (1.0 - discount) / math.sqrt(self.t), discount)
-        low, high = (in_units(values, discount, self.reward_map) for values in found)
-        return low, high
-
-    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
-        """The optimistic optimum less the certified gain of the policy being played; None at another risk."""
-        if self.episode is None or self.criterion.discount < 1.0 or delta < self.parts.models.delta:
-            return None
-        plan = self.episode.plan
-        low, _ = gain_bounds(self.episode.models, plan.policy, self.criterion.accuracy(self.episode.start))
-        return PolicyGap(plan.policy, max(0.0, min(1.0, plan.gain + plan.span / 2) - low), True)
+    def beliefs(self) -> OptimisticBeliefs:
+        """Estimates, the plausible models around them, and the optimistic plan."""
+        return OptimisticBeliefs(self)
 
     # --- saving
 
@@ -299,11 +169,121 @@ class OptimisticLearner(CountingLearner):
         arrays, values = state
         self.tie_rng.bit_generator.state = values["tie_rng"]
         self.priority_rng.bit_generator.state = values["priority_rng"]
-        self.cluster_from = int(values.get("cluster_from", 1))
         if "episode" in values:
+            self.cluster_from = int(values["cluster_from"])
             then: dict[str, Any] = values["episode"]
             seen, groups = unprefixed("then", Snapshot, arrays), Grouping(arrays["label"], then["n_classes"])
             plan = Plan(
                 arrays["policy"], then["gain"], arrays["bias"], then["n_sweeps"], then["span"], then["converged"]
             )
-            self.episode = Episode(then["start"], seen, groups, *self._believe(seen, groups, then["start"]), plan)
+            self.episode = Episode(then["start"], seen, groups, *self.believe(seen, groups, then["start"]), plan)
+
+
+class OptimisticBeliefs(CountedBeliefs):
+    """Estimates and plausible models; those of the episode under way, or from all that was seen until now."""
+
+    agent: OptimisticLearner
+    forms_classes: ClassVar[bool] = True
+    has_policy: ClassVar[bool] = True
+    has_gap: ClassVar[bool] = True
+    unsure_by: ClassVar[str] = "width of its sets"
+
+    @property
+    def episode(self) -> Episode:
+        """The episode under way; an error before the first decision."""
+        if self.agent.episode is None:
+            raise ValueError("the learner has not decided anything yet; call act(state) first")
+        return self.agent.episode
+
+    def _now(self) -> tuple[Estimates, ModelSet]:
+        """Estimates and plausible models from all that was seen, over the groups of the episode or the first ones."""
+        agent, seen = self.agent, self.counts.snapshot()
+        groups = agent.first_groups(seen) if agent.episode is None else agent.episode.groups
+        return agent.believe(seen, groups, agent.t)
+
+    def measures(self) -> Mapping[str, float]:
+        """The number of classes in force."""
+        return {"n_classes": self.episode.groups.n_classes}
+
+    def classes(self) -> FormedClasses:
+        """The classes in force: given, estimated, or one per pair; before the first decision those of what was seen."""
+        agent, episode = self.agent, self.agent.episode
+        seen = self.counts.snapshot() if episode is None else episode.seen
+        groups = agent.first_groups(seen) if episode is None else episode.groups
+        return FormedClasses(Partition.from_labels(groups.label), seen, agent.parts.estimate.pool_rewards)
+
+    def alike_by(self) -> str:
+        """Given, or estimated where ApproxEquivalence forms the groups."""
+        return super().alike_by() or ("estimated" if self.agent.parts.structure.clusters else "")
+
+    @property
+    def estimates(self) -> Estimates:
+        """Transition probabilities and means by pair, as pooled at the start of the episode."""
+        return self.episode.estimates
+
+    @property
+    def models(self) -> ModelSet:
+        """The plausible models at the start of the episode."""
+        return self.episode.models
+
+    def uncertainty(self) -> np.ndarray | None:
+        """(M,) the widths of the plausible sets at the start of the episode, where the set says them."""
+        widths = getattr(self.models, "widths", None)
+        return None if widths is None else np.asarray(widths())
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """Estimates and the plausible set of a pair, from all that was seen until now."""
+        estimates, models = self._now()
+        row = slice(estimates.ptr[pair], estimates.ptr[pair + 1])
+        bounds: Any = getattr(models, "row_bounds", None)
+        size = int(row.stop - row.start)
+        lower, upper, unseen = (np.zeros(size), np.ones(size), 1.0) if bounds is None else bounds(pair)
+        r_lower, r_upper = float(models.r_lower[pair]), float(models.r_upper[pair])
+        known = self.agent.given.mean_rewards is not None or estimates.r_samples[pair] > 0
+        mean = float(estimates.r_hat[pair]) if known else math.nan
+        return PairBelief(
+            estimates.succ[row], estimates.prob[row], lower, upper, unseen, mean, r_lower, r_upper,
+            int(estimates.samples[pair]), f"confidence sets, risk {self.agent.parts.models.delta:g}",
+        )  # fmt: skip
+
+    def action_values(self, state: int) -> ActionValues:
+        """Of each action in the optimistic plan."""
+        plan, agent = self.episode.plan, self.agent
+        value = plan_values(self.models, plan, agent.pairs, state, agent.criterion.discount)
+        return ActionValues(value, "optimistic value")
+
+    @property
+    def plan(self) -> AgentPlan:
+        """The optimistic plan being played."""
+        return shown_plan(self.episode.plan, self.agent)
+
+    def greedy_policy(self) -> np.ndarray:
+        """What it would play without optimism: optimal in the estimates as they are now."""
+        return greedy_actions(self.agent.pairs, self._now()[0])
+
+    def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
+        """By extended value iteration over the plausible models: :meth:`equirl.Beliefs.gain_bounds`."""
+        agent, (scale, shift) = self.agent, self.agent.reward_map
+        if policy is None:
+            models, pairs, t = self.models, self.episode.plan.policy, self.episode.start
+        else:
+            models, pairs, t = self._now()[1], policy_pairs(agent.pairs, policy), agent.t
+        low, high = gain_bounds(models, pairs, agent.criterion.accuracy(t))
+        return scale * low + shift, scale * high + shift
+
+    def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
+        """Likewise, of discounted values: :meth:`equirl.Beliefs.value_bounds`."""
+        agent = self.agent
+        discount, pairs = checked_discount(discount), policy_pairs(agent.pairs, policy)
+        found = value_bounds(self._now()[1], pairs, (1.0 - discount) / math.sqrt(agent.t), discount)
+        low, high = (in_units(values, discount, agent.reward_map) for values in found)
+        return low, high
+
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """The optimistic optimum less the certified gain of the policy being played; None at another risk."""
+        agent, episode = self.agent, self.agent.episode
+        if episode is None or agent.criterion.discount < 1.0 or delta < agent.parts.models.delta:
+            return None
+        plan = episode.plan
+        low, _ = gain_bounds(episode.models, plan.policy, agent.criterion.accuracy(episode.start))
+        return PolicyGap(plan.policy, max(0.0, min(1.0, plan.gain + plan.span / 2) - low), True)

@@ -14,13 +14,21 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.given_knowledge import check_in_profile
 from equirl.estimation.pooling import estimate
-from equirl.learners.answers import ActionValues, LearnerPlan, PairBelief, PolicyGap, plan_values, shown_plan
+from equirl.learners.beliefs import (
+    ActionValues,
+    AgentPlan,
+    CountedBeliefs,
+    FormedClasses,
+    PairBelief,
+    PolicyGap,
+    greedy_actions,
+    plan_values,
+    shown_plan,
+)
 from equirl.learners.contract import (
     UNLIMITED,
     CountingLearner,
-    FormedClasses,
     Limits,
     State,
     Stretch,
@@ -28,7 +36,6 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
-from equirl.learners.greedy import greedy_pairs
 from equirl.learners.planners import check_discount
 from equirl.learners.recipes import Blueprint, Part
 from equirl.model.pairs import Pairs
@@ -36,7 +43,8 @@ from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan
 from equirl.planning.sweeps import Stop
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, plan_from
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan_from
+from equirl.posterior.inspection import class_posterior, row_spread
 from equirl.solving.criterion import criterion_for
 from equirl.structure.partition import Partition
 from equirl.words.checking import above, between, choice, whole_number
@@ -111,10 +119,7 @@ class PosteriorParts(NamedTuple):
 
 
 class PosteriorLearner(CountingLearner):
-    """A learner that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
-
-    forms_classes: ClassVar[bool] = True
-    unsure_by: ClassVar[str] = "spread of its draws"
+    """An agent that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -126,14 +131,14 @@ class PosteriorLearner(CountingLearner):
         )
         self.seen: Snapshot | None = None  # the counts of the last draw
         self.model: ExactModel | None = None  # the MDP drawn
-        self._plan: Plan | None = None
+        self.drawn_plan: Plan | None = None
 
     # --- deciding
 
     def decide(self, state: int) -> Stretch:
         """The policy of the MDP drawn last, or of a new one where the episode ends."""
-        self.watch_statement()
-        plan, limits = self._plan, self.limits
+        self.test_structure()
+        plan, limits = self.drawn_plan, self.limits
         if plan is None or limits is None or is_over(plan.policy[state], limits):
             plan, limits = self._start_episode(state)
         return Stretch(plan.policy, limits)
@@ -144,7 +149,7 @@ class PosteriorLearner(CountingLearner):
         self.model, work = self.draw_model(seen)
         end = self.model.n_entries
 
-        bias = np.zeros(self.pairs.n_states) if self._plan is None else self._plan.bias
+        bias = np.zeros(self.pairs.n_states) if self.drawn_plan is None else self.drawn_plan.bias
         accuracy = planner.accuracy * self.criterion.accuracy(self.t)
         sweeps = int(min(planner.max_sweeps, max(20, planner.max_lookups / end)))
         stop = Stop(planner.discount, accuracy, sweeps, POLICY_SWEEPS)
@@ -153,7 +158,7 @@ class PosteriorLearner(CountingLearner):
         last = self.t - self.episode_starts[-1] if self.episode_starts else 0
         self.limits = lengths.limits(seen.visits, self.t, last, work + plan.n_sweeps * end)
         self.episode_starts.append(self.t)
-        self.seen, self._plan = seen, plan
+        self.seen, self.drawn_plan = seen, plan
         return plan, self.limits
 
     def draw_model(self, seen: Snapshot) -> tuple[ExactModel, int]:
@@ -166,99 +171,10 @@ class PosteriorLearner(CountingLearner):
         owner = np.array(self.pairs.state)
         return ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay), work
 
-    def check_successor(self, pair: int, successor: int) -> None:
-        """An error where the profiles given leave the successor out."""
-        check_in_profile(self.given, self.pairs, pair, successor)
-
-    # --- telling
-
     @property
-    def plan(self) -> LearnerPlan:
-        """The plan being played: optimal in the MDP drawn, where it can be reached from where the episode began."""
-        if self._plan is None:
-            raise ValueError("the learner has not decided anything yet; call act(state) first")
-        return shown_plan(self._plan, self.pairs, self.reward_map)
-
-    def measures(self) -> Mapping[str, float]:
-        """The number of classes drawn, and what the rows tell."""
-        return {"n_classes": self.classes().partition.n_classes, **self.rows.measures()}
-
-    def classes(self) -> FormedClasses:
-        """The classes of the last draw, or before the first of one made in a copy.
-
-        Pairs without a class, such as those never visited, stand alone.
-        """
-        M, drawn, seen = self.pairs.n_pairs, self, self.seen
-        if seen is None:
-            drawn, seen = self.copy(), self.counts.snapshot()
-            drawn.rows.draw(seen, drawn.rng)
-        label = drawn.rows.labels()
-        label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
-        return FormedClasses(Partition.from_labels(label), seen, False)
-
-    def alike_by(self) -> str:
-        """Drawn, where there are classes at all."""
-        return "" if self.rows.labels() is None else "drawn"
-
-    def pair_belief(self, pair: int) -> PairBelief:
-        """The mean and the middle 90 % of draws of a pair's row and mean reward, given all that was seen."""
-        twin, seen = self.copy(), self.counts.snapshot()
-        twin.rows.plain()
-        models = [twin.draw_model(seen)[0] for _ in range(LEAST_DRAWS)]
-        rows = [slice(model.ptr[pair], model.ptr[pair + 1]) for model in models]
-        succ = np.unique(np.concatenate([model.succ[row] for model, row in zip(models, rows, strict=True)]))
-        law, S = np.zeros((len(models), len(succ))), self.pairs.n_states
-        for k, (model, row) in enumerate(zip(models, rows, strict=True)):
-            np.add.at(law[k], np.searchsorted(succ, model.succ[row]), model.prob[row])
-            law[k] += model.rest[pair] / S
-        order = np.argsort(-law.mean(axis=0), kind="stable")
-        low, high = np.quantile(law[:, order], SPREAD, axis=0)
-        unseen = float(np.quantile([model.rest[pair] / S for model in models], SPREAD[1]))
-        means = [model.reward[pair] for model in models]
-        r_low, r_high = np.quantile(means, SPREAD)
-        return PairBelief(
-            succ[order], law.mean(axis=0)[order], low, high, unseen, float(np.mean(means)), float(r_low),
-            float(r_high), int(seen.visits[pair]), "middle 90 % of draws",
-        )  # fmt: skip
-
-    def action_values(self, state: int) -> ActionValues | None:
-        """Of each action in the MDP drawn."""
-        if self._plan is None or self.model is None:
-            return None
-        value = plan_values(self.model, self._plan, self.pairs, state, self.criterion.discount)
-        return ActionValues(value, "value in the MDP drawn")
-
-    def uncertainty(self) -> np.ndarray:
-        """(M,) the L1 distance between draws of a pair's row, on average."""
-        from equirl.posterior.inspection import row_spread
-
-        return row_spread(self)
-
-    def greedy_policy(self) -> np.ndarray:
-        """What it would play without drawing: optimal in each pair's own estimates as they are now."""
-        return self.pairs.action[greedy_pairs(self.pairs, estimate(self.counts.snapshot()))]
-
-    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
-        """Of the best policy in the mean of drawn MDPs: the (1 - delta)-quantile of what it loses in them."""
-        from equirl.posterior.drawn_plan import gain_in, mean_model
-
-        if self.criterion.discount < 1.0:
-            return None
-        twin, seen = self.copy(), self.counts.snapshot()
-        twin.rows.plain()
-        draws = max(LEAST_DRAWS, math.ceil(2 / delta))
-        models = [twin.draw_model(seen)[0] for _ in range(draws)]
-        S = self.pairs.n_states
-        accuracy, here = self.criterion.accuracy(self.t) / 10, np.eye(1, S, state)[0]
-        stop = Stop(1.0, accuracy, self.parts.planner.max_sweeps, POLICY_SWEEPS)
-        mean = mean_model(self.pairs, seen.visits > 0, models)
-        best = plan_from(state, self.pairs.ptr, mean, np.zeros(S), stop, twin.rng)
-        lost, bias = [], best.bias
-        for model in models:
-            plan = plan_from(state, self.pairs.ptr, model, bias, stop, twin.rng)
-            bias = plan.bias
-            lost.append(gain_in(model, plan.policy, here) - gain_in(model, best.policy, here))
-        return PolicyGap(best.policy, max(0.0, float(np.quantile(lost, 1 - delta, method="higher"))), False)
+    def beliefs(self) -> PosteriorBeliefs:
+        """Draws from the posterior, and the plan in the MDP drawn last."""
+        return PosteriorBeliefs(self)
 
     # --- saving
 
@@ -266,8 +182,8 @@ class PosteriorLearner(CountingLearner):
         """Counts, the generator, what was drawn and the plan under way; none of it is drawn again."""
         arrays, values = super().state()
         arrays |= {"rng": self.rng, **self.rows.arrays(), **self.rewards.arrays()}
-        if self.seen is not None and self._plan is not None and self.model is not None:
-            plan = self._plan
+        if self.seen is not None and self.drawn_plan is not None and self.model is not None:
+            plan = self.drawn_plan
             arrays |= prefixed("then", self.seen) | {"policy": plan.policy, "bias": plan.bias}
             arrays |= {name: np.asarray(array) for name, array in prefixed("drawn", self.model).items()}
             values["plan"] = [plan.gain, plan.n_sweeps, plan.span, plan.converged]
@@ -287,7 +203,109 @@ class PosteriorLearner(CountingLearner):
             drawn: Any = unprefixed("drawn", ExactModel, arrays)
             self.model = checked_model(drawn._replace(stay=float(drawn.stay)), self.pairs)
             gain, n_sweeps, span, converged = values["plan"]
-            self._plan = Plan(arrays["policy"], gain, arrays["bias"], n_sweeps, span, converged)
+            self.drawn_plan = Plan(arrays["policy"], gain, arrays["bias"], n_sweeps, span, converged)
+
+
+class PosteriorBeliefs(CountedBeliefs):
+    """The classes and the plan of the last draw; everything else from draws made in a copy."""
+
+    agent: PosteriorLearner
+    forms_classes: ClassVar[bool] = True
+    has_policy: ClassVar[bool] = True
+    has_gap: ClassVar[bool] = True
+    unsure_by: ClassVar[str] = "spread of its draws"
+
+    def measures(self) -> Mapping[str, float]:
+        """The number of classes drawn, and what the rows tell."""
+        return {"n_classes": self.classes().partition.n_classes, **self.agent.rows.measures()}
+
+    def classes(self) -> FormedClasses:
+        """The classes of the last draw, or before the first of one made in a copy.
+
+        Pairs without a class, such as those never visited, stand alone.
+        """
+        M, drawn, seen = self.agent.pairs.n_pairs, self.agent, self.agent.seen
+        if seen is None:
+            drawn, seen = self.agent.copy(), self.counts.snapshot()
+            drawn.rows.draw(seen, drawn.rng)
+        label = drawn.rows.labels()
+        label = np.arange(M) if label is None else np.where(label < 0, M + np.arange(M), label)
+        return FormedClasses(Partition.from_labels(label), seen, False)
+
+    def alike_by(self) -> str:
+        """Given, or drawn where there are classes at all."""
+        return super().alike_by() or ("" if self.agent.rows.labels() is None else "drawn")
+
+    def alike_to(self, pair: int) -> np.ndarray:
+        """(M,) in which part of some draws each pair is of the same class as this one."""
+        if self.alike_by() != "drawn":
+            return super().alike_to(pair)
+        labels = class_posterior(self.agent, LEAST_DRAWS, passes=1).labels
+        return np.asarray(((labels == labels[:, [pair]]) & (labels >= 0)).mean(axis=0))
+
+    def uncertainty(self) -> np.ndarray:
+        """(M,) the L1 distance between draws of a pair's row, on average."""
+        return row_spread(self.agent)
+
+    def pair_belief(self, pair: int) -> PairBelief:
+        """The mean and the middle 90 % of draws of a pair's row and mean reward, given all that was seen."""
+        twin, seen, S = self.agent.copy(), self.counts.snapshot(), self.agent.pairs.n_states
+        twin.rows.plain()
+        models = [twin.draw_model(seen)[0] for _ in range(LEAST_DRAWS)]
+        rows = [slice(model.ptr[pair], model.ptr[pair + 1]) for model in models]
+        succ = np.unique(np.concatenate([model.succ[row] for model, row in zip(models, rows, strict=True)]))
+        law = np.zeros((len(models), len(succ)))
+        for k, (model, row) in enumerate(zip(models, rows, strict=True)):
+            np.add.at(law[k], np.searchsorted(succ, model.succ[row]), model.prob[row])
+            law[k] += model.rest[pair] / S
+        order = np.argsort(-law.mean(axis=0), kind="stable")
+        low, high = np.quantile(law[:, order], SPREAD, axis=0)
+        unseen = float(np.quantile([model.rest[pair] / S for model in models], SPREAD[1]))
+        means = [model.reward[pair] for model in models]
+        r_low, r_high = np.quantile(means, SPREAD)
+        return PairBelief(
+            succ[order], law.mean(axis=0)[order], low, high, unseen, float(np.mean(means)), float(r_low),
+            float(r_high), int(seen.visits[pair]), "middle 90 % of draws",
+        )  # fmt: skip
+
+    def action_values(self, state: int) -> ActionValues | None:
+        """Of each action in the MDP drawn."""
+        agent = self.agent
+        if agent.drawn_plan is None or agent.model is None:
+            return None
+        value = plan_values(agent.model, agent.drawn_plan, agent.pairs, state, agent.criterion.discount)
+        return ActionValues(value, "value in the MDP drawn")
+
+    @property
+    def plan(self) -> AgentPlan:
+        """The plan being played: optimal in the MDP drawn, where it can be reached from where the episode began."""
+        if self.agent.drawn_plan is None:
+            raise ValueError("the learner has not decided anything yet; call act(state) first")
+        return shown_plan(self.agent.drawn_plan, self.agent)
+
+    def greedy_policy(self) -> np.ndarray:
+        """What it would play without drawing: optimal in each pair's own estimates as they are now."""
+        return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))
+
+    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+        """Of the best policy in the mean of drawn MDPs: the (1 - delta)-quantile of what it loses in them."""
+        agent, pairs = self.agent, self.agent.pairs
+        if agent.criterion.discount < 1.0:
+            return None
+        twin, seen = agent.copy(), self.counts.snapshot()
+        twin.rows.plain()
+        draws = max(LEAST_DRAWS, math.ceil(2 / delta))
+        models = [twin.draw_model(seen)[0] for _ in range(draws)]
+        accuracy, here = agent.criterion.accuracy(agent.t) / 10, np.eye(1, pairs.n_states, state)[0]
+        stop = Stop(1.0, accuracy, agent.parts.planner.max_sweeps, POLICY_SWEEPS)
+        mean = mean_model(pairs, seen.visits > 0, models)
+        best = plan_from(state, pairs.ptr, mean, np.zeros(pairs.n_states), stop, twin.rng)
+        lost, bias = [], best.bias
+        for model in models:
+            plan = plan_from(state, pairs.ptr, model, bias, stop, twin.rng)
+            bias = plan.bias
+            lost.append(gain_in(model, plan.policy, here) - gain_in(model, best.policy, here))
+        return PolicyGap(best.policy, max(0.0, float(np.quantile(lost, 1 - delta, method="higher"))), False)
 
 
 def checked_model(model: ExactModel, pairs: Pairs) -> ExactModel:

@@ -21,9 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.given_knowledge import check_in_profile, check_path
+from equirl.estimation.given_knowledge import check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
-from equirl.learners.answers import ActionValues, PairBelief, own_belief
+from equirl.learners.beliefs import ActionValues, CountedBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.recipes import Blueprint
 from equirl.numerics.arrays import owners
@@ -76,7 +76,7 @@ class SharedSteps(OwnSteps):
 
 
 class QLearner(CountingLearner):
-    """A learner that keeps a value per pair and nothing else of what it saw. Make one with ``equirl.make_agent``."""
+    """An agent that keeps a value per pair and nothing else of what it saw. Make one with ``equirl.make_agent``."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
@@ -105,7 +105,7 @@ class QLearner(CountingLearner):
 
     def decide(self, state: int) -> Stretch:
         """The best pair by its value, ties at random, or any with a small chance; for one step."""
-        self.watch_statement()
+        self.test_structure()
         if self.chosen is None or self.chosen[0] != state:
             first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
             own = self.q[first:last]
@@ -149,7 +149,12 @@ class QLearner(CountingLearner):
             after = np.bincount(row, weights=known.prob * best[known.succ], minlength=len(self.q))
             values = np.where(there, (1.0 - discount) * known.r_hat + discount * after, 1.0)
             change, self.q = float(np.abs(values - self.q).max()), values
-        self.policy = np.array([first + int(np.argmax(self.q[first:last])) for first, last in pairwise(self.pairs.ptr)])
+        self.policy = self.best_pairs()
+
+    def best_pairs(self) -> np.ndarray:
+        """(S,) the pair of the largest value in each state, of equals the first."""
+        ptr = self.pairs.ptr.tolist()
+        return np.array([first + int(np.argmax(self.q[first:last])) for first, last in pairwise(ptr)])
 
     def _teach(self, pair: int, reward: float, successor: int) -> None:
         label = pair if self.given.classes is None else int(self.given.classes.label[pair])
@@ -160,26 +165,10 @@ class QLearner(CountingLearner):
         self.policy[self.pairs.state[pair]] = first + int(np.argmax(self.q[first:last]))  # no longer what was tried
         self.chosen = None
 
-    def check_successor(self, pair: int, successor: int) -> None:
-        """An error where the profiles given leave the successor out."""
-        check_in_profile(self.given, self.pairs, pair, successor)
-
-    def pair_belief(self, pair: int) -> PairBelief:
-        """Frequencies alone, which it counts and does not use."""
-        return own_belief(self.counts.snapshot(), pair)
-
-    def action_values(self, state: int) -> ActionValues:
-        """The value of each action, times 1 - discount."""
-        return ActionValues(self.q[self.pairs.ptr[state] : self.pairs.ptr[state + 1]].copy(), "value per step")
-
-    def measures(self) -> Mapping[str, float]:
-        """The classes that share steps, or one per pair."""
-        return {"n_classes": self.given.classes.n_classes if self.given.classes else self.pairs.n_pairs}
-
-    def greedy_policy(self) -> np.ndarray:
-        """The best action by value in each state: (S,) action ids, of equals the first."""
-        best = [first + int(np.argmax(self.q[first:last])) for first, last in pairwise(self.pairs.ptr.tolist())]
-        return self.pairs.action[np.array(best)]
+    @property
+    def beliefs(self) -> QBeliefs:
+        """Values, and frequencies which it counts and does not use."""
+        return QBeliefs(self)
 
     def state(self) -> State:
         """Values, how often each was taught, what was decided and not yet played, the generator."""
@@ -193,14 +182,14 @@ class QLearner(CountingLearner):
         q, n, policy = (state.arrays[name].copy() for name in ("q", "taught", "greedy"))
         fits = q.shape == self.q.shape and n.shape == self.n.shape and q.dtype == np.float64 and n.dtype == np.int64
         if not fits or not np.isfinite(q).all() or n.min() < 0 or n.max() > self.counts.visits.sum():
-            raise ValueError("the values do not fit the learner")
+            raise ValueError("the values do not fit the agent")
         ptr = self.pairs.ptr
         if (
             policy.shape != self.policy.shape
             or policy.dtype != np.int64
             or not ((policy >= ptr[:-1]) & (policy < ptr[1:])).all()
         ):
-            raise ValueError("the policy does not fit the learner")
+            raise ValueError("the policy does not fit the agent")
         self.q, self.n, self.policy = q, n, policy
         self.rng.bit_generator.state = state.values["rng"]
         chosen = state.values["chosen"]
@@ -209,6 +198,27 @@ class QLearner(CountingLearner):
             if not 0 <= s < self.pairs.n_states or not ptr[s] <= k < ptr[s + 1]:
                 raise ValueError("the pair decided is not one of its state")
             self.chosen = s, k
+
+
+class QBeliefs(CountedBeliefs):
+    """Frequencies of each pair, and the value by which it is chosen."""
+
+    agent: QLearner
+    has_policy: ClassVar[bool] = True
+
+    def action_values(self, state: int) -> ActionValues:
+        """The value of each action, times 1 - discount."""
+        ptr = self.agent.pairs.ptr
+        return ActionValues(self.agent.q[ptr[state] : ptr[state + 1]].copy(), "value per step")
+
+    def measures(self) -> Mapping[str, float]:
+        """The classes that share steps, or one per pair."""
+        given = self.agent.given
+        return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
+
+    def greedy_policy(self) -> np.ndarray:
+        """The best action by value in each state: (S,) action ids, of equals the first."""
+        return self.agent.pairs.action[self.agent.best_pairs()]
 
 
 @kernel

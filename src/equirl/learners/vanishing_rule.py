@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equirl.estimation.pooling import Grouping
-from equirl.learners.stretches import UNLIMITED, Limits
+from equirl.learners.contract import UNLIMITED, Limits
 from equirl.words.checking import choice
 
 SPEEDS = ("log", "root")

@@ -197,11 +197,11 @@ def _in_units(values: Any, discount: float, reward_map: tuple[float, float]) -> 
 
 def _certified(log: Log, policy: np.ndarray, delta: float, discount: float) -> tuple[float, float]:
     """Bounds on what a policy earns from where the log starts."""
-    agent: Any = log.agent(BOUNDS_BY, delta=delta)
+    agent = log.agent(BOUNDS_BY, delta=delta)
     if discount == 1.0:
-        low, high = agent.gain_bounds(policy)
+        low, high = agent.beliefs.gain_bounds(policy)
         return low, high
-    low, high = (float(log.initial @ values) for values in agent.value_bounds(policy, discount))
+    low, high = (float(log.initial @ values) for values in agent.beliefs.value_bounds(policy, discount))
     return low, high
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from equirl.estimation.given_knowledge import Classes, Order, checked
 from equirl.estimation.refutation import OUTSIDE, REWARDS, SUCCESSORS, Refutation, Statement, StructureTest
 from equirl.learners.learner_registry import stated_by_user
-from equirl.learners.statement_watch import evidence_table, statement
+from equirl.learners.refuted_structure import evidence_table, statement
 from equirl.logs.log import Log, from_log
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
@@ -57,7 +57,8 @@ class StructureCheck:
         Returns
         -------
         Table
-            The columns of ``agent.refuted()``. For a known problem ``difference`` is exact, ``bound`` the tolerance.
+            The columns of ``agent.beliefs.refuted()``; of a known problem ``difference`` is exact, ``bound`` the
+            tolerance.
         """
         return evidence_table(self.found, self.pairs, self.reward_map)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.learners.contract import Learner
+from equirl.learners.contract import Learner, settle
 from equirl.learners.learner_registry import agent_for
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.numerics.seeding import Seed, seed_sequence
@@ -67,7 +67,7 @@ class LiveRun:
         self._criterion = self.learner.criterion
         self._optimum = self._criterion.optimum(mdp) if gain is None else between("gain", gain)
         self._rollout = Rollout(mdp, world_root)
-        self.learner.settle(self._rollout.state)
+        settle(self.learner, self._rollout.state)
         self._recorder = Recorder(mdp, self.learner, marks, flag("measure_clustering", measure_clustering), epsilon)
         self._watch, self._stopped = Watch(rule, self.learner, mdp.reward_map[0]), False
         self._before, self.horizon = self.learner.t - 1, int(horizon)

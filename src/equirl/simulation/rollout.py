@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.learners.stretches import Limits, Stretch, is_over, pair_played, spend
+from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
 from equirl.numerics.compiling import lean_kernel

@@ -135,7 +135,7 @@ class Recorder:
         discount = learner.criterion.discount
         self.values = ValueMeasures(mdp, discount, epsilon) if discount < 1.0 else None
         self.value_total, self.value_curves = np.zeros(2), np.zeros((2, len(marks)))
-        if measure_clustering and not learner.forms_classes:
+        if measure_clustering and not learner.beliefs.forms_classes:
             raise ValueError(f"{learner.name!r} forms no classes; measure_clustering makes no sense for it")
         self.measure_clustering: bool = measure_clustering
         self.truth: Partition | None = None  # the true classes, computed when first needed
@@ -149,7 +149,7 @@ class Recorder:
         self.mark = tally(rewards, self.mdp.r_mean[path], t - self.offset, self.marks, first, self.total, self.earned)
         if self.mark == first:
             return
-        for name, value in self.learner.measures().items():
+        for name, value in self.learner.beliefs.measures().items():
             curve = self.measured.setdefault(name, _empty(value, len(self.marks) - 1))
             curve[first : self.mark] = value
         if self.measure_clustering:
@@ -163,7 +163,7 @@ class Recorder:
             return True
         if done > (self.marks[n - 1] if n else 0):
             self.marks[n], self.earned[:, n], self.value_curves[:, n] = done, self.total, self.value_total
-            for name, value in self.learner.measures().items():
+            for name, value in self.learner.beliefs.measures().items():
                 self.measured.setdefault(name, _empty(value, len(self.marks) - 1))[n] = value
             if self.measure_clustering:
                 for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
@@ -176,7 +176,7 @@ class Recorder:
 
     def _quality(self) -> list[float]:
         """The values of CLUSTERING_CURVES for the classes in force."""
-        formed = self.learner.classes()
+        formed = self.learner.beliefs.classes()
         assert formed is not None
         if self.truth is None:
             self.truth = equivalence_classes(self.mdp, rewards=formed.compares_rewards)

@@ -76,7 +76,7 @@ class Watch:
         self.rule, self.learner, self.scale = rule, learner, scale
         self.begin, self.next = time.perf_counter(), learner.t + FIRST_LOOK
         self.reason, self.gap, self.policy = "", math.nan, np.zeros(0, np.int64)
-        if rule is not None and rule.gap is not None and type(learner).policy_gap is Learner.policy_gap:
+        if rule is not None and rule.gap is not None and not learner.beliefs.has_gap:
             raise ValueError(
                 f"{learner.name!r} cannot tell how good its policy is; until gap=... is for optimistic learners and "
                 "posterior sampling"
@@ -91,7 +91,7 @@ class Watch:
             self.reason = f"{rule.seconds:g} seconds are spent"
         if rule.gap is not None and learner.t >= self.next:
             self.next = max(learner.t + FIRST_LOOK, int(LOOK_AGAIN * learner.t))
-            found = learner.policy_gap(state, rule.delta)
+            found = learner.beliefs.policy_gap(state, rule.delta)
             if found is None:
                 raise ValueError(f"{learner!r} cannot tell how good its policy is at risk {rule.delta:g}")
             self.gap, self.policy = self.scale * found.gap, found.policy

@@ -51,8 +51,9 @@ def _show_learner(path: Path, as_json: bool) -> None:
     from equirl.keeping.saving import load_agent
 
     agent = load_agent(path)
-    policy = agent.policy_table() if getattr(agent, "greedy_policy", None) is not None else None
-    classes = agent.partition if agent.forms_classes else None
+    beliefs = agent.beliefs
+    policy = beliefs.policy_table() if beliefs.has_policy else None
+    classes = beliefs.partition if beliefs.forms_classes else None
     settings = agent.settings.as_dict()
     scale, shift = agent.reward_map
     if as_json:

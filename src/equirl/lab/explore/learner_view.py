@@ -65,7 +65,7 @@ class LearnerView:
         if run.steps and (fresh or final):
             told["classes"] = self._classes(learner)
         if run.steps and (final or (fresh and time.monotonic() - self._unsure_at > UNSURE_SECONDS)):
-            unsure = learner.uncertainty()
+            unsure = learner.beliefs.uncertainty()
             told["width"] = None if unsure is None else packed(unsure, "f4")
             self._unsure_at = time.monotonic()
         if run.steps:
@@ -78,7 +78,8 @@ class LearnerView:
         believed = self._believed(learner) if run.steps else None
         truth = self.truth.classes(True) if believed is None else believed.truth
         return Belief(
-            label, run.steps, self.visits, run.policy, learner.uncertainty() if run.steps else None, learner.unsure_by,
+            label, run.steps, self.visits, run.policy, learner.beliefs.uncertainty() if run.steps else None,
+            learner.beliefs.unsure_by,
             None if believed is None else believed.stands_for, 0 if believed is None else believed.found.n_classes,
             truth,
         )  # fmt: skip
@@ -96,7 +97,7 @@ class LearnerView:
         }  # fmt: skip
 
     def _believed(self, learner: Learner) -> Believed | None:
-        formed = learner.classes()
+        formed = learner.beliefs.classes()
         if formed is None:
             return None
         found, truth = formed.partition, self.truth.classes(formed.compares_rewards)

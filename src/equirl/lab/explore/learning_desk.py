@@ -167,7 +167,7 @@ class LearningDesk:
         self.target, self.stale = 0.0, True
         return {
             "kind": "learning", "labels": list(asked.learners), "names": [name for name, _ in asked.learners.values()],
-            "unsure_by": [views[0].run.learner.unsure_by for views in self.comparison.views.values()],
+            "unsure_by": [views[0].run.learner.beliefs.unsure_by for views in self.comparison.views.values()],
             "horizon": asked.horizon, "seeds": [asked.seeds[0], asked.seeds[-1]], "runs": len(asked.seeds),
         }  # fmt: skip
 

@@ -102,4 +102,4 @@ def _play_a_little() -> None:
         os.nice(15)
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of this process
     for learner in ("c-psrl", "ucrl2-l", "c-ucrl", "psrl"):
-        simulate(make("grid"), learner, 50).agent.uncertainty()
+        simulate(make("grid"), learner, 50).agent.beliefs.uncertainty()

@@ -151,10 +151,10 @@ def film_learning(
 
 
 def _moment(learner: Learner) -> Moment:
-    counts, formed = getattr(learner, "counts", None), learner.classes()
-    visits = np.zeros(learner.pairs.n_pairs, np.int64) if counts is None else counts.snapshot().visits.copy()
-    best = getattr(learner, "greedy_policy", None)
-    policy = best() if best is not None and visits.any() else None
+    beliefs = learner.beliefs
+    counts, formed = beliefs.counts, beliefs.classes()
+    visits = np.zeros(learner.pairs.n_pairs, np.int64) if counts is None else counts.visits.copy()
+    policy = beliefs.greedy_policy() if beliefs.has_policy and visits.any() else None
     return Moment(learner.t - 1, visits, None if formed is None else formed.partition.label, policy)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from equirl.files.archives import load_npz
 from equirl.files.whole_files import DamagedFile
-from equirl.keeping.saving import KIND, READABLE, load_agent
+from equirl.keeping.saving import KIND, VERSION, load_agent
 from equirl.lab.studies.run_specs import RunSpec
 from equirl.learners import Learner
 from equirl.words.tables import Table
@@ -26,7 +26,7 @@ def check_agent(folder: Path, spec: RunSpec) -> None:
     """An error where the learner of a run is not there, or its file cannot be trusted."""
     path = agent_path(folder, spec)
     try:
-        _, meta = load_npz(path, KIND, *READABLE)
+        _, meta = load_npz(path, KIND, VERSION)
     except IsADirectoryError:
         raise DamagedFile(f"{path} is a folder, not the file of a learner") from None
     about = meta.get("about")

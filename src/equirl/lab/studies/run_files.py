@@ -13,7 +13,6 @@ from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
 from equirl.lab.studies.run_specs import RESULT_VERSION, RunSpec, canonical
 from equirl.lab.studies.runs import FACTS, RunResult
-from equirl.learners import with_past
 from equirl.simulation import Curves
 
 KIND = "equirl-run"
@@ -52,7 +51,9 @@ def _arrays(curves: Curves) -> dict[str, np.ndarray]:
 
 def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:
     """An error where a default has changed since the run was computed, so that it is another run now."""
-    then = with_past(then, now) if isinstance(then, dict) else {}
+    then = then if isinstance(then, dict) else {}
+    for name in sorted(now.keys() - then.keys()):
+        raise DamagedFile(f"{path} does not say with which {name} it was computed")
     for name in sorted(then.keys() & now.keys()):
         if then[name] != now[name]:
             raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")

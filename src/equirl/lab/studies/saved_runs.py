@@ -116,10 +116,10 @@ def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path
     """Save what a run leaves behind, each file whole or absent."""
     place, agent = run.folder_in(folder), in_units_of(mdp, trace.agent)
     agent.save(place / "agent.npz")
-    if getattr(agent, "greedy_policy", None) is not None:
-        agent.policy_table().to_csv(place / "policy.csv")
-    if agent.forms_classes:
-        agent.partition.table(agent).to_csv(place / "classes.csv")
+    if agent.beliefs.has_policy:
+        agent.beliefs.policy_table().to_csv(place / "policy.csv")
+    if agent.beliefs.forms_classes:
+        agent.beliefs.partition.table(agent).to_csv(place / "classes.csv")
     curves = trace.curves.in_units(mdp.reward_map)
     names = in_usual_order(curves)
     columns = [curves.t, *(curves[name][0] for name in names)]

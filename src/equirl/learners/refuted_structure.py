@@ -1,9 +1,9 @@
-"""Structure that a user states, watched while a learner learns: what the data refute is told before it costs much."""
+"""Structure that a user gives, tested while an agent learns: what the data refute is said before it costs much."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,53 +26,53 @@ SPARE = 4
 
 
 class RefutedStructure(UserWarning):
-    """What was seen refutes the classes, or the corresponding successors, that were stated."""
+    """What was seen refutes the classes, or the corresponding successors, that were given."""
 
 
-class StatementWatch:
-    """What was stated for a learner, tested now and then against its counts."""
+class StructureWatch:
+    """Classes and profiles that a user gave an agent, tested now and then against its counts."""
 
-    def __init__(self, learner: CountingLearner) -> None:
-        assert learner.given.classes is not None
-        self.test = prepared_test(learner)
-        self.told = np.zeros(learner.given.classes.n_classes, np.bool_)  # classes warned of
+    def __init__(self, agent: CountingLearner) -> None:
+        assert agent.given.classes is not None
+        self.test = prepared_test(agent)
+        self.warned = np.zeros(agent.given.classes.n_classes, np.bool_)  # by class
 
-    def look(self, learner: CountingLearner) -> int:
+    def look(self, agent: CountingLearner) -> int:
         """Warn of every class newly refuted, once; when to look again."""
-        seen = learner.counts.snapshot()
-        if self.test.look(seen, self.told):
-            self._warn(learner, seen)
-        return learner.t + max(FIRST, learner.t // 2, SPARE * (len(seen.visits) + len(seen.succ)))
+        seen = agent.counts.snapshot()
+        if self.test.look(seen, self.warned):
+            self._warn(agent, seen)
+        return agent.t + max(FIRST, agent.t // 2, SPARE * (len(seen.visits) + len(seen.succ)))
 
-    def _warn(self, learner: CountingLearner, seen: Snapshot) -> None:
-        new = [one for one in self.test.refutations(seen) if not self.told[one.label]]
-        self.told[[one.label for one in new]] = True
+    def _warn(self, agent: CountingLearner, seen: Snapshot) -> None:
+        new = [one for one in self.test.refutations(seen) if not self.warned[one.label]]
+        self.warned[[one.label for one in new]] = True
         for label in dict.fromkeys(one.label for one in new):
             strongest = max((one for one in new if one.label == label), key=lambda one: one.evidence - one.bound)
-            text = sentence(strongest, learner.pairs, learner.reward_map)
-            told = f"the structure stated for {learner.name!r} is refuted: {text}; agent.refuted() has a table"
-            warn_caller(told, RefutedStructure)
+            text = sentence(strongest, agent.pairs, agent.reward_map)
+            where = "agent.beliefs.refuted() has a table"
+            warn_caller(f"the structure given to {agent.name!r} is refuted: {text}; {where}", RefutedStructure)
 
 
-def prepared_test(learner: Learner) -> StructureTest:
-    """The test of what was stated for a learner, at its own risk."""
-    delta = learner.settings.as_dict().get("delta", RISK)
-    return StructureTest(statement(learner.given, learner.pairs, pools_rewards(learner.settings)), delta)
+def prepared_test(agent: Learner) -> StructureTest:
+    """The test of what was given to an agent, at its own risk."""
+    delta = agent.settings.as_dict().get("delta", RISK)
+    return StructureTest(statement(agent.given, agent.pairs, pools_rewards(agent.settings)), delta)
 
 
 def statement(given: Given, pairs: Pairs, rewards: bool) -> Statement:
-    """What is stated, as the test takes it."""
+    """What is given, as the test takes it."""
     assert given.classes is not None
     compared = rewards and given.mean_rewards is None
     return Statement(given.classes.label.copy(), given.classes.n_classes, given.profiles, compared, pairs.n_states)
 
 
-def refuted_table(learner: Learner) -> Table:
+def refuted_table(agent: Learner) -> Table:
     """A row per class refuted and kind of evidence, by all that was seen until now."""
-    counts: Any = getattr(learner, "counts", None)
-    watched = counts is not None and learner.given.stated and learner.given.classes is not None
-    found = prepared_test(learner).refutations(counts.snapshot()) if watched else []
-    return evidence_table(found, learner.pairs, learner.reward_map)
+    counts, found = agent.beliefs.counts, []
+    if counts is not None and agent.given.stated and agent.given.classes is not None:
+        found = prepared_test(agent).refutations(counts.snapshot())
+    return evidence_table(found, agent.pairs, agent.reward_map)
 
 
 def sentence(one: Refutation, pairs: Pairs, reward_map: tuple[float, float]) -> str:
@@ -80,7 +80,7 @@ def sentence(one: Refutation, pairs: Pairs, reward_map: tuple[float, float]) -> 
     pair, often = f"({pairs.describe(one.pair)})", counted(one.visits, "visit")
     if one.what == OUTSIDE:
         (state,) = state_labels(pairs, [one.other])
-        return f"{pair} led to {shown(state)} {counted(int(one.difference), 'time')}, outside the order stated"
+        return f"{pair} led to {shown(state)} {counted(int(one.difference), 'time')}, outside the order given"
     other = "the rest of its class" if one.other == REST else f"({pairs.describe(one.other)}), of the same class"
     if one.what == REWARDS:
         what = f"mean rewards differ by {number(reward_map[0] * one.difference)}"

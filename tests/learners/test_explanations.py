@@ -31,7 +31,7 @@ def fed(name, n=600):
 @pytest.mark.parametrize("name", sorted(name for name in eq.AGENTS if not name.startswith("toy-")))
 def test_every_learner_explains_itself_before_its_first_step_and_is_not_changed(name):
     agent, twin = (eq.agent_for(RIVER, name, seed=3) for _ in range(2))
-    found = agent.explain(2, 1)
+    found = agent.beliefs.explain(2, 1)
     assert (found.visits, found.state, found.learner) == (0, 2, name)
     assert found.why
     assert agent.t == 1
@@ -45,7 +45,7 @@ def test_every_learner_explains_itself_before_its_first_step_and_is_not_changed(
 )
 def test_after_observing_alone_it_speaks_in_names_and_units(name):
     agent = fed(name)
-    found = agent.explain("warm", "heat")
+    found = agent.beliefs.explain("warm", "heat")
     assert (found.state, found.action, found.visits) == ("warm", "heat", 100)
     assert -95 < found.mean_reward < -65
     low, high = found.reward_bounds
@@ -66,7 +66,7 @@ def test_after_observing_alone_it_speaks_in_names_and_units(name):
 def test_the_action_explained_is_the_action_played(name):
     agent = eq.simulate(RIVER, name, 2_000, seed=1).agent
     for state in range(6):
-        found = agent.explain(state)
+        found = agent.beliefs.explain(state)
         assert RIVER.pairs.action_number(found.action) == agent.act(state)
         assert found.actions["plays"][found.actions["action"].index(found.action)] == "yes"
 
@@ -74,35 +74,36 @@ def test_the_action_explained_is_the_action_played(name):
 @pytest.mark.parametrize("name", ["c-ucrl", "c-psrl", "mbie", "q-learning"])
 def test_the_action_played_is_not_behind_and_the_best_value_is_the_gain(name):
     agent = eq.simulate(RIVER, name, 3_000, seed=1).agent
-    found = agent.explain(3)
+    found = agent.beliefs.explain(3)
     played = found.actions["plays"].index("yes")
     if name != "q-learning":  # which explores
         assert found.actions["behind"][played] == pytest.approx(0, abs=1e-6)
     if name in ("c-ucrl", "c-psrl"):
         twin = agent.copy()
         twin.act(3)
-        assert max(found.actions["value"]) == pytest.approx(twin.plan.gain, abs=2 * twin.plan.span + 1e-9)
+        plan = twin.beliefs.plan
+        assert max(found.actions["value"]) == pytest.approx(plan.gain, abs=2 * plan.span + 1e-9)
 
 
 def test_who_is_alike_is_given_estimated_or_drawn_and_how_surely():
-    drawn = eq.simulate(RIVER, "c-psrl", 20_000, seed=0).agent.explain(2, 0)
+    drawn = eq.simulate(RIVER, "c-psrl", 20_000, seed=0).agent.beliefs.explain(2, 0)
     assert drawn.alike_by == "drawn"
     best = drawn.alike.rows()[0]
     assert best["probability"] > 0.5
     assert best["action"] == drawn.action
-    given = eq.agent_for(RIVER, "c-ucrl-c").explain(2, 0)
+    given = eq.agent_for(RIVER, "c-ucrl-c").beliefs.explain(2, 0)
     classes = eq.equivalence_classes(RIVER)
     k = RIVER.pairs.index(2, 0)
     assert given.alike_by == "given"
     assert len(given.alike) == classes.sizes[classes.label[k]] - 1
-    assert eq.simulate(RIVER, "c-ucrl", 500).agent.explain(2, 0).alike_by == "estimated"
-    alone = eq.make_agent("ucrl2-l", 3, 2).explain(0, 0)
+    assert eq.simulate(RIVER, "c-ucrl", 500).agent.beliefs.explain(2, 0).alike_by == "estimated"
+    alone = eq.make_agent("ucrl2-l", 3, 2).beliefs.explain(0, 0)
     assert (alone.alike_by, len(alone.alike)) == ("", 0)
 
 
 def test_pooled_samples_are_more_than_visits():
     agent = eq.simulate(RIVER, "c-ucrl-c-sigma", 5_000, seed=0).agent
-    found = agent.explain(2, 1)
+    found = agent.beliefs.explain(2, 1)
     assert found.samples > found.visits
 
 
@@ -130,23 +131,23 @@ def test_an_interval_of_a_coin_without_a_radius_is_a_point_and_with_an_infinite_
 def test_mistakes_are_named():
     agent = fed("c-psrl", 30)
     with pytest.raises(ValueError, match="unknown state 'tepid'"):
-        agent.explain("tepid", "heat")
+        agent.beliefs.explain("tepid", "heat")
     with pytest.raises(ValueError, match="unknown action 'cool'"):
-        agent.explain("cold", "cool")
+        agent.beliefs.explain("cold", "cool")
 
 
 def test_what_is_refuted_is_not_warned_of_by_asking():
     agent = eq.make_agent("c-ucrl-c", 2, 1, classes=[0, 0])
     for k in range(400):
         agent.observe(k % 2, 0, float(k % 2), 0)
-    agent.explain(0)  # a warning is an error
+    agent.beliefs.explain(0)  # a warning is an error
     with pytest.warns(eq.RefutedStructure):
         agent.act(0)
 
 
 def test_of_a_learner_that_says_nothing_anything_is_possible():
     agent = eq.make_agent(OUTSIDE[2], ["cold", "warm", "hot"], ["wait", "heat"], reward_range=RANGE, seed=0)
-    found = agent.explain("warm", "heat")
+    found = agent.beliefs.explain("warm", "heat")
     assert found.visits == -1
     assert math.isnan(found.mean_reward)
     assert found.reward_bounds == RANGE
@@ -162,7 +163,7 @@ def test_of_a_large_class_the_ten_most_visited_others_are_listed():
     for state in range(15):
         for _ in range(state + 1):
             agent.observe(state, 0, 0.5, (state + 1) % 15)
-    found = agent.explain(13, 0)
+    found = agent.beliefs.explain(13, 0)
     assert found.alike_by == "given"
     assert found.alike["state"] == [14, *range(12, 3, -1)]
 
@@ -172,7 +173,7 @@ def test_a_flat_prior_over_many_states_leaves_each_its_part():
     agent = eq.make_agent("psrl", 40, 1, prior=40.0, seed=0)
     for successor in (1, 1, 2):
         agent.observe(0, 0, 0.5, successor)
-    belief = agent.pair_belief(0)
+    belief = agent.beliefs.pair_belief(0)
     assert sorted(belief.succ.tolist()) == list(range(40))
     assert belief.prob.sum() == pytest.approx(1)
     assert 0 < belief.unseen_upper < belief.prob.max()

@@ -25,10 +25,10 @@ def fed(name, n=300, **settings):
 def test_classes_are_there_after_observing_alone(name):
     agent = fed(name)
     before = agent.counts.snapshot()
-    part = agent.partition
+    part = agent.beliefs.partition
     assert part.n_pairs == 6
     assert agent.n_episodes == 0
-    assert agent.partition == part  # asking changes nothing
+    assert agent.beliefs.partition == part  # asking changes nothing
     np.testing.assert_array_equal(agent.counts.snapshot().visits, before.visits)
     twin = fed(name)
     assert agent.act("cold") == twin.act("cold")
@@ -38,23 +38,23 @@ def test_classes_are_there_after_observing_alone(name):
 def test_bounds_on_the_gain_are_in_the_units_of_the_rewards(name):
     agent = fed(name, 30_000)
     agent.act("cold")
-    low, high = agent.gain_bounds()
+    low, high = agent.beliefs.gain_bounds()
     assert RANGE[0] <= low <= high <= RANGE[1]
     assert low < -70 < high  # a reward of -90 to -70 is never certified elsewhere
-    policy = agent.greedy_policy()
-    assert agent.gain_bounds(policy)[0] <= agent.gain_bounds(policy)[1]
+    policy = agent.beliefs.greedy_policy()
+    assert agent.beliefs.gain_bounds(policy)[0] <= agent.beliefs.gain_bounds(policy)[1]
     plain = eq.make_agent(name, 3, 2)
     plain.act(0)
-    assert plain.gain_bounds() == (0.0, 1.0)
+    assert plain.beliefs.gain_bounds() == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", ["c-ucrl", "c-psrl"])
 def test_a_plan_has_actions_and_pairs_and_units(name):
     agent = fed(name)
     with pytest.raises(ValueError, match="call act"):
-        _ = agent.plan
+        _ = agent.beliefs.plan
     action = agent.act("warm")
-    plan = agent.plan
+    plan = agent.beliefs.plan
     assert plan.policy[1] == action
     np.testing.assert_array_equal(agent.pairs.action[plan.policy_pair], plan.policy)
     assert RANGE[0] <= plan.gain <= RANGE[1] + plan.span
@@ -63,7 +63,7 @@ def test_a_plan_has_actions_and_pairs_and_units(name):
 
 @pytest.mark.parametrize("name", ["c-ucrl", "c-psrl", "imed-rl", "q-learning"])
 def test_a_policy_is_a_table_with_names_and_units(name):
-    table = fed(name).policy_table()
+    table = fed(name).beliefs.policy_table()
     assert table["state"] == ["cold", "warm", "hot"]
     assert set(table["action"]) <= {"wait", "heat"}
     assert min(table["visits"]) > 0
@@ -72,7 +72,7 @@ def test_a_policy_is_a_table_with_names_and_units(name):
 
 def test_a_learner_without_a_policy_says_so():
     with pytest.raises(ValueError, match="'random' has no policy to tell"):
-        eq.make_agent("random", 2, 2).policy_table()
+        eq.make_agent("random", 2, 2).beliefs.policy_table()
 
 
 def test_classes_may_be_stated_as_a_function_of_state_and_action():

@@ -1,4 +1,4 @@
-"""What a learner knows of one pair, who it is alike to, and why it plays the action it plays there."""
+"""What an agent knows of one pair, which pairs are alike to it, and why it plays the action it plays there."""
 
 from __future__ import annotations
 
@@ -8,36 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from equirl.learners.answers import ActionValues, PairBelief, own_columns
+from equirl.learners.beliefs import ActionValues, Beliefs, PairBelief
 from equirl.learners.contract import Learner, pair_played
 from equirl.model.names import Name, action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
-from equirl.posterior.inspection import class_posterior
-from equirl.structure.partition import Partition
 from equirl.words.formatting import counted, number
 from equirl.words.tables import Table, card
 
-DRAWS = 40  # of classes
 LISTED = 10  # pairs that it is alike to
 LEAST_ALIKE = 0.05  # probability of those listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a learner knows of a pair and why it does or does not play it, in the user's names and units.
+    """What an agent knows of a pair and why it does or does not play it, in the user's names and units.
 
-    Made by ``agent.explain(state, action)``; ``print`` shows it in words.
+    Made by ``agent.beliefs.explain(state, action)``; ``print`` shows it in words.
 
     Attributes
     ----------
     learner : str
-        The learner's name.
+        The agent's name.
     state, action : str, int or tuple
         The pair.
     visits : int
-        How often it was played; -1 where the learner keeps no counts.
+        How often it was played; -1 where the agent keeps no counts.
     mean_reward : float
-        What the learner takes its mean reward to be; NaN where nothing is known of it.
+        What it takes its mean reward to be; NaN where nothing is known of it.
     reward_bounds : tuple of float
         Between which it lies, by ``bounds_by``.
     samples : int
@@ -116,37 +113,24 @@ class Explanation:
         return card(f"{self.state}, {self.action} ({self.learner})", self._facts(), tables)
 
 
-def explain(learner: Learner, state: Any, action: Any = None) -> Explanation:
-    """What a learner knows of a pair; the learner is not changed. See :meth:`equirl.learners.telling.Telling.explain`.
-
-    Examples
-    --------
-    >>> from equirl.learners.learner_registry import make_agent
-    >>> agent = make_agent("ucrl2-l", ["low", "high"], ["wait", "fill"], reward_range=(0.0, 10.0))
-    >>> for _ in range(50):
-    ...     agent.observe("low", "fill", 2.0, "high")
-    >>> found = explain(agent, "low", "fill")
-    >>> found.visits, found.mean_reward, found.successors["state"]
-    (50, 2.0, ['high', 'any other'])
-    """
-    pairs = learner.pairs
+def explain(agent: Learner, state: Any, action: Any = None) -> Explanation:
+    """What an agent knows of a pair: :meth:`equirl.Beliefs.explain`. A twin is asked; the agent is not changed."""
+    pairs = agent.pairs
     s = pairs.state_number(state)
     asked = None if action is None else pairs.index(state, action)
-    twin: Any = learner.copy()
-    twin.watch_at = math.inf  # what is refuted is told by the learner itself
+    twin = agent.silent_copy()
     played = int(pair_played(twin.decide(s), np.array(pairs.ptr), s, 0))
     pair = played if asked is None else asked
-    belief, values = twin.pair_belief(pair) or _nothing(), twin.action_values(s)
-    means = original_rewards([belief.mean, belief.r_lower, belief.r_upper], learner.reward_map)
+    beliefs = twin.beliefs
+    belief, values = beliefs.pair_belief(pair) or _nothing(), beliefs.action_values(s)
+    means = original_rewards([belief.mean, belief.r_lower, belief.r_upper], agent.reward_map)
     mean, low, high = means.tolist()
-    alike_by = "given" if learner.given.classes is not None else twin.alike_by()
-    counts: Any = getattr(learner, "counts", None)
+    visits = -1 if beliefs.counts is None else int(beliefs.counts.visits[pair])
     (state_name,), (action_name,) = state_labels(pairs, [s]), action_labels(pairs, [int(pairs.action[pair])])
     return Explanation(
-        learner.name, state_name, action_name, -1 if counts is None else int(counts.visits[pair]),
-        mean, (low, high),
-        belief.samples, belief.bounds_by, alike_by, _why(learner, s, played, values),
-        _successors(learner, pair, belief), _alike(learner, twin, pair, alike_by), _actions(learner, s, played, values),
+        agent.name, state_name, action_name, visits, mean, (low, high), belief.samples, belief.bounds_by,
+        beliefs.alike_by(), _why(agent, s, played, values), _successors(beliefs, pair, belief), _alike(beliefs, pair),
+        _actions(beliefs, s, played, values),
     )  # fmt: skip
 
 
@@ -155,15 +139,15 @@ def _nothing() -> PairBelief:
     return PairBelief(none.astype(int), none, none, none, 1.0, math.nan, 0.0, 1.0, 0, "none: the learner says nothing")
 
 
-def _why(learner: Learner, s: int, played: int, values: ActionValues | None) -> str:
-    pairs = learner.pairs
+def _why(agent: Learner, s: int, played: int, values: ActionValues | None) -> str:
+    pairs = agent.pairs
     (name,) = action_labels(pairs, [int(pairs.action[played])])
     first, n = int(pairs.ptr[s]), int(pairs.ptr[s + 1] - pairs.ptr[s])
     if n == 1:
         return f"{name!r} is the only action here"
     if values is None:
         return f"{name!r}, by a rule that looks at no values"
-    worth = values.value * (learner.reward_map[0] if values.of_rewards else 1.0)
+    worth = values.value * (agent.reward_map[0] if values.of_rewards else 1.0)
     own, sign = worth[played - first], 1.0 if values.least else -1.0
     others = np.delete(worth, played - first)
     rival = float((sign * others).min())
@@ -177,18 +161,17 @@ def _why(learner: Learner, s: int, played: int, values: ActionValues | None) -> 
     return f"{name!r} has the {best} {values.name}, ahead of the next by {number(lead)}"
 
 
-def _successors(learner: Learner, pair: int, belief: PairBelief) -> Table:
-    counts: Any = getattr(learner, "counts", None)
-    seen = {}
-    if counts is not None:
-        now = counts.snapshot()
+def _successors(beliefs: Beliefs, pair: int, belief: PairBelief) -> Table:
+    pairs, seen = beliefs.agent.pairs, {}
+    if beliefs.counts is not None:
+        now = beliefs.counts.snapshot()
         row = slice(now.ptr[pair], now.ptr[pair + 1])
         seen = dict(zip(now.succ[row].tolist(), now.count[row].tolist(), strict=True))
     states = belief.succ.tolist()
     order = np.argsort(-belief.prob, kind="stable").tolist()
-    unplaced = len(states) < learner.pairs.n_states and belief.unseen_upper > 0
+    unplaced = len(states) < pairs.n_states and belief.unseen_upper > 0
     columns: dict[str, list[Any]] = {
-        "state": state_labels(learner.pairs, [states[i] for i in order]),
+        "state": state_labels(pairs, [states[i] for i in order]),
         "seen": [seen.get(states[i], 0) for i in order],
         "probability": belief.prob[order].tolist(),
         "lower": belief.lower[order].tolist(),
@@ -200,36 +183,28 @@ def _successors(learner: Learner, pair: int, belief: PairBelief) -> Table:
     return Table(columns)
 
 
-def _alike(learner: Learner, twin: Any, pair: int, alike_by: str) -> Table:
+def _alike(beliefs: Beliefs, pair: int) -> Table:
     """Those in the class of the pair, the surest and most visited first."""
-    pairs, M = learner.pairs, learner.pairs.n_pairs
-    chance = np.zeros(M)
-    if alike_by == "given":
-        assert learner.given.classes is not None
-        chance[learner.given.classes.label == learner.given.classes.label[pair]] = 1.0
-    elif alike_by == "drawn":
-        labels = class_posterior(twin, DRAWS, passes=1).labels
-        chance = ((labels == labels[:, [pair]]) & (labels >= 0)).mean(axis=0)
-    elif alike_by:
-        part: Partition = twin.partition
-        chance[part.label == part.label[pair]] = 1.0
+    pairs, M = beliefs.agent.pairs, beliefs.agent.pairs.n_pairs
+    chance = beliefs.alike_to(pair)
     chance[pair] = 0.0
-    counts: Any = getattr(learner, "counts", None)
-    visits = np.zeros(M, np.int64) if counts is None else counts.visits
+    visits = np.zeros(M, np.int64) if beliefs.counts is None else beliefs.counts.visits
     order = np.lexsort((np.arange(M), -visits, -chance))[:LISTED]
     order = order[chance[order] >= LEAST_ALIKE]
     columns: dict[str, Any] = {
         "state": state_labels(pairs, pairs.state[order].tolist()),
         "action": action_labels(pairs, pairs.action[order].tolist()),
-        **own_columns(learner, order),
+        **beliefs.own_columns(order),
     }
-    return Table({**columns, "probability": chance[order]} if alike_by == "drawn" else columns)
+    return Table({**columns, "probability": chance[order]} if beliefs.alike_by() == "drawn" else columns)
 
 
-def _actions(learner: Learner, s: int, played: int, values: ActionValues | None) -> Table:
-    pairs, (scale, shift) = learner.pairs, learner.reward_map
+def _actions(beliefs: Beliefs, s: int, played: int, values: ActionValues | None) -> Table:
+    pairs, (scale, shift) = beliefs.agent.pairs, beliefs.agent.reward_map
     own = np.arange(pairs.ptr[s], pairs.ptr[s + 1])
-    columns: dict[str, Any] = {"action": action_labels(pairs, pairs.action[own].tolist()), **own_columns(learner, own)}
+    columns: dict[str, Any] = {
+        "action": action_labels(pairs, pairs.action[own].tolist()), **beliefs.own_columns(own)
+    }  # fmt: skip
     if values is not None:
         unit, zero = (scale, shift) if values.of_rewards else (1.0, 0.0)
         best = values.value.min() if values.least else values.value.max()

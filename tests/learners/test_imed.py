@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from equirl.learners.imed_index import CountedRows, empirical_bias, indices, mean_outcome, skeleton
+from equirl.learners.imed import CountedRows, empirical_bias, mean_outcome, skeleton, write_indices
 from equirl.model.mdp import TabularMDP
 from equirl.solving.optimal_gain import solve
 from oracles_best_laws import kl_least
@@ -30,7 +30,7 @@ def random_model(rng, S=5, A=3, binary=False, prior=0.0):
 def written_out(model, k, phi, gamma, top):
     """N K + log N from below and from above, every outcome written out."""
     part = slice(model.ptr[k], model.ptr[k + 1])
-    p, after, r = model.count[part] / model.visits[k], phi[model.succ[part]], model.r_hat[k]
+    p, after, r = model.times[part] / model.visits[k], phi[model.succ[part]], model.r_hat[k]
     x, w = (np.append(after, after + 1), np.append(p * (1 - r), p * r)) if model.binary[k] else (after + r, p)
     share = model.prior / (model.prior + model.visits[k])
     x, w = np.append(x, phi + 0.5), np.append(w * (1 - share), np.full(len(phi), share / len(phi)))
@@ -46,7 +46,7 @@ def test_indices_lie_between_their_certified_bounds(binary, prior):
         top = 1 + phi.max()
         for s in range(5):
             out = np.empty(3)
-            gamma = indices(model, keep, s, phi, top, out)
+            gamma = write_indices(model, keep, s, phi, top, out)
             means = [mean_outcome(model, k, phi, phi.mean()) for k in range(3 * s, 3 * s + 3)]
             assert gamma == pytest.approx(max(means))
             best = int(np.argmax(means))
@@ -144,14 +144,14 @@ def test_an_empirical_mdp_that_falls_apart_is_ended_by_the_cap():
 def test_a_pair_never_played_comes_first_and_one_out_of_reach_never():
     laws = np.array([[[1.0], [1.0], [1.0]]])
     out, keep = np.empty(3), np.array([True, False, False])
-    indices(counted(laws, [[9, 0, 9]], [[1.0, 0.0, 0.5]]), keep, 0, np.zeros(1), 1.0, out)
+    write_indices(counted(laws, [[9, 0, 9]], [[1.0, 0.0, 0.5]]), keep, 0, np.zeros(1), 1.0, out)
     assert out.tolist() == [math.log(9), -math.inf, math.inf]
 
 
 def test_a_bandit_has_the_index_of_imed():
     laws = np.ones((1, 2, 1))
     out = np.empty(2)
-    indices(counted(laws, [[50, 20]], [[0.6, 0.5]], binary=True), np.ones(2, bool), 0, np.zeros(1), 1.0, out)
+    write_indices(counted(laws, [[50, 20]], [[0.6, 0.5]], binary=True), np.ones(2, bool), 0, np.zeros(1), 1.0, out)
     kl = 0.5 * math.log(0.5 / 0.6) + 0.5 * math.log(0.5 / 0.4)
     assert out == pytest.approx([math.log(50), 20 * kl + math.log(20)])
 
@@ -159,7 +159,7 @@ def test_a_bandit_has_the_index_of_imed():
 def test_outside_the_skeleton_a_better_mean_has_index_log_n():
     laws = np.ones((1, 2, 1))
     out = np.empty(2)
-    gamma = indices(counted(laws, [[1000, 3]], [[0.4, 0.9]]), np.array([True, False]), 0, np.zeros(1), 1.0, out)
+    gamma = write_indices(counted(laws, [[1000, 3]], [[0.4, 0.9]]), np.array([True, False]), 0, np.zeros(1), 1.0, out)
     assert gamma == 0.4
     assert out == pytest.approx([math.log(1000), math.log(3)])
 
@@ -167,7 +167,7 @@ def test_outside_the_skeleton_a_better_mean_has_index_log_n():
 def test_compiled_equals_its_plain_python_body():
     model, _ = random_model(np.random.default_rng(5))
     keep, results = np.ones(15, bool), []
-    for bias, index in ((empirical_bias, indices), (empirical_bias.py_func, indices.py_func)):
+    for bias, index in ((empirical_bias, write_indices), (empirical_bias.py_func, write_indices.py_func)):
         phi, out = np.zeros(5), np.empty(3)
         ended = bias(model, keep, 1e-8, 500, phi)
         results.append([*ended, *phi, index(model, keep, 2, phi, 1 + phi.max(), out), *out])
