@@ -58,7 +58,7 @@ def a_file() -> str:
 
 def whole(log: eq.Log) -> None:
     """All that can be had from a log at once."""
-    log.table().to_markdown(), log.unsaid(), repr(log), log.mdp(), log.mean_reward
+    log.table().to_markdown(), log.limitations(), repr(log), log.mdp(), log.mean_reward
 
 
 def read(**given: Any) -> None:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.logs import csv_columns
-from equirl.logs.csv_columns import read_csv
-from equirl.logs.csv_header import read_header
+from equirl.logs.csv_columns import read_csv, read_header
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters='",\n\r\x00;|\t', exclude_categories=("Cs",)), min_size=1
@@ -40,7 +39,7 @@ def test_texts_and_numbers_are_those_of_pythons_reader(tmp_path_factory, rows):
     with open(path, newline="", encoding="utf-8") as file:
         expected = list(csv.DictReader(file))
     texts, numbers = read(path)
-    found = [texts["state"].labels[k] for k in texts["state"].code]
+    found = [texts["state"].names[k] for k in texts["state"].code]
     assert found == [row["state"].strip(" \t\r") for row in expected]
     np.testing.assert_array_equal(numbers["reward"], [float(row["reward"]) for row in expected])
 
@@ -54,14 +53,14 @@ def test_a_file_in_many_blocks_reads_as_one(tmp_path, monkeypatch, block):
     monkeypatch.setattr(csv_columns, "BLOCK", block)
     parts, again = read(tmp_path / "log.csv")
     np.testing.assert_array_equal(whole["state"].code, parts["state"].code)
-    assert whole["state"].labels == parts["state"].labels
+    assert whole["state"].names == parts["state"].names
     np.testing.assert_array_equal(numbers["reward"], again["reward"])
 
 
 def test_more_names_than_the_first_table_holds_are_all_told_apart(tmp_path):
     write(tmp_path / "log.csv", [(f"state-{k % 9000}", "", "1") for k in range(20_000)])
     texts, _ = read(tmp_path / "log.csv")
-    assert texts["state"].labels == [f"state-{k}" for k in range(9000)]
+    assert texts["state"].names == [f"state-{k}" for k in range(9000)]
     np.testing.assert_array_equal(texts["state"].code, np.arange(20_000) % 9000)
 
 
@@ -69,14 +68,14 @@ def test_more_names_than_the_first_table_holds_are_all_told_apart(tmp_path):
 def test_other_separators_and_line_ends_are_understood(tmp_path, delimiter, end):
     write(tmp_path / "log.csv", [("a", "b c", "1.5"), ("b", "", "-2")], delimiter, end)
     texts, numbers = read(tmp_path / "log.csv")
-    assert texts["state"].labels == ["a", "b"]
+    assert texts["state"].names == ["a", "b"]
     assert numbers["reward"].tolist() == [1.5, -2.0]
 
 
 def test_quotes_a_byte_order_mark_and_empty_lines_are_understood(tmp_path):
     (tmp_path / "log.csv").write_bytes('\ufeffstate,reward\n"a, ""b""\n",1\n\n c ,2\n'.encode())
     texts, numbers = read(tmp_path / "log.csv")
-    assert [texts["state"].labels[k] for k in texts["state"].code] == ['a, "b"', "c"]
+    assert [texts["state"].names[k] for k in texts["state"].code] == ['a, "b"', "c"]
     assert numbers["reward"].tolist() == [1.0, 2.0]
 
 

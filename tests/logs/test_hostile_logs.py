@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.lab.cli import app
-from equirl.logs import csv_columns, csv_header, log_files
+from equirl.logs import csv_columns, log_files
 
 HEADER = "state,action,reward,next_state"
 LINES = [HEADER, "a,go,1,b", "b,go,0,a", "a,stay,0.5,a"]
@@ -80,7 +80,6 @@ def test_quotes_that_make_no_sense_are_named_by_their_row(tmp_path, lines, reaso
 
 
 def test_a_line_without_end_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_header, "LONGEST_LINE", 1000)
     monkeypatch.setattr(csv_columns, "LONGEST_LINE", 1000)
     monkeypatch.setattr(csv_columns, "BLOCK", 100)
     assert "the first line is longer than 1,000 bytes" in complaint(written(tmp_path, "x" * 5000))
@@ -127,7 +126,7 @@ def test_a_file_of_another_kind_is_named(tmp_path, content, reason):
 
 def test_a_zero_byte_far_down_is_found_too(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_columns, "BLOCK", 50)
-    monkeypatch.setattr(csv_header, "LONGEST_LINE", 60)
+    monkeypatch.setattr(csv_columns, "LONGEST_LINE", 60)
     for text in (TEXT + "b,go,0,a\0\n", TEXT.replace("b,go", '"b",go') + "b,go,0,a\0\n"):
         assert "holds a zero byte" in complaint(written(tmp_path, text))
 

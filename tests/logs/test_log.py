@@ -123,7 +123,7 @@ def test_a_terminated_row_leads_to_where_the_next_episode_begins():
     assert log.n_steps == 3  # the last row: nobody knows what follows
     assert log.n_left_out == 1
     assert log.initial.tolist() == [0.5, 0.0, 0.5]
-    assert any("left out" in sentence for sentence in log.unsaid())
+    assert any("left out" in sentence for sentence in log.limitations())
 
 
 def test_where_episodes_begin_can_be_said():
@@ -254,13 +254,13 @@ def test_only_a_new_learner_of_the_same_pairs_starts_from_counts():
 
 
 def test_what_a_log_cannot_say_is_said():
-    said = "\n".join(eq.from_log(ROWS).unsaid())
+    said = "\n".join(eq.from_log(ROWS).limitations())
     assert "1 state ('empty') was reached and never left" in said
     assert "1 state ('high') was left by one action only" in said
     assert "6 of the 9 combinations of a state and an action were never tried" in said
     assert "3 pairs of 3 tried fewer than 10 times" in said
     assert "rewards are taken to lie in [-2, 5]" in said
-    apart = eq.from_log([(0, 0, 0.0, 0), (1, 0, 0.0, 0)], reward_range=(0, 1)).unsaid()
+    apart = eq.from_log([(0, 0, 0.0, 0), (1, 0, 0.0, 0)], reward_range=(0, 1)).limitations()
     assert any("1 state (1) was not reached from where the log starts" in sentence for sentence in apart)
 
 

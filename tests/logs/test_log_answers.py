@@ -229,7 +229,7 @@ def test_learn_in_json_is_the_python_answer(csv_file):
     assert told["gain"] == pytest.approx(found.gain)
     assert told["policy"] == found.table().rows()
     assert told["next_steps"] is None
-    assert told["unsaid"]
+    assert told["limitations"]
 
 
 def test_classes_of_a_log_are_printed_and_told_in_json(csv_file):
@@ -248,9 +248,13 @@ def test_classes_of_a_log_are_drawn(csv_file, tmp_path):
 
 def test_one_combination_was_and_two_were_never_tried():
     rows = [("a", "x", 0.0, "b"), ("b", "x", 1.0, "a"), ("a", "y", 1.0, "a")]
-    assert any("1 of the 4 combinations of a state and an action was" in text for text in eq.from_log(rows).unsaid())
+    assert any(
+        "1 of the 4 combinations of a state and an action was" in text for text in eq.from_log(rows).limitations()
+    )
     wider = [*rows, ("a", "z", 1.0, "a")]
-    assert any("2 of the 6 combinations of a state and an action were" in text for text in eq.from_log(wider).unsaid())
+    assert any(
+        "2 of the 6 combinations of a state and an action were" in text for text in eq.from_log(wider).limitations()
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,8 @@
-"""Columns of a CSV file, in blocks: names numbered, numbers read. A million rows take a few tenths of a second."""
+"""Columns of a CSV file: its kind and first line, then blocks of lines in which names are numbered and numbers read.
+
+A million rows take a quarter of a second. By hand on purpose: Python's ``csv`` takes eight times as long, and reads
+only files with quotes here; ``pyarrow``, an extra, is as fast and does not name the row of a mistake.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,123 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from equirl.files.whole_files import open_file
-from equirl.logs.csv_fields import POWERS, find_fields, number_fields, read_numbers
-from equirl.logs.csv_header import BLANKS, LONGEST_LINE, Header, check_zeros, decoded, is_blank
+from equirl.numerics.compiling import lean_kernel
 from equirl.words.formatting import shown
 
 BLOCK = 1 << 24  # bytes read at a time
 BATCH = 100_000  # rows at a time, where there are quotes
+LONGEST_LINE = 1 << 20  # bytes of the first line, and of one that is not read in a block
+DELIMITERS = ",;\t|"
+BLANKS = " \t\r\n"  # around a field
+FOREIGN = {
+    b"\xff\xfe": ("text in UTF-16 or UTF-32", "save it as UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
+    b"\x1f\x8b": ("compressed by gzip", "unpack it first"),
+    b"\x28\xb5\x2f\xfd": ("compressed by zstd", "unpack it first"),
+    b"PK\x03\x04": ("a zip archive or a spreadsheet", "unpack it, or save it as CSV"),
+    b"\xd0\xcf\x11\xe0": ("a spreadsheet", "save it as CSV"),
+    b"PAR1": ("a Parquet file", "its name should end in .parquet"),
+}
+NEWLINE, RETURN, SPACE, TAB = 10, 13, 32, 9
+EXACT_DIGITS, EXACT_POWER = 15, 22  # integers below 10^15 and powers up to 10^22 are exact, so is one operation on them
+POWERS = 10.0 ** np.arange(EXACT_POWER + 1)
 
 
-class TextColumn(NamedTuple):
-    """A column of texts: ``labels[code[i]]`` stands in row i."""
+class Labels(NamedTuple):
+    """A column of names: ``names[code[i]]`` stands in row i, None where nothing does."""
 
     code: np.ndarray  # (n,) int64
-    labels: list[str]  # different, as they first appear
+    names: list[Any]  # different, as they first appear
+
+
+class CsvHeader(NamedTuple):
+    """The first line of a CSV file."""
+
+    names: list[str]
+    delimiter: str
+    end: int  # the byte after it
+    mark: bytes = b"\n"  # with which lines end: a newline, as in "\r\n" too, or "\r" alone
+
+
+def read_header(path: str | os.PathLike[str]) -> CsvHeader:
+    """The names of the columns, and what separates them."""
+    with open_file(path) as file:
+        start = file.read(LONGEST_LINE)
+    _check_kind(start, path)
+    mark = _line_end(start)
+    line = start[: start.find(mark) + 1] or start
+    if mark not in line and len(line) == LONGEST_LINE:
+        raise ValueError(f"{path}: the first line is longer than {LONGEST_LINE:,} bytes; it should name the columns")
+    text = _decoded(line, path).removeprefix("\ufeff").strip("\r\n")
+    delimiter = max(DELIMITERS, key=text.count)
+    try:
+        names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        raise ValueError(f"{path}: the first line, which should name the columns, cannot be read: {error}") from None
+    return CsvHeader([name.strip() for name in names], delimiter, len(line), mark)
+
+
+def _check_kind(start: bytes, path: str | os.PathLike[str]) -> None:
+    """An error where the first bytes are those of another kind of file, or there are none."""
+    for mark, (kind, remedy) in FOREIGN.items():
+        if start.startswith(mark):
+            raise ValueError(f"{path} is {kind}, not CSV; {remedy}")
+    _check_zeros(start, path, 0)
+    if not start.removeprefix(b"\xef\xbb\xbf").strip():
+        raise ValueError(f"{path} is empty; a log begins with a line of names: state,action,reward,next_state")
+
+
+def _check_zeros(content: bytes, path: str | os.PathLike[str], begin: int) -> None:
+    """An error where there is a zero byte among those from ``begin`` on."""
+    if (place := content.find(0)) >= 0:
+        raise ValueError(
+            f"{path} holds a zero byte (byte {begin + place + 1:,}), which no CSV file in UTF-8 does; is it text in "
+            "UTF-16, or was it not wholly written?"
+        )
+
+
+def _line_end(start: bytes) -> bytes:
+    """The mark that ends the first line; a return before a newline belongs to it."""
+    at = start.find(b"\r")
+    before = at >= 0 and b"\n" not in start[: at + 2]
+    return b"\r" if before else b"\n"
+
+
+def first_row(path: str | os.PathLike[str], header: CsvHeader) -> list[str]:
+    """The fields of the first line below the names, as far as they can be read."""
+    with open_file(path) as file:
+        file.seek(header.end)
+        start = file.read(LONGEST_LINE).decode(errors="replace")
+    with suppress(csv.Error):
+        rows = csv.reader(io.StringIO(start, newline=""), delimiter=header.delimiter)
+        return next((row for row in rows if not _is_blank(row)), [])
+    return []
+
+
+def _is_blank(row: list[str]) -> bool:
+    """Whether a line holds nothing; such a one is skipped."""
+    return not row or (len(row) == 1 and not row[0].strip(BLANKS))
+
+
+def _decoded(text: bytes, path: str | os.PathLike[str]) -> str:
+    """Text in UTF-8, or an error that names the file."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{Path(path)} is not text in UTF-8: {error}") from None
 
 
 def read_csv(
-    path: str | os.PathLike[str], header: Header, texts: Sequence[str], numbers: Sequence[str]
-) -> tuple[dict[str, TextColumn], dict[str, np.ndarray]]:
+    path: str | os.PathLike[str], header: CsvHeader, texts: Sequence[str], numbers: Sequence[str]
+) -> tuple[dict[str, Labels], dict[str, np.ndarray]]:
     """Some columns of a CSV file in UTF-8, as texts or as numbers."""
     wanted = [*texts, *numbers]
     found: list[list[np.ndarray]] = [[] for _ in wanted]
@@ -43,7 +139,7 @@ def read_csv(
             found[k].append(values)
     joined = [np.concatenate(parts) if parts else np.zeros(0) for parts in found]
     columns_of_texts = {
-        name: TextColumn(joined[k].astype(np.int64, copy=False), list(labels[k])) for k, name in enumerate(texts)
+        name: Labels(joined[k].astype(np.int64, copy=False), list(labels[k])) for k, name in enumerate(texts)
     }
     return columns_of_texts, dict(zip(numbers, joined[len(texts) :], strict=True))
 
@@ -51,14 +147,14 @@ def read_csv(
 Column = tuple[np.ndarray, list[str] | None]  # numbers, or codes and what they stand for
 
 
-def _parts(path: str | os.PathLike[str], header: Header, wanted: list[str], n_texts: int) -> Iterator[list[Column]]:
+def _parts(path: str | os.PathLike[str], header: CsvHeader, wanted: list[str], n_texts: int) -> Iterator[list[Column]]:
     """The columns, some rows at a time: blocks of lines; from the first with quotes on, as Python's reader has them."""
     n_rows = 0
     with open_file(path) as file:
         file.seek(header.end)
         while block := file.read(BLOCK):
             block += _rest_of_line(file, header.mark, path)
-            check_zeros(block, path, file.tell() - len(block))
+            _check_zeros(block, path, file.tell() - len(block))
             if b'"' in block:
                 file.seek(-len(block), os.SEEK_CUR)
                 break
@@ -90,7 +186,7 @@ def _rest_of_line(file: BinaryIO, mark: bytes, path: str | os.PathLike[str]) -> 
 
 
 def _plain_columns(
-    block: bytes, header: Header, wanted: list[str], n_texts: int, path: str | os.PathLike[str], before: int
+    block: bytes, header: CsvHeader, wanted: list[str], n_texts: int, path: str | os.PathLike[str], before: int
 ) -> Iterator[Column]:
     data = np.frombuffer(block, np.uint8)
     slot = np.array([wanted.index(name) if name in wanted else -1 for name in header.names], np.int64)
@@ -118,7 +214,7 @@ def _numbered(
         n = number_fields(data, start, size, table, first, code)
         room *= 8
     spelled = [block[start[row] : start[row] + size[row]] for row in first[:n].tolist()]
-    return code, [decoded(text, path) for text in spelled]
+    return code, [_decoded(text, path) for text in spelled]
 
 
 def _numbers(
@@ -132,14 +228,14 @@ def _numbers(
     return out
 
 
-def _quoted_rows(file: BinaryIO, header: Header, path: str | os.PathLike[str], before: int) -> Iterator[list[str]]:
+def _quoted_rows(file: BinaryIO, header: CsvHeader, path: str | os.PathLike[str], before: int) -> Iterator[list[str]]:
     """The rows from where the file stands, by Python's own reader, which knows quotes."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     lines = csv.reader(_short_lines(text, path), delimiter=header.delimiter, strict=True)
     n = before
     try:
         for row in lines:
-            if is_blank(row):
+            if _is_blank(row):
                 continue
             n += 1
             if len(row) != len(header.names):
@@ -164,7 +260,7 @@ def _short_lines(text: io.TextIOWrapper, path: str | os.PathLike[str]) -> Iterat
 
 def _quoted_columns(
     rows: list[list[str]],
-    header: Header,
+    header: CsvHeader,
     wanted: list[str],
     n_texts: int,
     path: str | os.PathLike[str],
@@ -174,7 +270,7 @@ def _quoted_columns(
         place = header.names.index(name)
         column = [row[place].strip(BLANKS) for row in rows]
         if k < n_texts:
-            yield number_texts(column)
+            yield _number_texts(column)
         else:
             where = f"{path}: column {name!r}"
             yield np.array([_number(text, where, before + i) for i, text in enumerate(column)]), None
@@ -184,7 +280,7 @@ def _wrong_width(path: str | os.PathLike[str], row: int, n_fields: int) -> Value
     return ValueError(f"{path}: row {row} has not the {n_fields} fields that the first line names")
 
 
-def number_texts(values: Iterable[str]) -> tuple[np.ndarray, list[str]]:
+def _number_texts(values: Iterable[str]) -> tuple[np.ndarray, list[str]]:
     """Number different texts as they first appear."""
     known: dict[str, int] = {}
     return np.array([known.setdefault(text, len(known)) for text in values], np.int64), list(known)
@@ -197,3 +293,124 @@ def _number(text: str, where: str, row: int) -> float:
         return float(text.replace("_", "?"))
     except ValueError:
         raise ValueError(f"{where} holds {shown(text)} in row {row + 1}, not a number") from None
+
+
+# --- a block as bytes: compiled loops over its fields, which are trimmed of blanks; there are no quotes
+
+
+@lean_kernel
+def find_fields(
+    data: np.ndarray, delimiter: int, slot: np.ndarray, start: np.ndarray, size: np.ndarray
+) -> tuple[int, int]:
+    """Where the wanted fields of each line are: ``start[row, slot]`` and ``size[row, slot]``.
+
+    ``slot[c]`` is the place of column c in the result, -1 where it is not wanted. Empty lines are skipped. Returns the
+    number of rows, and the first row with too few or too many fields, or -1.
+    """
+    row, at, end = 0, 0, len(data)
+    while at < end:
+        column, first, blank = 0, at, True
+        while True:
+            over = at == end or data[at] == NEWLINE
+            if over or data[at] == delimiter:
+                low, high = first, at
+                while low < high and (data[low] == SPACE or data[low] == TAB):
+                    low += 1
+                while low < high and (data[high - 1] == SPACE or data[high - 1] == TAB or data[high - 1] == RETURN):
+                    high -= 1
+                blank = blank and low == high
+                if column < len(slot) and slot[column] >= 0:
+                    start[row, slot[column]] = low
+                    size[row, slot[column]] = high - low
+                column += 1
+                first = at + 1
+                if over:
+                    break
+            at += 1
+        at += 1
+        if blank and column == 1:
+            continue
+        if column != len(slot):
+            return row, row
+        row += 1
+    return row, -1
+
+
+@lean_kernel
+def number_fields(
+    data: np.ndarray, start: np.ndarray, size: np.ndarray, table: np.ndarray, first: np.ndarray, code: np.ndarray
+) -> int:
+    """Number the different texts of a column as they first appear; ``first[n]`` is the row where text n does.
+
+    ``table`` starts at -1; its length is a power of two. Returns how many there are, or -1 where the table is too full.
+    """
+    n, mask = 0, len(table) - 1
+    for row in range(len(code)):
+        low, length = start[row], size[row]
+        mixed = np.uint64(14695981039346656037)
+        for i in range(low, low + length):
+            mixed = (mixed ^ np.uint64(data[i])) * np.uint64(1099511628211)
+        place = np.int64((mixed ^ (mixed >> np.uint64(29))) & np.uint64(mask))
+        while table[place] >= 0:
+            other = first[table[place]]
+            i = 0
+            if size[other] == length:
+                while i < length and data[start[other] + i] == data[low + i]:
+                    i += 1
+            if size[other] == length and i == length:
+                break
+            place = (place + 1) & mask
+        if table[place] < 0:
+            if 2 * n >= len(table) or n == len(first):
+                return -1
+            table[place] = n
+            first[n] = row
+            n += 1
+        code[row] = table[place]
+    return n
+
+
+@lean_kernel
+def read_numbers(
+    data: np.ndarray, start: np.ndarray, size: np.ndarray, powers: np.ndarray, begin: int, out: np.ndarray
+) -> int:
+    """Numbers spelled plainly, exactly as ``float`` reads them, from row ``begin`` on.
+
+    Returns the first row that is spelled otherwise (many digits, far exponents, words), or the number of rows.
+    """
+    for row in range(begin, len(out)):
+        at, end = start[row], start[row] + size[row]
+        negative = at < end and data[at] == 45
+        if at < end and (data[at] == 45 or data[at] == 43):
+            at += 1
+        digits, power, value, point = 0, 0, 0, False
+        while at < end and (48 <= data[at] <= 57 or (data[at] == 46 and not point)):
+            if data[at] == 46:
+                point = True
+            else:
+                value = 10 * value + data[at] - 48
+                digits += 1
+                power -= point
+            at += 1
+            if digits > EXACT_DIGITS:
+                return row
+        if digits == 0:
+            return row
+        if at < end and (data[at] == 101 or data[at] == 69):
+            at += 1
+            below = at < end and data[at] == 45
+            if at < end and (data[at] == 45 or data[at] == 43):
+                at += 1
+            exponent, some = 0, False
+            while at < end and 48 <= data[at] <= 57 and exponent < 1000:
+                exponent = 10 * exponent + data[at] - 48
+                some = True
+                at += 1
+            if not some:
+                return row
+            power += -exponent if below else exponent
+        if at < end or power > EXACT_POWER or power < -EXACT_POWER:
+            return row
+        found = float(value) * powers[power] if power >= 0 else float(value) / powers[-power]
+        out[row] = -found if negative else found
+    return len(out)

@@ -1,4 +1,4 @@
-"""A log of transitions as counts with names: ``from_log``, and what can be had from the counts at once."""
+"""A log of transitions as counts with names: from rows to counts, and what can be had from the counts at once."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Order
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
-from equirl.logs.log_columns import read_log
-from equirl.logs.log_counts import count, pair_numbers, pairs_of, range_of, successors
-from equirl.logs.unsaid import unsaid
+from equirl.logs.log_columns import LogColumns, read_log
+from equirl.logs.log_files import Origin
+from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP
-from equirl.model.names import action_labels, state_labels
+from equirl.model.names import action_labels, checked_names, plain_name, state_labels
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import original_rewards
+from equirl.model.reachability import reached
+from equirl.model.reward_laws import original_rewards, reward_map_of
 from equirl.model.transition_rows import rows_from_triplets
-from equirl.numerics.arrays import owners
+from equirl.numerics.arrays import owners, starts
 from equirl.numerics.seeding import Seed
 from equirl.structure.similarity import Profiles
-from equirl.words.checking import flag, real_array
+from equirl.words.checking import choice, flag, real_array
+from equirl.words.formatting import counted, shown
 from equirl.words.tables import Table, card
+
+ACTIONS = ("seen", "all")
+LARGEST_ID = 10**6  # whole numbers up to this are action ids as they are
+MOST_COMBINATIONS = 10**9  # of states and actions: a byte for each while pairs are listed
+DIRECT = 10**7  # combinations of states and action ids up to which pairs are looked up in a table
+FEW = 10  # visits
+NAMED = 3  # examples
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,14 +169,14 @@ class Log:
         rows = rows_from_triplets(pairs, pair, succ, prob, normalize=True)
         return TabularMDP(pairs, rows, np.clip(means, 0.0, 1.0), self.initial, reward_map=self.reward_map, name=name)
 
-    def unsaid(self) -> list[str]:
+    def limitations(self) -> list[str]:
         """What the log cannot say, in sentences: choices never tried, states never left, a range that is a guess.
 
         Returns
         -------
         list of str
         """
-        return unsaid(self)
+        return _limitations(self)
 
     def _repr_html_(self) -> str:
         low, high = self.reward_map[1], sum(self.reward_map)
@@ -235,15 +244,173 @@ def from_log(
     """
     rows = read_log(table, columns)
     reward = -rows.reward if flag("costs", costs) else rows.reward
-    successor, counted, begins = successors(rows, restart)
+    successor, counted, begins = _successors(rows, restart)
     weight = np.ones(len(reward), np.int64) if rows.weight is None else rows.weight
     rows = rows._replace(successor=successor)
-    pairs, state_number, action_id = pairs_of(rows, counted & (weight > 0), actions)
-    reward_map = range_of(reward, reward_range, rows.origin)
+    pairs, state_number, action_id = _pairs_of(rows, counted & (weight > 0), actions)
+    reward_map = _range_of(reward, reward_range, rows.origin)
 
     state, after = state_number[rows.state], state_number[successor]
-    pair = pair_numbers(pairs, state, action_id[rows.action], rows)
+    pair = _pair_numbers(pairs, state, action_id[rows.action], rows)
     keep = counted & (weight > 0)
-    seen = count(pairs, pair[keep], after[keep], (reward[keep] - reward_map[1]) / reward_map[0], weight[keep])
+    seen = _count(pairs, pair[keep], after[keep], (reward[keep] - reward_map[1]) / reward_map[0], weight[keep])
     initial = np.bincount(state[begins], minlength=pairs.n_states) / begins.sum()
     return Log(pairs, seen, reward_map, initial, len(reward), int((~counted).sum()), reward_range is None)
+
+
+def _successors(rows: LogColumns, restart: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The state after each row, whether it is known, and the rows with which episodes begin."""
+    ends, successor = rows.terminated, rows.successor.copy()
+    begins = np.concatenate([[True], ends[:-1]])
+    counted = np.ones(len(ends), bool)
+    if not ends.any():
+        return successor, counted, np.arange(len(ends)) == 0
+    if restart is not None:
+        wanted = plain_name(restart)
+        place = [k for k, name in enumerate(rows.states) if name == wanted or str(name) == wanted]
+        if not place:
+            raise ValueError(f"restart is {shown(restart)}, which is no state of the log")
+        successor[ends] = place[0]
+        return successor, counted, begins
+    if rows.weight is not None:
+        raise ValueError(
+            "rows with weights have no order; restart=... says where episodes begin after a terminated row"
+        )
+    following = np.append(rows.state[1:], -1)
+    successor[ends] = following[ends]
+    counted[-1] = not ends[-1]
+    successor[-1] = max(successor[-1], 0)
+    return successor, counted, begins
+
+
+def _pairs_of(rows: LogColumns, keep: np.ndarray, actions: Any) -> tuple[Pairs, np.ndarray, np.ndarray]:
+    """The pairs, the number of each state named and the id of each action named; states never met are left out."""
+    met = np.zeros(len(rows.states), bool)
+    met[rows.state], met[rows.successor[keep]] = True, True
+    names = [name for name, there in zip(rows.states, met.tolist(), strict=True) if there]
+    number = np.cumsum(met) - 1
+    if isinstance(actions, str):
+        choice("actions", actions, ACTIONS)
+        plain = all(isinstance(name, int) and 0 <= name <= LARGEST_ID for name in rows.actions)
+        ids = np.array(rows.actions if plain else range(len(rows.actions)), np.int64)
+        if len(names) * len(ids) > MOST_COMBINATIONS:
+            raise ValueError(
+                f"{rows.origin.where} has {len(names):,} states and {len(ids):,} actions, too many to combine; is "
+                f"{rows.origin.columns['action']!r} the column of actions? (columns=, --column action=NAME)"
+            )
+        table = np.zeros((len(names), len(ids)), bool)
+        table[number[rows.state], rows.action] = True
+        table[~table.any(axis=1) | (actions == "all")] = True
+        ptr, flat = starts(table.sum(axis=1)), ids[np.nonzero(table)[1]]
+        pairs = Pairs(ptr, flat, _state_names(names), None if plain else checked_names("action", rows.actions))
+        return pairs, number, ids
+    try:
+        pairs = pairs_from(names, actions)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("n_actions", "actions")) from None
+    pairs = Pairs(pairs.ptr, pairs.action, _state_names(names), pairs.action_names)
+    return pairs, number, np.array([pairs.action_number(name) for name in rows.actions], np.int64)
+
+
+def _state_names(names: list[Any]) -> tuple[Any, ...] | None:
+    """None where the names are the numbers 0, 1, ... themselves."""
+    return None if names == list(range(len(names))) else checked_names("state", names)
+
+
+def _range_of(reward: np.ndarray, given: tuple[float, float] | None, origin: Origin) -> tuple[float, float]:
+    """(scale, shift) of the rewards: [0, 1] where they lie inside, else their range, or the one given."""
+    low, high = float(reward.min()), float(reward.max())
+    if given is None:
+        return (1.0, 0.0) if low >= 0 and high <= 1 else reward_map_of((low, high if high > low else low + 1.0))
+    scale, shift = reward_map_of(given)
+    outside = np.flatnonzero((reward < shift - 1e-9 * scale) | (reward > shift + scale * (1 + 1e-9)))
+    if len(outside):
+        k = int(outside[0])
+        what = f"{origin.cell('reward', k)} is {reward[k]:g}"
+        raise ValueError(f"{what}, outside reward_range [{given[0]:g}, {given[1]:g}]")
+    return scale, shift
+
+
+def _pair_numbers(pairs: Pairs, state: np.ndarray, action: np.ndarray, rows: LogColumns) -> np.ndarray:
+    """The pair of each row, by looking up state and action together."""
+    width = pairs.n_action_ids
+    key = pairs.state * width + pairs.action
+    wanted = state * width + np.minimum(action, width - 1)
+    if pairs.n_states * width <= DIRECT:
+        table = np.zeros(pairs.n_states * width, np.int64)
+        table[key] = np.arange(len(key))
+        place = table[wanted]
+    else:
+        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    bad = np.flatnonzero((key[place] != wanted) | (action >= width))
+    if len(bad):
+        k = int(bad[0])
+        name, played = rows.states[rows.state[k]], rows.actions[rows.action[k]]
+        where = f"{rows.origin.prefix}row {rows.origin.row(k)}"
+        raise ValueError(f"{where} plays {played!r} in state {name!r}, which actions= does not allow there")
+    return place
+
+
+def _count(pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray) -> Snapshot:
+    """Counts of transitions, successors in the order of the empirical profile. O(n log n)."""
+    M, S = pairs.n_pairs, pairs.n_states
+    key = pair * S + successor
+    if (weight == 1).all():
+        different, n = np.unique(key, return_counts=True)
+    else:
+        different, place = np.unique(key, return_inverse=True)
+        n = np.zeros(len(different), np.int64)
+        np.add.at(n, place, weight)
+    owner, succ = different // S, different % S
+    order = np.lexsort((-succ, -n, owner))
+    owner, succ, n = owner[order], succ[order], n[order].astype(np.int64)
+    ptr = starts(np.bincount(owner, minlength=M))
+    total = starts(n)
+    visits = total[ptr[1:]] - total[ptr[:-1]]
+    paid = np.clip(reward, 0.0, 1.0)
+    r_sum, r_squares = (np.bincount(pair, weights=of * weight, minlength=M) for of in (paid, paid * paid))
+    return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum, r_squares)
+
+
+def _limitations(log: Log) -> list[str]:
+    """Sentences about what is missing, the gravest first."""
+    pairs, visits = log.pairs, log.seen.visits
+    played = visits > 0
+    tried = np.bincount(pairs.state[played], minlength=pairs.n_states)
+    found = []
+    if (never := np.flatnonzero(tried == 0)).size:
+        found.append(
+            f"{_states(log, never)} reached and never left: what can be done there is unknown, and the estimated "
+            "problem stays there at the least reward"
+        )
+    if (single := np.flatnonzero(tried == 1)).size:
+        found.append(
+            f"{_states(log, single)} left by one action only: the log cannot say whether another would be better"
+        )
+    n_ids = len(np.unique(pairs.action))
+    combinations = pairs.n_states * n_ids
+    if (missing := combinations - int(played.sum())) > 0:
+        found.append(
+            f"{missing:,} of the {combinations:,} combinations of a state and an action "
+            f"{'was' if missing == 1 else 'were'} never tried: where such a one is allowed nothing is known of it"
+        )
+    if few := int((played & (visits < FEW)).sum()):
+        found.append(f"{counted(few, 'pair')} of {int(played.sum()):,} tried fewer than {FEW} times")
+    from_pair = np.repeat(np.arange(pairs.n_pairs), np.diff(log.seen.ptr))
+    there = reached(log.initial > 0, pairs.state[from_pair], log.seen.succ)
+    if (apart := np.flatnonzero(~there)).size:
+        found.append(f"{_states(log, apart)} not reached from where the log starts by any step in it")
+    low, high = log.reward_map[1], sum(log.reward_map)
+    if log.range_seen:
+        found.append(
+            f"rewards are taken to lie in [{low:g}, {high:g}]: bounds hold if they do (reward_range says otherwise)"
+        )
+    if log.n_left_out:
+        found.append("the last row ends an episode, and where the next would begin is not known: it is left out")
+    return found
+
+
+def _states(log: Log, states: np.ndarray) -> str:
+    names = state_labels(log.pairs, states[:NAMED].tolist())
+    shown = ", ".join(map(repr, names)) + (", ..." if len(states) > NAMED else "")
+    return f"{counted(len(states), 'state')} ({shown}) {'was' if len(states) == 1 else 'were'}"

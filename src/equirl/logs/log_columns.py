@@ -5,24 +5,34 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.logs.log_files import LOG_FILES, Labels, read_parquet, read_text_file
-from equirl.logs.log_roles import IN_MEMORY, NEEDED, OPTIONAL, Origin, columns_by_role
-from equirl.logs.spellings import check_spellings
+from equirl.logs.csv_columns import Labels
+from equirl.logs.log_files import (
+    IN_MEMORY,
+    LOG_FILES,
+    NEEDED,
+    OPTIONAL,
+    Origin,
+    columns_by_role,
+    read_parquet,
+    read_text_file,
+)
 from equirl.model.names import is_name, plain_name
 from equirl.words.checking import plain_array, real_array, several, unknown_name
 from equirl.words.formatting import shown
 
-SAID = {"0": False, "0.0": False, "false": False, "f": False, "no": False, "": False, "none": False, "nan": False}
-SAID |= {"1": True, "1.0": True, "true": True, "t": True, "yes": True}
+FLAG_WORDS = {"0": False, "0.0": False, "false": False, "f": False, "no": False, "": False, "none": False, "nan": False}
+FLAG_WORDS |= {"1": True, "1.0": True, "true": True, "t": True, "yes": True}
 NAMED = ("state", "action", "next_state")
 BY_ROW = ("state", "action", "reward", "successor", "terminated", "weight")
 LARGEST_REWARD = 1e300  # either way: differences and discounted sums of larger ones overflow
 MOST_STEPS = 2**53  # that weights may add up to
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class LogColumns(NamedTuple):
@@ -52,8 +62,8 @@ def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns
         if size != n:
             raise ValueError(f"the columns of the log must be equally long: {role} has {size} rows, reward {n}")
     reward, terminated = _rewards(found["reward"], origin), _flags(found.get("terminated"), n, origin)
-    check_spellings("state", {role: found[role] for role in ("state", "next_state")}, origin)
-    check_spellings("action", {"action": found["action"]}, origin)
+    _check_spellings("state", {role: found[role] for role in ("state", "next_state")}, origin)
+    _check_spellings("action", {"action": found["action"]}, origin)
     states, state, successor = _joined(found["state"], found["next_state"], terminated, origin)
     actions, (action,) = _numbered([found["action"]])
     _check_there("action", action, origin)
@@ -225,6 +235,44 @@ def _numbers(role: str, values: Any, origin: Origin) -> np.ndarray:
         raise
 
 
+def _check_spellings(kind: str, columns: Mapping[str, Labels], origin: Origin) -> None:
+    """An error that names both cells where two names are equal as numbers and different as they are written."""
+    if not any(isinstance(name, str) for column in columns.values() for name in column.names):
+        return  # numbers that are equal are one name
+    known: dict[Any, tuple[Any, str, int]] = {}
+    for role, column in columns.items():
+        for k, name in enumerate(column.names):
+            value = _value(name)
+            if value is None:
+                continue
+            other, its_role, place = known.setdefault(value, (name, role, k))
+            if other != name:
+                one = _first_cell(its_role, columns[its_role], place, origin)
+                two = _first_cell(role, column, k, origin).removeprefix(origin.prefix)
+                raise ValueError(
+                    f"{one} is {shown(other)} and {two} "
+                    f"is {shown(name)}: one number written in two ways, which would be two {kind}s. Write it in one "
+                    "way (whole numbers become 1.0 where a column of floats holds gaps); where they are two, let them "
+                    "differ by more, such as id-01"
+                )
+
+
+def _value(name: Any) -> Any:
+    """The number that a name is or spells, to be looked up exactly; None where it is none."""
+    if isinstance(name, int | float):
+        return name
+    if not isinstance(name, str) or not _NUMBER.fullmatch(name):
+        return None
+    try:
+        return Decimal(name)
+    except InvalidOperation:  # an exponent beyond all
+        return None
+
+
+def _first_cell(role: str, column: Labels, place: int, origin: Origin) -> str:
+    return origin.cell(role, int((column.code == place).argmax()))
+
+
 def _joined(
     state: Labels, successor: Labels, terminated: np.ndarray, origin: Origin
 ) -> tuple[list[Any], np.ndarray, np.ndarray]:
@@ -263,13 +311,13 @@ def _flags(values: Any, n: int, origin: Origin) -> np.ndarray:
     if isinstance(values, np.ndarray) and values.dtype.kind in "biu" and set(np.unique(values).tolist()) <= {0, 1}:
         return values.astype(bool)
     column = values if isinstance(values, Labels) else _labels(values, "terminated", origin)
-    said = [str("" if name is None else name).lower() for name in column.names]
-    for k, word in enumerate(said):
-        if word not in SAID:
+    words = [str("" if name is None else name).lower() for name in column.names]
+    for k, word in enumerate(words):
+        if word not in FLAG_WORDS:
             row = origin.row(int((column.code == k).argmax()))
             where = f"{origin.prefix}the column terminated holds {shown(word)} in row {row}"
             raise ValueError(f"{where}; true and false, or 1 and 0, are understood")
-    return np.array([SAID[word] for word in said], bool)[column.code]
+    return np.array([FLAG_WORDS[word] for word in words], bool)[column.code]
 
 
 def _weights(values: Any, origin: Origin) -> np.ndarray | None:

@@ -125,9 +125,9 @@ def print_some(table: Table, title: str, remedy: str) -> None:
         console().print(f"... and {len(table) - MOST_ROWS} more rows; {remedy}")
 
 
-def print_unsaid(log: Log) -> None:
+def print_limitations(log: Log) -> None:
     """What the log cannot say, a line each."""
-    if said := log.unsaid():
+    if said := log.limitations():
         console().print("What the log cannot say", style="bold")
         for sentence in said:
             console().print(f"- {sentence}", soft_wrap=True)
@@ -150,7 +150,7 @@ def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: 
     print_some(policy, "Policy", "--csv FILE or --json has all")
     if more is not None:
         print_some(more, f"Where the next {steps:,} steps are best spent", "--json has all")
-    print_unsaid(log)
+    print_limitations(log)
 
 
 def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> dict[str, Any]:
@@ -160,5 +160,5 @@ def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> di
         "reward_range": [log.reward_map[1], sum(log.reward_map)], "mean_reward": log.mean_reward, "gain": found.gain,
         "interval": list(found.interval), "bounds": list(found.bounds), "regret": found.regret,
         "discount": found.discount,
-        "policy": policy.rows(), "next_steps": None if more is None else more.rows(), "unsaid": log.unsaid(),
+        "policy": policy.rows(), "next_steps": None if more is None else more.rows(), "limitations": log.limitations(),
     }  # fmt: skip

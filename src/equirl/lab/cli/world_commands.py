@@ -123,19 +123,20 @@ def _save_classes(mdp: TabularMDP, part: Partition, plot: Path) -> None:
 
 def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> LogClasses:
     """Print which pairs of a log look alike; the classes."""
-    from equirl.lab.cli.log_commands import log_facts, print_some, print_unsaid, read
+    from equirl.lab.cli.log_commands import log_facts, print_limitations, print_some, read
     from equirl.logs.log_classes import classes_of
 
     found = classes_of(read(Path(path), column, "seen", None, False))
     if as_json:
         print_json({
             "log": path, "n_steps": found.log.n_steps, "n_classes": found.n_classes,
-            "classes": found.class_table().rows(), "pairs": found.table().rows(), "unsaid": found.log.unsaid(),
+            "classes": found.class_table().rows(), "pairs": found.table().rows(),
+            "limitations": found.log.limitations(),
         })  # fmt: skip
         return found
     print_facts(path, {**log_facts(found.log), "classes": f"{found.n_classes}, by transition probabilities"})
     print_some(found.class_table(), "Classes, the most visited first", "--json has all, and every pair")
-    print_unsaid(found.log)
+    print_limitations(found.log)
     return found
 
 
