@@ -17,7 +17,7 @@ from equirl.lab.studies.run_files import KIND as RUN_KIND
 from equirl.lab.studies.run_specs import RESULT_VERSION
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.store import Store
-from equirl.model.mdp_files import FORMAT as MDP_FORMAT
+from equirl.model.mdp import FORMAT as MDP_FORMAT
 from studies_kit import specs
 
 RIVER, SPEC = eq.make("riverswim", n_states=4), specs()[0]

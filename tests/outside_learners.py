@@ -80,7 +80,7 @@ class Contamination:
         estimates = evidence.estimates
         weight = np.minimum(1.0, 1 / np.sqrt(1 + self.trust * estimates.samples))
         reward = np.where(estimates.samples > 0, np.minimum(1.0, estimates.r_hat + weight), 1.0)
-        return Contaminated(estimates.ptr, estimates.succ, estimates.prob, weight, reward)
+        return Contaminated(*estimates.rows, weight, reward)
 
 
 # --- a drawn MDP: Dirichlet rows, Beta means

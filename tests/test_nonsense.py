@@ -17,7 +17,7 @@ import equirl as eq
 from equirl import theory
 from equirl.lab import plots
 from equirl.model.picture import Picture
-from equirl.model.transition_rows import Rows
+from equirl.model.rows import Rows
 from equirl.simulation.trace import checkpoint_times
 
 RIVER = eq.make("riverswim", n_states=4)

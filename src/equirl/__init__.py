@@ -30,8 +30,10 @@ _EXPORTS = {  # module -> public names
     "worlds.world_registry": "load_world make",
     "solving.chains": "chain_kind",
     "solving.discounted": "DiscountedSolution",
-    "solving.optimal_gain": "NoConstantGain UncertifiedGain certified_gain solve",
-    "solving.policies": "IllConditioned evaluate_policy policy_gain policy_kind stationary_law",
+    "solving.multichain": "NoConstantGain",
+    "solving.optimal_gain": "UncertifiedGain certified_gain solve",
+    "solving.renewal": "IllConditioned",
+    "solving.policies": "evaluate_policy policy_gain policy_kind stationary_law",
     "solving.shortest_times": "diameter",
     "structure.equivalence": "equivalence_classes separation",
     "structure.partition": "Partition",
@@ -129,19 +131,19 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.simulation.trace import Trace as Trace
     from equirl.solving.chains import chain_kind as chain_kind
     from equirl.solving.discounted import DiscountedSolution as DiscountedSolution
+    from equirl.solving.multichain import NoConstantGain as NoConstantGain
     from equirl.solving.optimal_gain import (
-        NoConstantGain as NoConstantGain,
         UncertifiedGain as UncertifiedGain,
         certified_gain as certified_gain,
         solve as solve,
     )
     from equirl.solving.policies import (
-        IllConditioned as IllConditioned,
         evaluate_policy as evaluate_policy,
         policy_gain as policy_gain,
         policy_kind as policy_kind,
         stationary_law as stationary_law,
     )
+    from equirl.solving.renewal import IllConditioned as IllConditioned
     from equirl.solving.shortest_times import diameter as diameter
     from equirl.structure.equivalence import equivalence_classes as equivalence_classes, separation as separation
     from equirl.structure.partition import Partition as Partition

@@ -15,7 +15,7 @@ from equirl.lab.benchmarks.measurement import Measure, Skipped, in_new_process, 
 from equirl.lab.benchmarks.plain_clustering import plain_approx_equivalence
 from equirl.lab.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks, with_settings
 from equirl.lab.cli import app
-from equirl.numerics.thread_limits import THREAD_VARIABLES
+from equirl.numerics import THREAD_VARIABLES
 from equirl.planning.sweeps import single_sweep
 from equirl.structure.partition import Partition
 

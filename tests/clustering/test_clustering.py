@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 import oracles_clustering as oracle
 from equirl.clustering.approximate_equivalence import approx_equivalence, make_rules, merge_pairs
+from equirl.clustering.clusters import SLACK
 from equirl.clustering.kd_tree import LEAF
-from equirl.clustering.neighbours import SLACK
 from equirl.structure.equivalence import equivalence_classes, separation
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import profiles

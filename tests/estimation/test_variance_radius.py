@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from equirl.estimation.confidence import hoeffding_radius
-from equirl.estimation.shared_means import shared_mean_radius
-from equirl.estimation.variance_radius import BOLDEST, variance_mean_radius, variance_radius
+from equirl.estimation.variance_radius import BOLDEST, shared_mean_radius, variance_mean_radius, variance_radius
 
 
 def ruled_out(gap, variance, n, log_level):

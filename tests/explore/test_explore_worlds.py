@@ -18,8 +18,8 @@ from equirl.lab.explore.opening import opening_of
 from equirl.lab.explore.packing import unpacked
 from equirl.lab.explore.world_desk import WorldDesk
 from equirl.lab.explore.world_view import WorldView
-from equirl.structure.matching import match_classes
 from equirl.structure.partition import Partition
+from equirl.structure.quality import match_classes
 from equirl.worlds.grids import four_room
 from equirl.worlds.world_registry import WORLDS
 

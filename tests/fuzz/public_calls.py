@@ -19,7 +19,7 @@ import equirl as eq
 from equirl import theory
 from equirl.lab import plots
 from equirl.model.picture import Picture
-from equirl.model.transition_rows import Rows
+from equirl.model.rows import Rows
 from equirl.words.formatting import shown
 
 FOLDER = Path(tempfile.mkdtemp(prefix="equirl-fuzz-"))

@@ -9,7 +9,7 @@ import equirl as eq
 from equirl.estimation.variance_radius import variance_mean_radius
 from equirl.learners.contract import Stretch, step_limits
 from equirl.simulation.rollout import Rollout
-from equirl.simulation.value_measures import ValueMeasures
+from equirl.simulation.trace import ValueMeasures
 from equirl.structure.partition import Partition
 
 RIVER = eq.make("riverswim", n_states=5, reward_law="bernoulli")

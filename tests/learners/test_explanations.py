@@ -9,7 +9,8 @@ import pytest
 
 import equirl as eq
 from equirl.estimation.kl_radius import kl_interval
-from equirl.planning.interval_models import KLModels
+from equirl.model.rows import Rows
+from equirl.planning.kl_ball import KLModels
 from equirl.planning.l1_ball import ConfidenceSet
 from outside_learners import OUTSIDE
 
@@ -108,14 +109,12 @@ def test_pooled_samples_are_more_than_visits():
 
 
 def test_bounds_of_a_row_are_the_extremes_of_its_set():
-    ball = ConfidenceSet(
-        np.array([0, 2]), np.array([0, 1], np.int32), np.array([0.9, 0.1]), np.array([0.3]), np.zeros(1), np.ones(1),
-        np.zeros(1, np.int64), np.zeros(0),
-    )  # fmt: skip
+    rows = Rows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([0.9, 0.1]))
+    ball = ConfidenceSet(rows, np.array([0.3]), np.zeros(1), np.ones(1))
     lower, upper, unseen = ball.row_bounds(0)
     np.testing.assert_allclose([lower, upper], [[0.75, 0.0], [1.0, 0.25]], atol=1e-12)
     assert unseen == pytest.approx(0.15)
-    kl = KLModels(ball.ptr, ball.succ, ball.prob, np.array([0.05]), np.zeros(1), np.ones(1))
+    kl = KLModels(rows, np.array([0.05]), np.zeros(1), np.ones(1))
     lower, upper, unseen = kl.row_bounds(0)
     assert unseen == pytest.approx(1 - math.exp(-0.05))
     for p, q in [(0.9, lower[0]), (0.9, upper[0]), (0.1, lower[1]), (0.1, upper[1])]:

@@ -9,6 +9,7 @@ import pytest
 from equirl.learners.learner_registry import agent_for, make_agent, make_settings
 from equirl.model.mdp import TabularMDP
 from equirl.model.renumbering import permutation, random_numbers
+from equirl.model.rows import Rows
 from equirl.planning.l1_ball import ConfidenceSet
 from equirl.planning.optimistic_planning import extended_value_iteration
 from equirl.simulation.simulated_runs import simulate
@@ -74,11 +75,12 @@ def compare(agent, oracle, label):
     radius = [oracle.law_radius(k, members[k], C) for k in range(M)]
     lower, upper = zip(*(oracle.mean_bounds(k, members[k], C) for k in range(M)), strict=True)
     for k in range(M):
-        part = slice(models.ptr[k], models.ptr[k + 1])
-        found = dict(zip(models.succ[part].tolist(), models.prob[part].tolist(), strict=True))
+        part = models.rows.row(k)
+        found = dict(zip(models.rows.succ[part].tolist(), models.rows.prob[part].tolist(), strict=True))
         assert {x: p for x, p in found.items() if p} == pytest.approx({x: p for x, p in laws[k].items() if p})
-        if len(models.spare):
-            assert models.spare[models.spare_ptr[k] : models.spare_ptr[k + 1]] == pytest.approx(list(spare[k]))
+        if models.spare is not None:
+            own = slice(models.spare.ptr[k], models.spare.ptr[k + 1])
+            assert models.spare.mass[own] == pytest.approx(list(spare[k]))
     np.testing.assert_allclose(np.minimum(models.p_radius, 2), np.minimum(radius, 2), rtol=1e-12)
     np.testing.assert_allclose(models.r_lower, lower, atol=1e-12)
     np.testing.assert_allclose(models.r_upper, upper, atol=1e-12)
@@ -215,33 +217,32 @@ def test_renumbered_experience_gives_renumbered_beliefs_and_the_same_plan(name, 
     for k in rng.integers(mdp.n_pairs, size=40 * mdp.n_pairs):
         law = mdp.law(int(mdp.pairs.state[k]), int(mdp.pairs.action[k]))
         x, reward = int(rng.choice(list(law), p=list(law.values()))), float(rng.random() < mdp.r_mean[k])
-        one._learn(int(k), reward, x)
-        other._learn(int(place[k]), reward, int(way.state[x]))
+        one.record_step(int(k), reward, x)
+        other.record_step(int(place[k]), reward, int(way.state[x]))
     priority = rng.permutation(mdp.n_pairs)
     one.priority_rng, other.priority_rng = Fixed(priority), Fixed(priority[way.source])
     one.act(0)
     other.act(0)
 
-    assert Partition.from_labels(other.partition.label[place]) == one.partition
-    np.testing.assert_array_equal(other.models.p_radius[place], one.models.p_radius)
-    np.testing.assert_allclose(other.models.r_upper[place], one.models.r_upper, atol=1e-12)
-    mine, others = one.models, other.models
+    assert Partition.from_labels(other.beliefs.partition.label[place]) == one.beliefs.partition
+    np.testing.assert_array_equal(other.beliefs.models.p_radius[place], one.beliefs.models.p_radius)
+    np.testing.assert_allclose(other.beliefs.models.r_upper[place], one.beliefs.models.r_upper, atol=1e-12)
+    mine, others = one.beliefs.models.rows, other.beliefs.models.rows
     for k, j in enumerate(place):
-        law = dict(zip(mine.succ[mine.ptr[k] : mine.ptr[k + 1]], mine.prob[mine.ptr[k] : mine.ptr[k + 1]], strict=True))
-        part = slice(others.ptr[j], others.ptr[j + 1])
+        own = mine.row(k)
+        law = dict(zip(mine.succ[own], mine.prob[own], strict=True))
+        part = others.row(j)
         assert {int(way.state[x]): p for x, p in law.items()} == pytest.approx(
             dict(zip(others.succ[part].tolist(), others.prob[part].tolist(), strict=True))
         )
-    assert other.plan.gain == pytest.approx(one.plan.gain, abs=1e-9)
-    np.testing.assert_allclose(other.plan.bias[way.state], one.plan.bias, atol=1e-9)
+    assert other.beliefs.plan.gain == pytest.approx(one.beliefs.plan.gain, abs=1e-9)
+    np.testing.assert_allclose(other.beliefs.plan.bias[way.state], one.beliefs.plan.bias, atol=1e-9)
 
 
 def test_actions_tie_within_a_millionth_of_a_millionth_and_no_further():
     def last_of_two(gap):
-        models = ConfidenceSet(
-            np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2), np.zeros(2), np.zeros(2),
-            np.array([0.5, 0.5 - gap]), np.zeros(1, np.int64), np.zeros(0),
-        )  # fmt: skip
+        rows = Rows(np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2))
+        models = ConfidenceSet(rows, np.zeros(2), np.zeros(2), np.array([0.5, 0.5 - gap]))
         return extended_value_iteration(np.array([0, 2]), models, 0.1, coin=np.array([0.99])).policy[0]
 
     assert last_of_two(0.9e-12) == 1

@@ -36,7 +36,7 @@ def test_the_width_of_a_ball_is_its_radius():
 
 def test_intervals_are_summed_pair_by_pair():
     agent = eq.simulate(RIVER, "ucrl2-b", 8000, seed=0).agent
-    models = agent.beliefs.models
+    models = agent.beliefs.models.bounds
     for pair in range(RIVER.n_pairs):
         own = slice(models.ptr[pair], models.ptr[pair + 1])
         length = (models.upper[own] - models.lower[own]).sum() + models.unseen_upper[pair]

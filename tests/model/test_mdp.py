@@ -10,7 +10,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.picture import Picture
 from equirl.model.reward_laws import draw_rewards, original_rewards, rescale_rewards
-from equirl.model.transition_rows import Rows
+from equirl.model.rows import Rows
 from mdps_kit import UNEVEN, P, R, small, uneven
 
 

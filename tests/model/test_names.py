@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.model.action_sets import pairs_from
 from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import pairs_from
 
 GRID = [
     ((0, 0), "right", {(0, 1): 1.0}, -1.0),

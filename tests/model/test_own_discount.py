@@ -7,8 +7,7 @@ import pytest
 
 from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
-from equirl.model.mdp import TabularMDP
-from equirl.model.mdp_files import FORMAT
+from equirl.model.mdp import FORMAT, TabularMDP
 from equirl.solving.optimal_gain import Solution, solve
 
 PLAIN = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from equirl.planning.growing_support import GrowingSupport, growing_support, support_value
-from equirl.planning.intervals import interval_set, interval_value as whole_value
+from equirl.planning.intervals import GrowingSupport, Intervals, interval_value, support_slack, support_value
 from oracles_best_laws import interval_maximum
 
 
@@ -11,11 +10,24 @@ def maximum(weights, lower, upper):
     return interval_maximum(lower, upper, weights)[1]
 
 
+def interval_set(ptr, succ, lower, upper, unseen_upper):
+    return Intervals(ptr, succ, lower, upper, unseen_upper).copy()
+
+
+def growing_support(bounds, most_visits):
+    return GrowingSupport(bounds, support_slack(bounds.ptr, most_visits))
+
+
+def whole_value(models, k, u, by_u):
+    return interval_value(models.bounds, k, u, by_u)
+
+
 def literally(models, u, order):
     """The definition, word by word: (value, support, least distance of a test from its threshold)."""
-    n, seen = len(u), models.succ.astype(int)
-    lower, upper = np.zeros(n), np.full(n, models.unseen_upper[0])
-    lower[seen], upper[seen] = models.lower, models.upper
+    bounds = models.bounds
+    n, seen = len(u), bounds.succ.astype(int)
+    lower, upper = np.zeros(n), np.full(n, bounds.unseen_upper[0])
+    lower[seen], upper[seen] = bounds.lower, bounds.upper
     f = u - u.min()
     kappa = models.slack[0] * (u.max() - u.min())
     inside = np.zeros(n, bool)
@@ -40,7 +52,7 @@ def random_case(rng):
     room = float(rng.choice([0.02, 0.1, 0.5])) * rng.random()
     slack = np.array([float(10 ** rng.uniform(-3, 0.5))])
     u = rng.normal(size=n) if rng.random() < 0.8 else rng.integers(0, 4, n) + 0.0
-    return GrowingSupport(*interval_set(np.array([0, len(seen)]), seen, lower, upper, np.array([room])), slack), u
+    return GrowingSupport(interval_set(np.array([0, len(seen)]), seen, lower, upper, np.array([room])), slack), u
 
 
 @pytest.mark.parametrize("cases", [300, pytest.param(1000, marks=pytest.mark.long)])
@@ -54,7 +66,7 @@ def test_the_value_is_the_literal_definition(cases):
             continue
         compared += 1
         assert support_value(models, 0, u, order) == pytest.approx(exact, abs=1e-11)
-        grown += inside.sum() > len(models.succ) + 1
+        grown += inside.sum() > len(models.bounds.succ) + 1
         cut += exact < whole_value(models, 0, u, order) - 1e-6
     assert compared >= 0.8 * cases
     assert grown >= 0.1 * cases  # the support does grow,
@@ -92,7 +104,7 @@ def test_the_value_lies_between_that_of_the_seen_states_and_that_of_all():
     for _ in range(200):
         models, u = random_case(rng)
         order = np.argsort(-u, kind="stable")
-        least = whole_value(models._replace(unseen_upper=np.zeros(1)), 0, u, order)
+        least = interval_value(models.bounds._replace(unseen_upper=np.zeros(1)), 0, u, order)
         assert least - 1e-12 <= support_value(models, 0, u, order) <= whole_value(models, 0, u, order) + 1e-12
 
 
@@ -101,7 +113,7 @@ def test_many_states_in_a_sliding_window():
     n = 3000
     u = np.sort(rng.random(n))[::-1].copy()
     bounds = interval_set(np.array([0, 1]), np.array([n - 1]), np.array([0.5]), np.array([1.0]), np.array([2e-3]))
-    models = GrowingSupport(*bounds, np.array([0.3]))
+    models = GrowingSupport(bounds, np.array([0.3]))
     f = u - u.min()
     m = 1  # states in B besides the successor, which is the worst state
     while m < n - 1 and 2e-3 * f[m : min(m + 250, n - 1)].sum() > min(0.3 * f[0], 2e-3 * f[: min(m, 250)].sum()):
@@ -115,5 +127,5 @@ def test_compiled_equals_its_plain_python_body():
     for _ in range(50):
         models, u = random_case(rng)
         order = np.argsort(-u, kind="stable")
-        copy = GrowingSupport(*[field.copy() for field in models])
+        copy = GrowingSupport(models.bounds.copy(), models.slack)
         assert support_value(models, 0, u, order) == pytest.approx(support_value.py_func(copy, 0, u, order), abs=1e-12)

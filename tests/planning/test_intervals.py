@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from equirl.planning.intervals import interval_set, interval_value
+from equirl.planning.intervals import Intervals, interval_value
 from oracles_best_laws import interval_maximum
 
 
@@ -20,7 +20,7 @@ def random_set(rng, n):
     width = rng.random() * rng.random(len(seen))
     room = float(rng.choice([0.0, 1.0, 0.3 * rng.random()])) if len(seen) else 1.0
     lower, upper = np.maximum(0, p - width), np.minimum(1, p + width * rng.random(len(seen)))
-    return interval_set(np.array([0, len(seen)]), seen, lower, upper, np.array([room]))
+    return Intervals(np.array([0, len(seen)]), seen, lower, upper, np.array([room])).copy()
 
 
 def random_u(rng, n):
@@ -46,7 +46,7 @@ def test_rows_stay_right_from_sweep_to_sweep():
     rows = [random_set(rng, n) for _ in range(30)]
     ptr = np.concatenate([[0], np.cumsum([len(row.succ) for row in rows])])
     joined = [np.concatenate([getattr(row, name) for row in rows]) for name in ("succ", "lower", "upper")]
-    models = interval_set(ptr, *joined, np.concatenate([row.unseen_upper for row in rows]))
+    models = Intervals(ptr, *joined, np.concatenate([row.unseen_upper for row in rows])).copy()
     for _ in range(5):
         u = random_u(rng, n)
         for k in range(30):
@@ -55,7 +55,9 @@ def test_rows_stay_right_from_sweep_to_sweep():
 
 
 def one_row(succ, lower, upper, room):
-    return interval_set(np.array([0, len(succ)]), np.array(succ), np.array(lower), np.array(upper), np.array([room]))
+    return Intervals(
+        np.array([0, len(succ)]), np.array(succ), np.array(lower), np.array(upper), np.array([room])
+    ).copy()
 
 
 def test_an_empty_row_is_free():
@@ -101,7 +103,7 @@ def test_compiled_equals_its_plain_python_body():
     rng = np.random.default_rng(3)
     for _ in range(50):
         models, u = random_set(rng, 6), random_u(rng, 6)
-        copy = interval_set(*models)
+        copy = models.copy()
         assert interval_value(models, 0, u, best_first(u)) == pytest.approx(
             interval_value.py_func(copy, 0, u, best_first(u)), abs=1e-12
         )

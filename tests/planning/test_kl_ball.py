@@ -3,15 +3,15 @@ import math
 import numpy as np
 import pytest
 
+from equirl.model.rows import Rows
 from equirl.planning.kl_ball import KLBall, kl_value
 from oracles_best_laws import kl_maximum
 
 
 def one_row(p, radius):
     seen = np.flatnonzero(p)
-    return KLBall(
-        np.array([0, len(seen)]), seen.astype(np.int32), np.asarray(p, float)[seen], np.array([float(radius)])
-    )
+    rows = Rows(np.array([0, len(seen)]), seen.astype(np.int32), np.asarray(p, float)[seen])
+    return KLBall(rows, np.array([float(radius)]))
 
 
 def best(p, radius, u, run=kl_value):
@@ -45,7 +45,7 @@ def test_where_every_state_is_seen_small_balls_have_certified_maxima_too():
 
 
 def test_a_row_without_samples_is_free():
-    models = KLBall(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.array([math.inf]))
+    models = KLBall(Rows(np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0)), np.array([math.inf]))
     assert kl_value(models, 0, np.array([1.0, 4.0]), np.array([1, 0])) == 4.0
 
 

@@ -2,34 +2,32 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from equirl.estimation.pooling import Spare
 from equirl.model.mdp import TabularMDP
+from equirl.model.rows import Rows
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.l1_ball import ConfidenceSet, sweep_placing
+from equirl.planning.l1_ball import ConfidenceSet
 from equirl.planning.optimistic_planning import extended_value_iteration, gain_bounds
 from equirl.planning.sweeps import Choices, Stop, choose, make_work
 from equirl.solving.optimal_gain import solve
 from oracles import plain_evi
 from oracles_best_laws import l1_maximum
 
-NO_SPARE = np.zeros(1, np.int64), np.zeros(0)
-
 
 def ball(p, radius, u):
     """max q.u over the L1 ball, through one sweep in which every state has one pair with the law p."""
     n, support = len(p), np.flatnonzero(p)
-    models = ConfidenceSet(
-        np.arange(n + 1) * len(support), np.tile(support, n).astype(np.int32), np.tile(p[support], n),
-        np.full(n, radius), np.zeros(n), np.zeros(n), *NO_SPARE,
-    )  # fmt: skip
+    rows = Rows(np.arange(n + 1) * len(support), np.tile(support, n).astype(np.int32), np.tile(p[support], n))
+    models = ConfidenceSet(rows, np.full(n, radius), np.zeros(n), np.zeros(n))
     return one_sweep(models, u)[0]
 
 
 def one_sweep(models, u):
     """q after one sweep in which state s has the one pair s."""
     n = len(u)
-    work = make_work(n, n, u.copy())
-    _, rows = models.prepare()
-    sweep_placing(Choices(np.arange(n), np.arange(1, n + 1)), rows, work, Stop(1.0, 0.0, 1, 0), u.max(), 0.0)
+    work = make_work(u.copy(), models.r_upper)
+    solver, rows = models.prepare()
+    solver.sweep(Choices(np.arange(n), np.arange(1, n + 1)), rows, work, Stop(1.0, 0.0, 1, 0), u.max(), 0.0)
     return work.q
 
 
@@ -69,10 +67,9 @@ def test_spare_masses_go_to_the_best_unobserved_states(seed):
     unseen = [x for x in np.argsort(-u) if x not in seen]
     law[unseen] = mass[len(seen) :]
     k = len(seen)
-    models = ConfidenceSet(
-        np.arange(n + 1) * k, np.tile(seen, n).astype(np.int32), np.tile(mass[:k], n), np.full(n, radius),
-        np.zeros(n), np.zeros(n), np.arange(n + 1) * (n - k), np.tile(mass[k:], n),
-    )  # fmt: skip
+    rows = Rows(np.arange(n + 1) * k, np.tile(seen, n).astype(np.int32), np.tile(mass[:k], n))
+    spare = Spare(np.arange(n + 1) * (n - k), np.tile(mass[k:], n)) if k < n else None
+    models = ConfidenceSet(rows, np.full(n, radius), np.zeros(n), np.zeros(n), spare)
     low, high = l1_maximum(law, radius, u)
     assert low - 1e-12 <= one_sweep(models, u).min() <= one_sweep(models, u).max() <= high + 1e-12
 
@@ -86,7 +83,7 @@ def random_models(rng, n_states, n_actions, scale=1.0):
     radius = scale * rng.random(mdp.n_pairs)
     upper = np.minimum(1, mdp.r_mean + scale * 0.2 * rng.random(mdp.n_pairs))
     lower = np.maximum(0, mdp.r_mean - scale * 0.2 * rng.random(mdp.n_pairs))
-    return mdp, laws.reshape(-1, n_states), ConfidenceSet(*mdp.rows, radius, lower, upper, *NO_SPARE)
+    return mdp, laws.reshape(-1, n_states), ConfidenceSet(mdp.rows, radius, lower, upper)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -117,17 +114,15 @@ def test_the_planned_gain_is_optimistic_where_the_truth_is_plausible(seed):
 
 
 def test_a_free_law_leads_to_the_best_state():
-    models = ConfidenceSet(
-        np.array([0, 0, 1]), np.array([1], np.int32), np.array([1.0]), np.array([2.0, 0.0]),
-        np.zeros(2), np.array([0.0, 1.0]), *NO_SPARE,
-    )  # fmt: skip
+    rows = Rows(np.array([0, 0, 1]), np.array([1], np.int32), np.array([1.0]))
+    models = ConfidenceSet(rows, np.array([2.0, 0.0]), np.zeros(2), np.array([0.0, 1.0]))
     plan = extended_value_iteration(np.array([0, 1, 2]), models, 1e-9)
     assert plan.gain == pytest.approx(1.0)
 
 
 def test_the_cap_on_sweeps_is_an_outcome():
     mdp = TabularMDP.from_arrays([[[0.0, 1.0]], [[1.0, 0.0]]], [[0.0], [1.0]])  # period two: never settles
-    models = ConfidenceSet(*mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean, *NO_SPARE)
+    models = ConfidenceSet(mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean)
     plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, max_sweeps=500)
     assert not plan.converged
     assert plan.n_sweeps == 500
@@ -174,7 +169,7 @@ def test_cheap_sweeps_along_a_policy_certify_the_same(seed):
 
 def test_cheap_sweeps_that_do_not_help_are_given_up():
     mdp = TabularMDP.from_arrays([[[0.0, 1.0]], [[1.0, 0.0]]], [[0.0], [1.0]])
-    models = ConfidenceSet(*mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean, *NO_SPARE)
+    models = ConfidenceSet(mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean)
     plan = extended_value_iteration(mdp.pairs.ptr, models, 1e-3, policy_sweeps=30, max_sweeps=500)
     assert not plan.converged
     assert plan.n_sweeps == 500
@@ -211,7 +206,7 @@ def problem(mdp, models):
     """Kernels and arrays for a whole iteration."""
     solver, rows = models.prepare()
     ptr = mdp.pairs.ptr
-    return solver, Choices(ptr[:-1].copy(), ptr[1:].copy()), rows, make_work(mdp.n_states, mdp.n_pairs, np.zeros(4))
+    return solver, Choices(ptr[:-1].copy(), ptr[1:].copy()), rows, make_work(np.zeros(4), models.r_upper)
 
 
 def test_compiled_planning_equals_its_plain_python_body():
@@ -257,7 +252,7 @@ def test_a_circle_is_counted_and_not_done(policy_sweeps):
     mdp, models = a_ring(5)
     solver, rows = models.prepare()
     ptr = np.array(mdp.pairs.ptr)
-    work = make_work(5, 5, np.zeros(5))
+    work = make_work(np.zeros(5), models.r_upper)
     n, low, high = solver.iterate(Choices(ptr[:-1], ptr[1:]), rows, work, Stop(1.0, 1e-3, 10**15, policy_sweeps))
     assert (n, low, high) == (10**15, 0.0, 1.0)
 
@@ -266,7 +261,7 @@ def test_a_model_without_radius_is_planned_in_as_a_ball_of_radius_zero():
     mdp, _, models = random_models(np.random.default_rng(7), 6, 3)
     sure = models._replace(p_radius=np.zeros(mdp.n_pairs))
     none = np.zeros(mdp.n_pairs)
-    exact = ExactModel(*models[:3], none, models.r_upper, mdp.pairs.state.copy(), 0.0)
+    exact = ExactModel(*models.rows, none, models.r_upper, mdp.pairs.state.copy(), 0.0)
     one, other = (extended_value_iteration(mdp.pairs.ptr, each, 1e-9) for each in (sure, exact))
     assert one.gain == pytest.approx(other.gain, abs=1e-9)
     np.testing.assert_array_equal(one.policy, other.policy)
@@ -277,9 +272,9 @@ def test_mass_left_to_chance_and_staying_put_count_as_if_they_were_written_out()
     mdp, laws, models = random_models(rng, 5, 2)
     rest, stay = rng.random(mdp.n_pairs) * 0.5, 0.3
     state = mdp.pairs.state.copy()
-    row = np.repeat(np.arange(mdp.n_pairs), np.diff(models.ptr))
+    row = np.repeat(np.arange(mdp.n_pairs), np.diff(models.rows.ptr))
     exact = ExactModel(
-        models.ptr, models.succ, models.prob * (1 - rest[row]), rest, models.r_upper, state, stay
+        models.rows.ptr, models.rows.succ, models.rows.prob * (1 - rest[row]), rest, models.r_upper, state, stay
     )  # fmt: skip
     whole = laws * (1 - rest[:, None]) + rest[:, None] / 5
     whole = (1 - stay) * whole + stay * np.eye(5)[state]

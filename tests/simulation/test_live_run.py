@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.simulation.live_run import LiveRun
+from equirl.simulation.simulated_runs import LiveRun
 
 
 @pytest.mark.parametrize("learner", ["c-psrl", "ucrl2-l", "imed-rl", "random", "mbie"])

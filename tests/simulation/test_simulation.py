@@ -244,7 +244,7 @@ def test_narrow_and_unsigned_numbers_are_numbers():
 def test_rare_successors_are_drawn_however_many_pairs_stand_before():
     listed = [(s, 0, {0: 1.0}, 0.0) for s in range(20_000)] + [(20_000, 0, {0: 1e-13, 1: 1 - 1e-13}, 0.0)]
     world = Rollout(TabularMDP.from_pairs(listed, 20_001), np.random.SeedSequence(0))
-    assert world.dynamics.cumulative[-2] == 1e-13
+    assert world.dynamics.rows.prob[-2] == 1e-13
 
 
 def test_regret_is_not_reported_against_a_gain_that_is_not_certified(monkeypatch):

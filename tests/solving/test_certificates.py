@@ -10,10 +10,12 @@ import pytest
 
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.simulated_runs import simulate
-from equirl.solving.bellman import bellman
 from equirl.solving.chains import whole
-from equirl.solving.optimal_gain import NoConstantGain, solve
-from equirl.solving.policies import IllConditioned, evaluate_policy, policy_gain
+from equirl.solving.multichain import NoConstantGain
+from equirl.solving.optimal_gain import solve
+from equirl.solving.policies import evaluate_policy, policy_gain
+from equirl.solving.renewal import IllConditioned
+from equirl.solving.value_iteration import bellman
 from oracles_exact import best_gain_exactly, best_value_exactly, solve_within, treacherous_mdp
 
 DISCOUNTS = (0.0, 0.5, 0.9, 0.999, 1 - 1e-6, 1 - 1e-9)

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.model.reachability import reached
+from equirl.model.renumbering import reached
 from equirl.solving import chains
-from equirl.solving.chains import block, chain_kind, closed_classes, decided, whole
-from equirl.solving.end_components import end_components
+from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, whole
 from equirl.solving.policies import policy_kind
 from equirl.worlds.world_registry import make
 from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving.policies import IllConditioned
+from equirl.solving.renewal import IllConditioned
 from equirl.solving.shortest_times import diameter
 from equirl.worlds.world_registry import make
 from oracles_solving import cycle, dense_mdp, hitting_times, two_ends

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import bellman, discounted, factorization
+from equirl.solving import discounted, renewal, value_iteration
 from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution, original_values
-from equirl.solving.optimal_gain import evaluate_policy, solve
-from equirl.solving.policies import policy_gain
+from equirl.solving.optimal_gain import solve
+from equirl.solving.policies import evaluate_policy, policy_gain
 from equirl.worlds.world_registry import load_world, make
 from oracles_solving import best_discounted, cycle, dense_laws, dense_mdp, random_mdp, two_ends
 
@@ -107,8 +107,8 @@ def test_a_slow_grid_is_solved_by_a_few_exact_evaluations() -> None:
 
 def test_where_factors_fill_too_much_sweeps_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     mdp = make("four-room", height=20, width=20)
-    monkeypatch.setattr(factorization, "SMALL", 10)
-    monkeypatch.setattr(factorization, "MOST_WORK", 10.0)
+    monkeypatch.setattr(renewal, "SMALL", 10)
+    monkeypatch.setattr(renewal, "MOST_WORK", 10.0)
     answer = solve(mdp, discount=0.999)
     assert (answer.method, answer.converged) == ("modified", True)
 
@@ -154,6 +154,6 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
     for name in ("_discounted_sweeps", "_evaluate"):
         monkeypatch.setattr(discounted, name, getattr(discounted, name).py_func)
     for name in ("mean_value", "bellman", "greedy"):
-        monkeypatch.setattr(discounted, name, getattr(bellman, name).py_func)
+        monkeypatch.setattr(discounted, name, getattr(value_iteration, name).py_func)
     plain = [solve(mdp, accuracy=1e-3, method=method, discount=0.8).value for method in DISCOUNTED_METHODS]
     np.testing.assert_allclose(plain, compiled, rtol=0, atol=1e-12)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import end_components as components
-from equirl.solving.chains import whole
-from equirl.solving.end_components import end_components
-from equirl.solving.optimal_gain import policy_gain, solve
+from equirl.solving import chains
+from equirl.solving.chains import end_components, whole
+from equirl.solving.optimal_gain import solve
+from equirl.solving.policies import policy_gain
 from equirl.worlds.world_registry import make
 from oracles_solving import best_gain, dense_laws, limit_matrix, random_mdp, two_ends
 
@@ -79,7 +79,7 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
     parts = [whole(random_mdp(rng, 12, branching=2)) for _ in range(20)]
     compiled = [end_components(part) for part in parts]
     for name in ("_take_apart", "_bottom", "_remove"):
-        monkeypatch.setattr(components, name, getattr(components, name).py_func)
+        monkeypatch.setattr(chains, name, getattr(chains, name).py_func)
     for part, (label, stays) in zip(parts, compiled, strict=True):
         plain = end_components(part)
         np.testing.assert_array_equal(plain[0], label)

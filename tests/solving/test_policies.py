@@ -6,14 +6,8 @@ from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.solving import gth_elimination
-from equirl.solving.policies import (
-    IllConditioned,
-    evaluate_policy,
-    policy_chain,
-    policy_gain,
-    policy_weights,
-    stationary_law,
-)
+from equirl.solving.policies import evaluate_policy, policy_chain, policy_gain, policy_weights, stationary_law
+from equirl.solving.renewal import IllConditioned
 from equirl.worlds.world_registry import make
 from oracles_solving import (
     cycle,

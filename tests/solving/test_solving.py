@@ -7,27 +7,24 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import (
-    approach,
-    bellman,
-    diameter as diameters,
-    gth_elimination,
-    optimal_gain,
-    policy_iteration,
-    value_iteration,
-)
-from equirl.solving.optimal_gain import NoConstantGain, diameter, policy_gain, solve
+from equirl.solving import chains, gain_methods, gth_elimination, optimal_gain, shortest_times, value_iteration
+from equirl.solving.multichain import NoConstantGain
+from equirl.solving.optimal_gain import solve
+from equirl.solving.policies import policy_gain
+from equirl.solving.shortest_times import diameter
 from equirl.worlds.world_registry import make
 from oracles_solving import best_gain, cycle, dense_laws, dense_mdp, random_mdp, two_ends
 
 seeds = st.integers(0, 10**6)
 METHODS = ("auto", "value", "policy")
 PLAIN_BODIES = (
-    (bellman, ("mean_value", "bellman", "greedy", "relax", "improve", "_size")),
-    (value_iteration, ("relax", "greedy")),
-    (policy_iteration, ("improve", "greedy")),
-    (approach, ("_distances", "_approach")),
-    (diameters, ("_hasten", "mean_value")),
+    (
+        value_iteration,
+        ("mean_value", "bellman", "greedy", "_average_sweep", "damped_sweeps", "relax", "improve", "size_of"),
+    ),
+    (gain_methods, ("improve", "greedy")),
+    (chains, ("_distances", "_approach")),
+    (shortest_times, ("_hasten", "mean_value")),
     (gth_elimination, ("_eliminate", "_weigh", "_accumulate")),
 )
 

@@ -7,12 +7,13 @@ import pytest
 from scipy import sparse
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import elimination_policy_iteration as sticky, factorization, gain_methods, optimal_gain
-from equirl.solving.approach import approach
-from equirl.solving.chains import whole
-from equirl.solving.factorization import TooMuchFill, factor, fill, fill_reducing_order
-from equirl.solving.optimal_gain import NoConstantGain, UncertifiedGain, certified_gain, policy_gain, solve
-from equirl.solving.policy_iteration import directed_policy_iteration
+from equirl.solving import gain_methods, optimal_gain, renewal
+from equirl.solving.chains import approach, whole
+from equirl.solving.gain_methods import directed_policy_iteration
+from equirl.solving.multichain import NoConstantGain
+from equirl.solving.optimal_gain import UncertifiedGain, certified_gain, solve
+from equirl.solving.policies import policy_gain
+from equirl.solving.renewal import TooMuchFill, factor, fill, fill_reducing_order
 from equirl.solving.value_iteration import SolverLimits
 from equirl.worlds.world_registry import make
 from oracles_solving import cycle, policies, restarting_chain, sticky_pair, sticky_rooms, two_ends
@@ -40,7 +41,7 @@ def test_rooms_crossed_once_in_ages_have_the_gain_of_the_best_policy(rare: float
 def test_a_bracket_from_differences_holds_where_the_bias_has_no_digits_left() -> None:
     mdp = sticky_rooms(np.random.default_rng(6), 4, 1e-14)
     part = whole(mdp)
-    answer = sticky.elimination_policy_iteration(part, part.pair_ptr[:-1].copy(), SolverLimits(1e-12, 100))
+    answer = gain_methods.elimination_policy_iteration(part, part.pair_ptr[:-1].copy(), SolverLimits(1e-12, 100))
     best = max(policy_gain(mdp, mdp.pairs.action[pair]) for pair in policies(mdp))
     assert answer is not None
     assert answer.low - 1e-15 <= best <= answer.high + 1e-15
@@ -128,7 +129,7 @@ def test_ordered_factors_solve_what_plain_ones_solve(trans: str) -> None:
 
 def test_factors_that_fill_too_much_are_refused_and_value_iteration_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     mdp = make("four-room", height=30, width=30)
-    monkeypatch.setattr(factorization, "MOST_WORK", 10.0)
+    monkeypatch.setattr(renewal, "MOST_WORK", 10.0)
     with pytest.raises(TooMuchFill, match="LU factors of a chain of"):
         factor(whole(mdp).matrix()[::4], np.ones(mdp.n_states), ordered=True)
     monkeypatch.setattr(gain_methods, "LARGE", 0)
@@ -164,8 +165,8 @@ def test_the_kernels_of_elimination_agree_with_their_plain_bodies(monkeypatch: p
     mdp = sticky_rooms(np.random.default_rng(7), 3, 1e-13)
     compiled = solve(mdp)
     for name in ("_change", "_advantage", "_bracket", "_greedy"):
-        monkeypatch.setattr(sticky, name, getattr(sticky, name).py_func)
-    monkeypatch.setattr(factorization, "_count_fill", factorization._count_fill.py_func)
+        monkeypatch.setattr(gain_methods, name, getattr(gain_methods, name).py_func)
+    monkeypatch.setattr(renewal, "_count_fill", renewal._count_fill.py_func)
     plain = solve(mdp)
     assert plain.gain == pytest.approx(compiled.gain, abs=1e-14)
     assert plain.policy.tolist() == compiled.policy.tolist()

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from equirl.model.mdp import TabularMDP
-from equirl.structure.class_summary import summarise_class
-from equirl.structure.equivalence import equivalence_classes
+from equirl.structure.equivalence import equivalence_classes, summarise_class
 from equirl.structure.partition import Partition
 from equirl.worlds.world_registry import make
 

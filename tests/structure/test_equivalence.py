@@ -8,16 +8,11 @@ from hypothesis import given, settings, strategies as st
 from equirl.interop.gym_tables import from_gymnasium
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.model.transition_rows import rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.structure import equivalence
-from equirl.structure.equivalence import (
-    Partition,
-    equivalence_classes,
-    profile_distance,
-    profiles,
-    separation,
-    similar,
-)
+from equirl.structure.equivalence import equivalence_classes, separation
+from equirl.structure.partition import Partition
+from equirl.structure.similarity import profile_distance, profiles, similar
 from equirl.worlds.world_registry import make
 from oracles_equivalence import all_distances, all_pairs_labels, dense_profiles
 

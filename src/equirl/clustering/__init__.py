@@ -1,8 +1,7 @@
 """ApproxEquivalence: estimated classes of pairs from counts (docs/definitions.md, "ApproxEquivalence").
 
-:func:`equirl.clustering.approximate_equivalence.approx_equivalence` checks and logs; ``merge_pairs`` beside it is what
-learners call every episode. Inside, :mod:`equirl.clustering.merging` sweeps over :mod:`equirl.clustering.clusters`,
-looks for partners with :mod:`equirl.clustering.kd_tree` and tests them with :mod:`equirl.clustering.neighbours`.
+In reading order: ``approximate_equivalence`` (the algorithm; learners call ``merge_pairs`` every episode), ``clusters``
+(pooled profiles, radii, the tests of two neighbours), ``kd_tree`` (the search for partners).
 """
 
 from typing import TYPE_CHECKING

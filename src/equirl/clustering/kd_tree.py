@@ -4,6 +4,9 @@ Each cluster is a row of features: the leading positions of its pooled profile, 
 radius of the mean, known class and priority. A node keeps the smallest and largest value of each feature among its
 clusters. Rounded sums of non-negative terms are monotone, and a box distance is summed in the order of the distance
 itself; so it never exceeds the computed distance, not even by one bit, and ties can be pruned by priority.
+
+Written by hand: SciPy's tree is not callable from compiled code, holds points and not sets with radii, and cannot
+lose points while a sweep goes on.
 """
 
 from __future__ import annotations

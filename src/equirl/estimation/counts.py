@@ -99,16 +99,7 @@ def _compact(table: SuccessorTable, ptr: np.ndarray, succ: np.ndarray, out: np.n
 
 
 class Counts:
-    """Counts of all pairs. Memory: O(pairs + successors seen).
-
-    Examples
-    --------
-    >>> counts = Counts(2)
-    >>> for successor in (7, 3, 3):
-    ...     counts.record(1, 0.5, successor)
-    >>> counts.visits.tolist(), counts.snapshot().succ.tolist(), counts.snapshot().count.tolist()
-    ([0, 3], [3, 7], [2, 1])
-    """
+    """Counts of all pairs. Memory: O(pairs + successors seen)."""
 
     def __init__(self, n_pairs: int, room: int = 4) -> None:
         self.visits = np.zeros(n_pairs, np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from equirl.estimation.pooling import tie_groups
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
-from equirl.model.transition_rows import check_entries
+from equirl.model.rows import check_entries
 from equirl.numerics.arrays import starts
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1

@@ -1,54 +1,257 @@
 """Estimates of transition probabilities and mean rewards, by pair or pooled over classes (equations 4-7 of the paper).
 
-Pooled: ``p_hat(j | c) = (1 / n(c)) sum over (s,a) in c of count of sigma_{s,a}(j)`` by position j of the profile,
-summed in integers and divided once; the estimate of (s,a) then gives state sigma_{s,a}(j) the mass p_hat(j | c). What
-comes out has the type of ordinary estimates, so nothing downstream knows that classes exist.
+Pooled: ``p_hat(j | c) = (1 / n(c)) sum over (s,a) in c of count of sigma_{s,a}(j)`` by position j of the profile (that
+seen so far, or a known one), summed in integers and divided once; the estimate of (s,a) then gives state
+sigma_{s,a}(j) the mass p_hat(j | c). What comes out has the type of ordinary estimates, so nothing downstream knows
+that classes exist.
 
-``class_counts`` adds counts up over classes, ``placements`` says where mass goes that a pair has not seen yet.
+The states that a pair was never seen to reach all tie at zero; a *placement* says what becomes of the class's mass at
+positions beyond the pair's observed successors (``PLACEMENTS``; docs/definitions.md, "Ties").
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from equirl.estimation.class_counts import (
-    ClassCounts,
-    Grouping,
-    count_by_known_position,
-    pooled_positions,
-    read_back,
-    tie_groups,
-)
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.placements import NOTHING_SPARE, PLACEMENTS, Placement, place_observed
+from equirl.model.rows import Rows
+from equirl.numerics.arrays import starts, take_rows
+from equirl.numerics.compiling import kernel, lean_kernel
 from equirl.structure.similarity import Profiles
 
-__all__ = [
-    "PLACEMENTS", "ClassCounts", "Estimates", "Grouping", "Placement", "estimate", "pool", "pool_known",
-    "reward_variance", "tie_groups",
-]  # fmt: skip
+
+class Grouping(NamedTuple):
+    """Which pairs are pooled."""
+
+    label: np.ndarray  # (M,) int64, in 0 .. n_classes - 1
+    n_classes: int
+
+
+class ClassCounts(NamedTuple):
+    """Counts by position of the profile, summed over each class: those of class c in ``count[ptr[c]:ptr[c + 1]]``."""
+
+    label: np.ndarray  # (M,) the class of each pair
+    ptr: np.ndarray  # (C + 1,)
+    count: np.ndarray  # type: ignore[assignment]  # int64
+    visits: np.ndarray  # (C,) int64
+
+
+def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
+    """Counts by position summed over each class."""
+    ptr = _class_starts(seen.ptr, groups)
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
+    _add_positions(seen.ptr, seen.count, pooled)
+    return pooled
+
+
+def count_by_known_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
+    """Counts by position of the known profiles, summed over each class; a successor outside them is an error."""
+    ptr = _class_starts(profiles.ptr, groups)
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
+    stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
+    if stray >= 0:
+        pair = int(np.searchsorted(seen.ptr, stray, side="right")) - 1
+        raise ValueError(f"pair {pair} was seen to reach state {seen.succ[stray]}, outside its known profile")
+    return pooled
+
+
+def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+    """For each entry of the profiles, the first position of the group of equal probabilities it belongs to.
+
+    A pair alone in its class (``label``) has no ties: nothing is pooled, no order is chosen, p_hat stays as it is.
+    """
+    size = np.diff(profiles.ptr)
+    position = np.arange(len(profiles.prob)) - np.repeat(profiles.ptr[:-1], size)
+    fresh = np.repeat(np.bincount(label)[label] == 1, size)
+    fresh[1:] |= (position[1:] == 0) | (profiles.prob[:-1] - profiles.prob[1:] > tolerance)
+    return position[np.maximum.accumulate(np.where(fresh, np.arange(len(position)), 0))]
+
+
+def _class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
+    """Where each class's positions begin: as many as its longest row has."""
+    length = np.zeros(groups.n_classes, np.int64)
+    np.maximum.at(length, groups.label, np.diff(ptr))
+    return starts(length)
+
+
+def _class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:
+    out = np.zeros(groups.n_classes, np.int64)
+    np.add.at(out, groups.label, visits)
+    return out
+
+
+@kernel
+def _add_positions(ptr: np.ndarray, count: np.ndarray, pooled: ClassCounts) -> None:
+    label, total = pooled.label, pooled.count
+    for k in range(len(label)):
+        first = pooled.ptr[label[k]]
+        for j in range(ptr[k + 1] - ptr[k]):
+            total[first + j] += count[ptr[k] + j]
+
+
+@kernel
+def _count_known(seen: Snapshot, ptr: np.ndarray, succ: np.ndarray, pooled: ClassCounts) -> int:
+    """Sum counts by known position; the entry of a successor outside the known profile, or -1."""
+    seen_ptr, seen_succ, seen_count = seen.ptr, seen.succ, seen.count
+    label, class_ptr, class_count, _ = pooled
+    for k in range(len(label)):
+        for i in range(seen_ptr[k], seen_ptr[k + 1]):
+            j = ptr[k]
+            while j < ptr[k + 1] and succ[j] != seen_succ[i]:
+                j += 1
+            if j == ptr[k + 1]:
+                return i
+            class_count[class_ptr[label[k]] + j - ptr[k]] += seen_count[i]
+    return -1
+
+
+@kernel
+def read_back(ptr: np.ndarray, key: np.ndarray, pooled: ClassCounts, cut: bool, prob: np.ndarray) -> None:
+    """Give each pair's entries the masses of their positions; entries of one ``key`` share. ``cut``: sum to one."""
+    label, class_ptr, class_count, class_visits = pooled
+    for k in range(len(label)):
+        first, size = class_ptr[label[k]], ptr[k + 1] - ptr[k]
+        total = class_visits[label[k]]
+        if cut:
+            total = 0
+            for j in range(size):
+                total += class_count[first + j]
+        j = 0
+        while j < size:
+            end, mass = j, 0
+            while end < size and key[ptr[k] + end] == key[ptr[k] + j]:
+                mass += class_count[first + end]
+                end += 1
+            for i in range(j, end):
+                prob[ptr[k] + i] = mass / ((end - j) * total) if total > 0 else 0.0
+            j = end
+
+
+class Spare(NamedTuple):
+    """Masses of rows placed on no state yet: those of row k, for positions beyond its observed successors."""
+
+    ptr: np.ndarray  # (M + 1,)
+    mass: np.ndarray  # largest first in each row
+
+    def take(self, pairs: np.ndarray) -> Spare | None:
+        """Those of some rows alone, in the order given; None where these have none."""
+        ptr, entry = take_rows(self.ptr, pairs)
+        return Spare(ptr, self.mass[entry]) if len(entry) else None
+
+
+class Placed(NamedTuple):
+    """Pooled masses on states."""
+
+    rows: Rows
+    spare: Spare | None = None
+
+
+Placement = Callable[[Snapshot, ClassCounts, int], Placed]
+
+
+def place_observed(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"support"``: as many positions as the pair has observed successors, brought to mass one."""
+    prob = np.empty(len(seen.succ))
+    read_back(seen.ptr, seen.count, pooled, True, prob)
+    return Placed(Rows(seen.ptr, seen.succ, prob))
+
+
+def place_later(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"optimistic"``: the masses beyond the observed successors are spare; planning places them."""
+    prob = np.empty(len(seen.succ))
+    read_back(seen.ptr, seen.count, pooled, False, prob)
+    size = np.diff(seen.ptr)
+    left = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label] - size, 0)
+    spare_ptr = starts(left)
+    spare = np.empty(spare_ptr[-1])
+    _spare_masses(size, pooled, spare_ptr, spare)
+    return Placed(Rows(seen.ptr, seen.succ, prob), Spare(spare_ptr, spare) if len(spare) else None)
+
+
+def place_by_index(seen: Snapshot, pooled: ClassCounts, n_states: int) -> Placed:
+    """``"index"``: the observed successors, then the other states, highest number first."""
+    return place_in_order(seen, pooled, n_states, _order_by_index)
+
+
+def place_in_order(
+    seen: Snapshot, pooled: ClassCounts, n_states: int, order: Callable[[Snapshot, int, np.ndarray, np.ndarray], None]
+) -> Placed:
+    """Every position of the class on a state of its own; ``order(seen, n_states, ptr, succ)`` writes which."""
+    length = np.where(seen.visits > 0, np.diff(pooled.ptr)[pooled.label], 0)
+    ptr = starts(length)
+    succ, prob = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
+    order(seen, n_states, ptr, succ)
+    _masses_by_position(pooled, ptr, prob)
+    return Placed(Rows(ptr, succ, prob))
+
+
+PLACEMENTS: dict[str, Placement] = {
+    "support": place_observed,
+    "optimistic": place_later,
+    "index": place_by_index,
+}
+
+
+@kernel
+def _spare_masses(size: np.ndarray, pooled: ClassCounts, spare_ptr: np.ndarray, spare: np.ndarray) -> None:
+    label, class_ptr, class_count, class_visits = pooled
+    for k in range(len(label)):
+        c = label[k]
+        for i in range(spare_ptr[k + 1] - spare_ptr[k]):
+            spare[spare_ptr[k] + i] = class_count[class_ptr[c] + size[k] + i] / class_visits[c]
+
+
+@kernel
+def _order_by_index(seen: Snapshot, n_states: int, ptr: np.ndarray, succ: np.ndarray) -> None:
+    seen_ptr, seen_succ = seen.ptr, seen.succ
+    for k in range(len(ptr) - 1):
+        size, unseen = seen_ptr[k + 1] - seen_ptr[k], n_states
+        for j in range(ptr[k + 1] - ptr[k]):
+            if j < size:
+                succ[ptr[k] + j] = seen_succ[seen_ptr[k] + j]
+                continue
+            unseen -= 1
+            while contains(seen_succ, seen_ptr[k], seen_ptr[k + 1], unseen):
+                unseen -= 1
+            succ[ptr[k] + j] = unseen
+
+
+@kernel
+def _masses_by_position(pooled: ClassCounts, ptr: np.ndarray, prob: np.ndarray) -> None:
+    label, class_ptr, class_count, class_visits = pooled
+    for k in range(len(label)):
+        first, total = class_ptr[label[k]], class_visits[label[k]]
+        for j in range(ptr[k + 1] - ptr[k]):
+            prob[ptr[k] + j] = class_count[first + j] / total
+
+
+@lean_kernel
+def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
+    """Whether ``wanted`` is among ``values[first:last]``."""
+    for i in range(first, last):  # noqa: SIM110 - any() is not compiled
+        if values[i] == wanted:
+            return True
+    return False
 
 
 class Estimates(NamedTuple):
     """Transition probabilities and means by pair. A pair with ``samples`` 0 knows nothing; its row may be empty."""
 
-    ptr: np.ndarray  # (M + 1,)
-    succ: np.ndarray  # (nnz,)
-    prob: np.ndarray  # (nnz,)
+    rows: Rows
     samples: np.ndarray  # (M,) samples behind the row
     r_hat: np.ndarray  # (M,)
     r_samples: np.ndarray  # (M,) samples behind the mean
-    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
-    spare: np.ndarray  # masses of the row not yet placed on a state, as in Placed
+    spare: Spare | None = None
 
 
 def estimate(seen: Snapshot) -> Estimates:
     """Each pair on its own: p_hat and mu_hat."""
     visits = seen.visits
     prob = seen.count / np.repeat(visits, np.diff(seen.ptr))
-    return Estimates(seen.ptr, seen.succ, prob, visits, _ratio(seen.r_sum, visits), visits, *NOTHING_SPARE)
+    return Estimates(Rows(seen.ptr, seen.succ, prob), visits, _ratio(seen.r_sum, visits), visits)
 
 
 def pool(
@@ -59,7 +262,7 @@ def pool(
     placed = (place or place_observed)(seen, pooled, n_states)
     samples = np.where(seen.visits > 0, pooled.visits[groups.label], 0)
     means = _means(seen, groups, samples, pooled.visits, pool_rewards)
-    return Estimates(placed.ptr, placed.succ, placed.prob, samples, *means, placed.spare_ptr, placed.spare)
+    return Estimates(placed.rows, samples, *means, placed.spare)
 
 
 def pool_known(
@@ -75,7 +278,7 @@ def pool_known(
     read_back(profiles.ptr, tie, pooled, True, prob)
     samples = pooled.visits[groups.label]
     means = _means(seen, groups, samples, pooled.visits, pool_rewards)
-    return Estimates(profiles.ptr, profiles.succ, prob, samples, *means, *NOTHING_SPARE)
+    return Estimates(Rows(profiles.ptr, profiles.succ, prob), samples, *means)
 
 
 def _means(

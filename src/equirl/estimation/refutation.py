@@ -1,6 +1,6 @@
 """Whether counts refute a statement that pairs are alike, at a risk that covers all times at once.
 
-The pairs of a class are stated to have one distribution over J outcomes: positions of an order that is stated too, or
+The pairs of a class are given to have one distribution over J outcomes: positions of an order that is given too, or
 states, in an order of each pair's own. For a pair and those it is compared with,
 
     E_t = q(its outcomes) q(theirs) / (the largest likelihood that a common distribution gives to all of them),
@@ -31,11 +31,11 @@ SUCCESSORS, REWARDS, OUTSIDE = "successors", "rewards", "outside"
 
 
 class Statement(NamedTuple):
-    """Which pairs are stated to be alike."""
+    """Which pairs are given to be alike."""
 
     label: np.ndarray  # (M,) int64
     n_classes: int
-    profiles: Profiles | None  # corresponding successors, where they are stated
+    profiles: Profiles | None  # corresponding successors, where they are given
     rewards: bool  # whether pairs of one class have one mean reward
     n_states: int
 
@@ -58,7 +58,7 @@ class Compared(NamedTuple):
     """What is compared with what."""
 
     label: np.ndarray  # (M,) the class of each pair
-    ptr: np.ndarray  # (M + 1,) the stated positions of each pair; (1,) where no order is stated
+    ptr: np.ndarray  # (M + 1,) the given positions of each pair; (1,) where no order is given
     succ: np.ndarray  # (nnz,) the states that stand there
     class_ptr: np.ndarray  # (C + 1,) the positions of each class
     n_states: int
@@ -68,8 +68,8 @@ class Compared(NamedTuple):
 class Gathered(NamedTuple):
     """Counts as they are compared, and the evidence log E_t by pair."""
 
-    own: np.ndarray  # (nnz,) counts by stated position
-    count: np.ndarray  # type: ignore[assignment]  # counts by stated position of each class
+    own: np.ndarray  # (nnz,) counts by given position
+    count: np.ndarray  # type: ignore[assignment]  # counts by given position of each class
     visits: np.ndarray  # (C,) samples of each class
     paid: np.ndarray  # (C,) float
     first: np.ndarray  # (C,) the most visited pair of each class, -1: none
@@ -82,33 +82,33 @@ class StructureTest:
     """A statement ready to be tested, over and over as counts grow. Over a whole run it is wrong with risk delta.
 
     Half of delta is for successors where rewards are compared too. It is shared among all comparisons that could be
-    made: a pair with the rest of its class, or, where no order is stated, any two pairs of a class.
+    made: a pair with the rest of its class, or, where no order is given, any two pairs of a class.
     """
 
-    def __init__(self, stated: Statement, delta: float) -> None:
-        size = np.bincount(stated.label, minlength=stated.n_classes)
+    def __init__(self, given: Statement, delta: float) -> None:
+        size = np.bincount(given.label, minlength=given.n_classes)
         within = size[size > 1].astype(float)
-        log_delta = math.log(delta) - (math.log(2.0) if stated.rewards else 0.0)
+        log_delta = math.log(delta) - (math.log(2.0) if given.rewards else 0.0)
         self.mean_bound = math.log(max(1.0, within.sum())) - log_delta
-        self.law_bound, self.ordered = self.mean_bound, stated.profiles is not None
+        self.law_bound, self.ordered = self.mean_bound, given.profiles is not None
         if not self.ordered:
             self.law_bound = math.log(max(1.0, (within * (within - 1) / 2).sum())) - log_delta
         ptr, succ = np.zeros(1, np.int64), np.zeros(0, np.int32)
-        length = np.zeros(stated.n_classes, np.int64)
-        if stated.profiles is not None:
-            ptr, succ = stated.profiles.ptr, stated.profiles.succ
-            np.maximum.at(length, stated.label, np.diff(ptr))
-        self.compared = Compared(stated.label, ptr, succ, starts(length), stated.n_states, stated.rewards)
-        M, C = len(stated.label), stated.n_classes
+        length = np.zeros(given.n_classes, np.int64)
+        if given.profiles is not None:
+            ptr, succ = given.profiles.ptr, given.profiles.succ
+            np.maximum.at(length, given.label, np.diff(ptr))
+        self.compared = Compared(given.label, ptr, succ, starts(length), given.n_states, given.rewards)
+        M, C = len(given.label), given.n_classes
         self.found = Gathered(
             np.zeros(len(succ), np.int64), np.zeros(self.compared.class_ptr[-1], np.int64), np.zeros(C, np.int64),
             np.zeros(C), np.full(C, -1), np.full(C, -1), np.zeros(M), np.zeros(M),
         )  # fmt: skip
 
-    def look(self, seen: Snapshot, told: np.ndarray) -> bool:
-        """Whether these counts refute a class that is not marked in ``told`` (C,); O(pairs + successors)."""
+    def look(self, seen: Snapshot, reported: np.ndarray) -> bool:
+        """Whether these counts refute a class that is not marked in ``reported`` (C,); O(pairs + successors)."""
         outside = gather(seen, self.compared, self.found)
-        return outside > 0 or bool(_beyond(self.compared.label, self.found, self.law_bound, self.mean_bound, told))
+        return outside > 0 or bool(_beyond(self.compared.label, self.found, self.law_bound, self.mean_bound, reported))
 
     def refutations(self, seen: Snapshot) -> list[Refutation]:
         """What the counts refute: the strongest evidence per class and kind, by class."""
@@ -176,7 +176,7 @@ def log_best(n: float, total: float) -> float:
 
 @kernel
 def _place(seen: Snapshot, compared: Compared, found: Gathered) -> int:
-    """Counts by stated position, of pairs and classes; how many entries of the counts stand nowhere."""
+    """Counts by given position, of pairs and classes; how many entries of the counts stand nowhere."""
     ptr, succ, class_ptr, outside = compared.ptr, compared.succ, compared.class_ptr, 0
     found.own[:] = 0
     found.count[:] = 0
@@ -263,7 +263,7 @@ def _against_mean(seen: Snapshot, compared: Compared, found: Gathered) -> None:
 
 @kernel
 def gather(seen: Snapshot, compared: Compared, found: Gathered) -> int:
-    """Fill in what is compared, and the evidence; how many entries lead outside the order stated."""
+    """Fill in what is compared, and the evidence; how many entries lead outside the order given."""
     label = compared.label
     found.visits[:] = 0
     found.paid[:] = 0.0
@@ -283,9 +283,9 @@ def gather(seen: Snapshot, compared: Compared, found: Gathered) -> int:
 
 
 @kernel
-def _beyond(label: np.ndarray, found: Gathered, law_bound: float, mean_bound: float, told: np.ndarray) -> bool:
+def _beyond(label: np.ndarray, found: Gathered, law_bound: float, mean_bound: float, reported: np.ndarray) -> bool:
     for k in range(len(label)):
-        if not told[label[k]] and (found.of_laws[k] >= law_bound or found.of_means[k] >= mean_bound):
+        if not reported[label[k]] and (found.of_laws[k] >= law_bound or found.of_means[k] >= mean_bound):
             return True
     return False
 

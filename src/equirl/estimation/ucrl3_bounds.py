@@ -28,11 +28,7 @@ WIDTH = 1e-13  # of the bracket, or of a step, at which the search for an end st
 
 
 def ucrl3_log_level(delta: float, n_laws: int, n_states: int) -> float:
-    """log(delta / (n_laws (3 + 3 S))): the risk of one of UCRL3's inequalities, ``n_laws`` pairs or classes.
-
-    >>> round(ucrl3_log_level(0.05, 12, 6), 4)
-    -8.5252
-    """
+    """log(delta / (n_laws (3 + 3 S))): the risk of one of UCRL3's inequalities, ``n_laws`` pairs or classes."""
     return math.log(delta) - math.log(n_laws) - math.log(3.0 + 3.0 * n_states)
 
 
@@ -170,15 +166,7 @@ def _fill_means(
 def ucrl3_intervals(
     ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Element-wise bounds of transition probabilities: lower and upper (nnz,), and unseen_upper (M,).
-
-    Parameters and results as for :func:`equirl.estimation.bernstein.bernstein_intervals`, with the risk of one
-    inequality (:func:`ucrl3_log_level`). Half a microsecond per bound.
-
-    >>> lower, upper, unseen = ucrl3_intervals(np.array([0, 1]), np.array([1.0]), np.array([1000]), -8.5252)
-    >>> lower.round(4), upper, unseen.round(4)
-    (array([0.9525]), array([1.]), array([0.0475]))
-    """
+    """Element-wise bounds: lower and upper (nnz,), and unseen_upper (M,); half a microsecond per bound."""
     samples = np.asarray(samples, float)
     lower, upper, unseen_upper = np.empty(len(prob)), np.empty(len(prob)), np.empty(len(samples))
     _fill_laws(ptr, prob, samples, log_level, lower, upper, unseen_upper)
@@ -186,11 +174,7 @@ def ucrl3_intervals(
 
 
 def ucrl3_mean_upper(r_hat: np.ndarray, variance: np.ndarray, samples: np.ndarray, log_level: float) -> np.ndarray:
-    """Upper bounds of means in [0, 1] (M,); ``variance`` as for bernstein_mean_radius.
-
-    >>> ucrl3_mean_upper([0.0, 0.5, 0.0], [0.0, 0.25, 0.0], [1000, 1000, 0], -8.5252).round(4)
-    array([0.0439, 0.5774, 1.    ])
-    """
+    """(M,) upper bounds of means in [0, 1], from their empirical variance."""
     samples, r_hat = np.asarray(samples, float), np.asarray(r_hat, float)
     out = np.empty(len(samples))
     _fill_means(r_hat, np.asarray(variance, float), samples, log_level, out)

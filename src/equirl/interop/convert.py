@@ -12,7 +12,7 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import rescale_rewards
 from equirl.model.row_readers import is_sparse
-from equirl.model.transition_rows import Rows
+from equirl.model.rows import Rows
 from equirl.numerics.arrays import starts
 from equirl.words.checking import between, flag, real_array
 from equirl.words.formatting import shown

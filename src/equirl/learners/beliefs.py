@@ -345,15 +345,16 @@ def plan_values(models: ModelSet, plan: Plan, pairs: Pairs, state: int, discount
 def greedy_actions(pairs: Pairs, estimates: Estimates, accuracy: float = 1e-6) -> np.ndarray:
     """(S,) the best action in each state of the estimated MDP. Pairs without samples pay nothing and stay put."""
     known = estimates.samples > 0
-    row = owners(estimates.ptr)
-    placed = np.bincount(row, weights=estimates.prob, minlength=pairs.n_pairs)  # below 1 where masses are spare
-    prob, succ = np.zeros(len(row)), estimates.succ
-    np.divide(estimates.prob, placed[row], out=prob, where=known[row])
-    size = np.diff(estimates.ptr) + ~known  # a pair without samples gets one entry: its own state
+    own_ptr, succ, mass = estimates.rows
+    row = owners(own_ptr)
+    placed = np.bincount(row, weights=mass, minlength=pairs.n_pairs)  # below 1 where masses are spare
+    prob = np.zeros(len(row))
+    np.divide(mass, placed[row], out=prob, where=known[row])
+    size = np.diff(own_ptr) + ~known  # a pair without samples gets one entry: its own state
     ptr = starts(size)
     ends = np.flatnonzero(~known)
-    succ = np.insert(succ, estimates.ptr[ends + 1], pairs.state[ends])
-    prob = np.insert(prob, estimates.ptr[ends + 1], 1.0)
+    succ = np.insert(succ, own_ptr[ends + 1], pairs.state[ends])
+    prob = np.insert(prob, own_ptr[ends + 1], 1.0)
     means = np.where(known, estimates.r_hat, 0.0)
     model = ExactModel(ptr, succ, prob, np.zeros(pairs.n_pairs), means, pairs.state.copy(), STAY)
     return pairs.action[extended_value_iteration(pairs.ptr, model, accuracy, max_sweeps=10**4).policy]

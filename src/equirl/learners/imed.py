@@ -39,6 +39,7 @@ from equirl.learners.contract import CountingLearner, State, Stretch, step_limit
 from equirl.learners.recipes import Blueprint
 from equirl.learners.structures import Problem
 from equirl.numerics.compiling import kernel
+from equirl.solving.value_iteration import StopRule, damped_sweeps
 from equirl.words.checking import between, flag, whole_number
 
 DAMPING = 0.8  # of the sweeps: the aperiodicity transform
@@ -105,8 +106,9 @@ class ClassIndices(OwnIndices):
         groups = Grouping(given.classes.label.copy(), given.classes.n_classes)
         pooled = pool_known(seen, groups, given.profiles, given.tie, pool_rewards=True)
         visits = pooled.samples.astype(float)
-        count = pooled.prob * np.repeat(visits, np.diff(pooled.ptr))
-        return self._counted(pooled.ptr, pooled.succ, count, visits, pooled.r_hat, problem)
+        ptr, succ, prob = pooled.rows
+        count = prob * np.repeat(visits, np.diff(ptr))
+        return self._counted(ptr, succ, count, visits, pooled.r_hat, problem)
 
 
 class ImedLearner(CountingLearner):
@@ -253,6 +255,19 @@ def _has_untried(model: CountedRows, state: int) -> bool:
 
 
 @kernel
+def _sweep_kept(kept: tuple[CountedRows, np.ndarray], phi: np.ndarray, out: np.ndarray) -> tuple[float, float]:
+    """out = T phi on the kept pairs; the smallest and the largest of T phi - phi."""
+    model, keep = kept
+    centre, low, high = average(phi), math.inf, -math.inf
+    for s in range(len(phi)):
+        out[s] = best_outcome(model, keep, s, phi, centre)
+        if _has_untried(model, s):
+            out[s] = max(out[s], 1.0 + centre)
+        low, high = min(low, out[s] - phi[s]), max(high, out[s] - phi[s])
+    return low, high
+
+
+@kernel
 def empirical_bias(
     model: CountedRows, keep: np.ndarray, accuracy: float, max_sweeps: int, phi: np.ndarray
 ) -> tuple[int, float, float]:
@@ -264,21 +279,8 @@ def empirical_bias(
     state alike, so that the policy goes where pairs are untried ("each pair once").
     While pairs are few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
     """
-    S = len(phi)
-    out, n = np.empty(S), 0
-    while True:
-        centre = average(phi)
-        low, high = math.inf, -math.inf
-        for s in range(S):
-            out[s] = best_outcome(model, keep, s, phi, centre)
-            if _has_untried(model, s):
-                out[s] = max(out[s], 1.0 + centre)
-            low, high = min(low, out[s] - phi[s]), max(high, out[s] - phi[s])
-        n += 1
-        if high - low <= accuracy or n >= max_sweeps:
-            break
-        for s in range(S):
-            phi[s] += DAMPING * (out[s] - phi[s] - 0.5 * (low + high))
+    rule = StopRule(DAMPING, accuracy / 2, 0.0, max_sweeps)  # accuracy / 2: of half the bracket
+    n, low, high = damped_sweeps(_sweep_kept, (model, keep), phi, rule)
     _lift_to_zero(phi)
     return n, low, high
 

@@ -13,9 +13,8 @@ from equirl.estimation.given_knowledge import Classes, Given, Order, checked, pa
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
-from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, pairs_from
 from equirl.model.reward_laws import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.structure.similarity import TOLERANCE, Profiles

@@ -19,12 +19,11 @@ from equirl.estimation.confidence import (
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.kl_radius import filippi_radius, mixture_radius
 from equirl.estimation.pooling import Estimates, Grouping, reward_variance
-from equirl.estimation.shared_means import shared_mean_radius
 from equirl.estimation.ucrl3_bounds import ucrl3_intervals, ucrl3_log_level, ucrl3_mean_upper
-from equirl.estimation.variance_radius import variance_mean_radius
+from equirl.estimation.variance_radius import shared_mean_radius, variance_mean_radius
 from equirl.learners.structures import Problem, Shares
-from equirl.planning.growing_support import support_slack
-from equirl.planning.interval_models import IntervalModels, KLModels
+from equirl.planning.intervals import IntervalModels, Intervals, support_slack
+from equirl.planning.kl_ball import KLModels
 from equirl.planning.l1_ball import ConfidenceSet
 from equirl.words.checking import choice, inside
 
@@ -113,9 +112,7 @@ def balls(
     """L1 balls of these radii around the estimates; a pair without samples may do anything."""
     p_radius[estimates.samples == 0] = 2.0  # also where S = 1: an empty row is read as free
     r_lower, r_upper = reward_interval(estimates.r_hat, r_below, r_above, problem)
-    return ConfidenceSet(
-        estimates.ptr, estimates.succ, estimates.prob, p_radius, r_lower, r_upper, estimates.spare_ptr, estimates.spare
-    )
+    return ConfidenceSet(estimates.rows, p_radius, r_lower, r_upper, estimates.spare)
 
 
 def reward_interval(
@@ -136,10 +133,11 @@ class BernsteinIntervals(ModelSetPart):
         """The set around the estimates. The level pays for all states at once where there are fewer classes."""
         estimates, shares = evidence.estimates, evidence.shares
         level = self.log_level(max(shares.law, problem.pairs.n_states))
-        bounds = bernstein_intervals(estimates.ptr, estimates.prob, estimates.samples, level)
+        rows = estimates.rows
+        bounds = Intervals(rows.ptr, rows.succ, *bernstein_intervals(rows.ptr, rows.prob, estimates.samples, level))
         r_hat = estimates.r_hat
         radius = bernstein_mean_radius(r_hat * (1 - r_hat), estimates.r_samples, self.log_level(shares.mean))
-        return IntervalModels(estimates.ptr, estimates.succ, *bounds, *reward_interval(r_hat, radius, radius, problem))
+        return IntervalModels(bounds, *reward_interval(r_hat, radius, radius, problem))
 
 
 @dataclass(frozen=True)
@@ -150,12 +148,13 @@ class Ucrl3Intervals(ModelSetPart):
         """The set around the estimates."""
         estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
         level = ucrl3_log_level(self.delta, shares.law, S)
-        lower, upper, unseen = ucrl3_intervals(estimates.ptr, estimates.prob, estimates.samples, level)
+        rows = estimates.rows
+        bounds = Intervals(rows.ptr, rows.succ, *ucrl3_intervals(rows.ptr, rows.prob, estimates.samples, level))
         r_hat, level = estimates.r_hat, ucrl3_log_level(self.delta, shares.mean, S)
         radius = ucrl3_mean_upper(r_hat, r_hat * (1 - r_hat), estimates.r_samples, level) - r_hat
-        slack = support_slack(estimates.ptr, float(estimates.samples.max()))
+        slack = support_slack(rows.ptr, float(estimates.samples.max()))
         means = reward_interval(r_hat, radius, radius, problem)
-        return IntervalModels(estimates.ptr, estimates.succ, lower, upper, unseen, *means, slack)
+        return IntervalModels(bounds, *means, slack)
 
 
 @dataclass(frozen=True)
@@ -181,4 +180,4 @@ class KLBalls(ModelSetPart):
             radius = filippi_radius(estimates.samples, S, evidence.t, self.log_level(shares.law))
         mean = hoeffding_radius(estimates.r_samples, self.log_level(shares.mean))
         r_lower, r_upper = reward_interval(estimates.r_hat, mean, mean, problem)
-        return KLModels(estimates.ptr, estimates.succ, estimates.prob, radius, r_lower, r_upper)
+        return KLModels(estimates.rows, radius, r_lower, r_upper)

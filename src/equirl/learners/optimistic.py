@@ -45,7 +45,7 @@ from equirl.solving.criterion import criterion_for
 from equirl.solving.discounted import in_units
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
-from equirl.words.checking import checked_discount
+from equirl.words.checking import discount_below_one
 
 # What ``effort`` is charged, in look-ups
 SWEEP_WORK = 0.4  # per entry of a sweep
@@ -234,7 +234,7 @@ class OptimisticBeliefs(CountedBeliefs):
     def pair_belief(self, pair: int) -> PairBelief:
         """Estimates and the plausible set of a pair, from all that was seen until now."""
         estimates, models = self._now()
-        row = slice(estimates.ptr[pair], estimates.ptr[pair + 1])
+        row = estimates.rows.row(pair)
         bounds: Any = getattr(models, "row_bounds", None)
         size = int(row.stop - row.start)
         lower, upper, unseen = (np.zeros(size), np.ones(size), 1.0) if bounds is None else bounds(pair)
@@ -242,7 +242,7 @@ class OptimisticBeliefs(CountedBeliefs):
         known = self.agent.given.mean_rewards is not None or estimates.r_samples[pair] > 0
         mean = float(estimates.r_hat[pair]) if known else math.nan
         return PairBelief(
-            estimates.succ[row], estimates.prob[row], lower, upper, unseen, mean, r_lower, r_upper,
+            estimates.rows.succ[row], estimates.rows.prob[row], lower, upper, unseen, mean, r_lower, r_upper,
             int(estimates.samples[pair]), f"confidence sets, risk {self.agent.parts.models.delta:g}",
         )  # fmt: skip
 
@@ -274,7 +274,7 @@ class OptimisticBeliefs(CountedBeliefs):
     def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
         """Likewise, of discounted values: :meth:`equirl.Beliefs.value_bounds`."""
         agent = self.agent
-        discount, pairs = checked_discount(discount), policy_pairs(agent.pairs, policy)
+        discount, pairs = discount_below_one(discount), policy_pairs(agent.pairs, policy)
         found = value_bounds(self._now()[1], pairs, (1.0 - discount) / math.sqrt(agent.t), discount)
         low, high = (in_units(values, discount, agent.reward_map) for values in found)
         return low, high

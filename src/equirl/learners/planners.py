@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equirl.planning.interval_models import IntervalModels
+from equirl.planning.intervals import IntervalModels
 from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.sweeps import ModelSet
 from equirl.words.checking import choice, flag, inside, real_number, whole_number
@@ -16,7 +16,7 @@ MOST_THREADS = 1024
 POLICY_SWEEPS = 10  # cheap sweeps between full ones under warm_start
 
 
-def check_discount(discount: float) -> float:
+def discount_up_to_one(discount: float) -> float:
     """A discount in (0, 1]; 1 is the average reward."""
     number = real_number("discount", discount)
     return number if number == 1 else inside("discount", discount)
@@ -33,7 +33,7 @@ class OptimisticPlanner:
     discount: float = 1.0  # below 1: rewards to come are discounted; 1: the average reward
 
     def __post_init__(self) -> None:
-        check_discount(self.discount)
+        discount_up_to_one(self.discount)
         choice("action_ties", self.action_ties, ACTION_TIES)
         flag("warm_start", self.warm_start)
         whole_number("max_sweeps", self.max_sweeps)

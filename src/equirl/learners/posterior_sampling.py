@@ -36,7 +36,7 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
-from equirl.learners.planners import check_discount
+from equirl.learners.planners import discount_up_to_one
 from equirl.learners.recipes import Blueprint, Part
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
@@ -65,7 +65,7 @@ class DrawnPlanner:
     discount: float = 1.0  # below 1: rewards to come are discounted, and nothing stays put for planning's sake
 
     def __post_init__(self) -> None:
-        check_discount(self.discount)
+        discount_up_to_one(self.discount)
         above("accuracy", self.accuracy, 0, "does not plan")
         whole_number("max_sweeps", self.max_sweeps)
         above("max_lookups", self.max_lookups, 0, "sets no limit")

@@ -18,9 +18,8 @@ import numpy as np
 
 from equirl.clustering.approximate_equivalence import NEARNESS
 from equirl.clustering.clusters import Rules
-from equirl.estimation.class_counts import ClassCounts
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.placements import PLACEMENTS, Placed, Placement, place_in_order
+from equirl.estimation.pooling import PLACEMENTS, ClassCounts, Placed, Placement, place_in_order
 from equirl.learners.estimates import EmpiricalPool
 from equirl.learners.recipes import Settings
 from equirl.learners.structures import EstimatedClasses, Problem, clustering_rules

@@ -142,11 +142,11 @@ class QLearner(CountingLearner):
             groups = Grouping(self.given.classes.label.copy(), self.given.classes.n_classes)
             known = pool_known(seen, groups, self.given.profiles, self.given.tie, pool_rewards=not self._own_rewards)
         there = seen.visits > 0 if self._own_rewards else known.samples > 0
-        self.n, row = np.where(there, known.samples, 0).astype(np.int64), owners(known.ptr)
+        self.n, row = np.where(there, known.samples, 0).astype(np.int64), owners(known.rows.ptr)
         change, discount = 1.0, self.part.discount
         while change > FIXED:
             best = np.maximum.reduceat(self.q, self.pairs.ptr[:-1])
-            after = np.bincount(row, weights=known.prob * best[known.succ], minlength=len(self.q))
+            after = np.bincount(row, weights=known.rows.prob * best[known.rows.succ], minlength=len(self.q))
             values = np.where(there, (1.0 - discount) * known.r_hat + discount * after, 1.0)
             change, self.q = float(np.abs(values - self.q).max()), values
         self.policy = self.best_pairs()

@@ -14,13 +14,12 @@ from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
 from equirl.logs.log_columns import LogColumns, read_log
 from equirl.logs.log_files import Origin
-from equirl.model.action_sets import pairs_from
 from equirl.model.mdp import TabularMDP
 from equirl.model.names import action_labels, checked_names, plain_name, state_labels
-from equirl.model.pairs import Pairs
-from equirl.model.reachability import reached
+from equirl.model.pairs import Pairs, pairs_from
+from equirl.model.renumbering import reached
 from equirl.model.reward_laws import original_rewards, reward_map_of
-from equirl.model.transition_rows import rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.seeding import Seed
 from equirl.structure.similarity import Profiles

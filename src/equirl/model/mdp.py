@@ -9,27 +9,43 @@ S * A * S.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from equirl.model.mdp_checks import check_fields, checked_floats
-from equirl.model.mdp_files import load_mdp, save_mdp
-from equirl.model.mdp_makers import MdpMakers
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile
+from equirl.model.names import action_labels, checked_names, names_from_json, state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.picture import Picture, checked_picture, same_picture
-from equirl.model.reachability import reached
-from equirl.model.renumbering import Renumbering, by_state, permutation, random_numbers, renumber_rows, restriction
-from equirl.model.transition_rows import Rows, checked_rows
+from equirl.model.renumbering import (
+    Renumbering,
+    by_state,
+    permutation,
+    random_numbers,
+    reached,
+    renumber_rows,
+    restriction,
+)
+from equirl.model.reward_laws import REWARD_LAWS, original_rewards, rescale_rewards
+from equirl.model.row_readers import initial_law, read_arrays, read_pairs, read_rows
+from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
-from equirl.words.checking import checked_discount, checked_path
-from equirl.words.formatting import shown
+from equirl.words.checking import checked_path, choice, discount_below_one, flag, several, unknown_name
+from equirl.words.formatting import number, shown
+from equirl.words.tables import Table, card
+
+EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name", "discount")
+FORMAT = "equirl-mdp", 1
+MDP = TypeVar("MDP", bound="TabularMDP")
+CARD_PAIRS, CARD_SUCCESSORS = 20, 4  # shown in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TabularMDP(MdpMakers, Frozen):
+class TabularMDP(Frozen):
     """A finite MDP, sparse and immutable.
 
     Make one with :meth:`from_arrays`, :meth:`from_pairs`, :meth:`from_rows`, :func:`equirl.make` or
@@ -83,12 +99,183 @@ class TabularMDP(MdpMakers, Frozen):
         object.__setattr__(self, "rows", checked_rows(self.pairs, self.rows))
         for field in ("r_mean", "initial"):
             object.__setattr__(self, field, frozen(field, getattr(self, field), float))
-        object.__setattr__(self, "concentration", *checked_floats("concentration", [self.concentration], 1))
-        object.__setattr__(self, "reward_map", checked_floats("reward_map", self.reward_map, 2))
+        object.__setattr__(self, "concentration", *_floats("concentration", [self.concentration], 1))
+        object.__setattr__(self, "reward_map", _floats("reward_map", self.reward_map, 2))
         object.__setattr__(self, "picture", checked_picture(self.picture))
         if self.discount is not None:
-            object.__setattr__(self, "discount", checked_discount(self.discount))
-        check_fields(self)
+            object.__setattr__(self, "discount", discount_below_one(self.discount))
+        _check_fields(self)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        transitions: Any,
+        rewards: Any,
+        initial: Any = 0,
+        *,
+        normalize: bool = False,
+        rescale: bool = False,
+        **extras: Any,
+    ) -> Self:
+        """An MDP from arrays by state and action.
+
+        Parameters
+        ----------
+        transitions : array_like, shape (S, A, S), or list of scipy.sparse matrices (S, S), one per action
+            ``transitions[s, a, x]``, or ``transitions[a][s, x]``, is the probability of x after action a in state s.
+        rewards : array_like, shape (S, A), (S,) or (S, A, S)
+            Mean rewards in [0, 1] by pair, by state, or by transition (then averaged over the successors).
+        initial : int, str, tuple, dict or array_like, shape (S,), default 0
+            The first state, by number or name, or its distribution: an array, or ``{state: probability}``.
+        normalize : bool, default False
+            Divide each row of probabilities by its sum, which must be within 0.001 of 1; for numbers rounded to
+            float32 or to a few digits. By default a sum further than 1e-8 from 1 is an error.
+        rescale : bool, default False
+            Take rewards in any unit and map their means onto [0, 1]; ``reward_map`` leads back.
+        **extras
+            ``state_names``, ``action_names`` (sequences of str or tuples, of states also numbers), ``reward_law``
+            ("deterministic", "bernoulli" or "beta"), ``concentration``, ``picture``, ``reward_map``, ``name``,
+            ``discount``: as for the class.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something does not fit; the message names the state and action.
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP
+        >>> TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]).n_pairs
+        2
+        """
+        names, extras = _split_extras(extras)
+        pairs, rows, means = read_arrays(transitions, rewards, normalize=flag("normalize", normalize))
+        return _made(cls, (replace(pairs, **names), rows, means), initial, normalize, rescale, extras)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[Any, Any, Mapping[Any, float], float]],
+        n_states: int | None = None,
+        initial: Any = 0,
+        *,
+        normalize: bool = False,
+        rescale: bool = False,
+        **extras: Any,
+    ) -> Self:
+        """An MDP from a list of its pairs; actions may differ by state, and keep their ids.
+
+        Parameters
+        ----------
+        pairs : iterable of (state, action, {next: probability}, mean_reward)
+            Every pair once, in any order. States and actions are numbers, or names: those that ``extras`` list, or
+            any strings and tuples, which are then numbered as they first appear.
+        n_states : int, optional
+            The number of states; by default as many as are named, or the largest number and one.
+        initial : int, str, tuple, dict or array_like, shape (S,), default 0
+            The first state, by number or name, or its distribution, as in :meth:`from_arrays`.
+        normalize : bool, default False
+            Divide probabilities by their sum, as in :meth:`from_arrays`.
+        rescale : bool, default False
+            Take rewards in any unit, as in :meth:`from_arrays`.
+        **extras
+            As for :meth:`from_arrays`.
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP
+        >>> lamp = [("off", "press", {"on": 0.9, "off": 0.1}, 0.0), ("on", "wait", {"on": 1.0}, 1.0)]
+        >>> TabularMDP.from_pairs(lamp, initial="off").law("off", "press")
+        {0: 0.1, 1: 0.9}
+        """
+        names, extras = _split_extras(extras)
+        tables = read_pairs(pairs, n_states, **names, normalize=flag("normalize", normalize))
+        return _made(cls, tables, initial, normalize, rescale, extras)
+
+    @classmethod
+    def from_costs(
+        cls,
+        pairs: Iterable[tuple[Any, Any, Mapping[Any, float], float]],
+        n_states: int | None = None,
+        initial: Any = 0,
+        *,
+        normalize: bool = False,
+        **extras: Any,
+    ) -> Self:
+        """An MDP from a list of its pairs and what they cost, in any unit: rewards are minus the costs.
+
+        Parameters
+        ----------
+        pairs : iterable of (state, action, {next: probability}, mean_cost)
+            As for :meth:`from_pairs`, with costs in place of rewards.
+        n_states : int, optional
+            As for :meth:`from_pairs`.
+        initial : int, str, tuple, dict or array_like, shape (S,), default 0
+            The first state or its distribution, as in :meth:`from_arrays`.
+        normalize : bool, default False
+            Divide probabilities by their sum, as in :meth:`from_arrays`.
+        **extras
+            As for :meth:`from_arrays`.
+
+        Returns
+        -------
+        TabularMDP
+            With rewards in [0, 1]; ``reward_map`` leads back to minus the costs.
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP, solve
+        >>> pump = [("ok", "run", {"ok": 0.9, "broken": 0.1}, 0.0), ("broken", "repair", {"ok": 1.0}, 500.0)]
+        >>> round(solve(TabularMDP.from_costs(pump)).original_gain, 2)  # euros a step
+        -45.45
+        """
+        negated = [_minus_cost(entry) for entry in several("pairs", pairs)]
+        return cls.from_pairs(negated, n_states, initial, normalize=normalize, rescale=True, **extras)
+
+    @classmethod
+    def from_rows(
+        cls,
+        transitions: Any,
+        rewards: Any,
+        actions: Any,
+        initial: Any = 0,
+        *,
+        normalize: bool = False,
+        rescale: bool = False,
+        **extras: Any,
+    ) -> Self:
+        """An MDP from one row of transition probabilities per pair, such as one scipy.sparse matrix (M, S).
+
+        Parameters
+        ----------
+        transitions : scipy.sparse matrix or array_like, shape (M, S), or tuple (ptr, succ, prob)
+            Transition probabilities; pairs are numbered by state, then action. As a tuple of arrays: the successors
+            of pair k are ``succ[ptr[k]:ptr[k + 1]]``, in any order, with their probabilities in ``prob``.
+        rewards : array_like, shape (M,)
+            Mean rewards in [0, 1] by pair.
+        actions : int, array_like of int, shape (S,), list of lists, or Pairs
+            How many actions each state has: one number for all, or one per state. Or the actions that each state
+            allows, by id or name, a list per state; or ``Pairs``.
+        initial : int, str, tuple, dict or array_like, shape (S,), default 0
+            The first state, by number or name, or its distribution, as in :meth:`from_arrays`.
+        normalize : bool, default False
+            Divide rows by their sums, as in :meth:`from_arrays`.
+        rescale : bool, default False
+            Take rewards in any unit, as in :meth:`from_arrays`.
+        **extras
+            As for :meth:`from_arrays`.
+
+        Examples
+        --------
+        >>> from equirl import TabularMDP
+        >>> from scipy.sparse import csr_array
+        >>> matrix = csr_array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])  # two actions in state 0, one in state 1
+        >>> TabularMDP.from_rows(matrix, [0.0, 0.2, 1.0], actions=[2, 1]).law(0, 1)
+        {0: 1.0}
+        """
+        names, extras = _split_extras(extras)
+        pairs, rows, means = read_rows(transitions, rewards, actions, normalize=flag("normalize", normalize))
+        return _made(cls, (replace(pairs, **names), rows, means), initial, normalize, rescale, extras)
 
     @property
     def n_states(self) -> int:
@@ -129,10 +316,6 @@ class TabularMDP(MdpMakers, Frozen):
         ----------
         state, action : int or str
             By number or name.
-
-        Returns
-        -------
-        float
         """
         return float(self.r_mean[self.pairs.index(state, action)])
 
@@ -167,10 +350,6 @@ class TabularMDP(MdpMakers, Frozen):
             Action a becomes ``actions[a]``. Or, for each state, the new ids of its actions (its ids among
             themselves); action names, which would then mean something else in each state, are dropped.
 
-        Returns
-        -------
-        TabularMDP
-
         Examples
         --------
         >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
@@ -186,29 +365,16 @@ class TabularMDP(MdpMakers, Frozen):
         ----------
         seed : int, numpy.random.SeedSequence or numpy.random.Generator
             Where the numbers come from.
-
-        Returns
-        -------
-        TabularMDP
         """
         rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_sequence("seed", seed))
         return self.permute(*random_numbers(self.pairs, rng))
 
     def reachable(self) -> np.ndarray:
-        """Which states can be reached from the first one under some actions.
-
-        Returns
-        -------
-        ndarray of bool, shape (S,)
-        """
+        """(S,) which states can be reached from the first one under some actions."""
         return reached(self.initial > 0, self.pairs.state[owners(self.rows.ptr)], self.rows.succ)
 
     def restrict_to_reachable(self) -> TabularMDP:
         """The MDP of the reachable states alone, each named by its old name or number.
-
-        Returns
-        -------
-        TabularMDP
 
         Examples
         --------
@@ -224,6 +390,12 @@ class TabularMDP(MdpMakers, Frozen):
             initial=by_state(self.initial, way), picture=picture,
         )  # fmt: skip
 
+    def relabelled(self, reward_law: str, concentration: float, name: str) -> Self:
+        """The same MDP under another reward distribution and title, all checked before: no array is looked at."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(vars(self), reward_law=reward_law, concentration=concentration, name=name)
+        return twin
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save as ``.npz`` (no pickle), written aside and renamed.
 
@@ -232,10 +404,10 @@ class TabularMDP(MdpMakers, Frozen):
         path : str or path
             Where the file goes.
         """
-        save_mdp(self, checked_path("path", path))
+        _save(self, checked_path("path", path))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TabularMDP:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load what :meth:`save` saved.
 
         Parameters
@@ -243,16 +415,12 @@ class TabularMDP(MdpMakers, Frozen):
         path : str or path
             The file.
 
-        Returns
-        -------
-        TabularMDP
-
         Raises
         ------
         equirl.DamagedFile
             If the file is damaged, or holds something else.
         """
-        return load_mdp(cls, checked_path("path", path))
+        return _load(cls, checked_path("path", path))
 
     def __eq__(self, other: object) -> bool:
         """Same pairs, probabilities, rewards, first states, names, picture, to the last bit; not title nor discount."""
@@ -271,9 +439,7 @@ class TabularMDP(MdpMakers, Frozen):
     __hash__ = None  # type: ignore[assignment]
 
     def _repr_html_(self) -> str:
-        from equirl.model.mdp_card import mdp_card
-
-        return mdp_card(self)
+        return _card(self)
 
     def __repr__(self) -> str:
         title = f"{self.name!r}, " if self.name else ""
@@ -290,3 +456,155 @@ def check_mdp(mdp: Any) -> None:
     if not isinstance(mdp, TabularMDP):
         remedy = f"; equirl.load_world({mdp!r}) makes one of a world's name or a file" if isinstance(mdp, str) else ""
         raise TypeError(f"mdp must be a TabularMDP, not {shown(mdp)}{remedy}")
+
+
+def _split_extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of the makers, as names of states and actions and the rest."""
+    for key in extras:
+        if key not in EXTRAS:
+            raise TypeError(unknown_name("keyword", key, EXTRAS))
+    names = {
+        key: checked_names(key.removesuffix("_names"), several(key, extras[key]))
+        for key in EXTRAS[:2]
+        if extras.get(key) is not None
+    }
+    return names, {key: value for key, value in extras.items() if key not in EXTRAS[:2]}
+
+
+def _made(
+    make: type[MDP],
+    tables: tuple[Pairs, Rows, np.ndarray],
+    initial: Any,
+    normalize: bool,
+    rescale: bool,
+    extras: dict[str, Any],
+) -> MDP:
+    """The MDP of these pairs, rows and means; ``initial`` is a state or a distribution."""
+    pairs, rows, means = tables
+    if flag("rescale", rescale):
+        if "reward_map" in extras:
+            raise TypeError("rescale=True finds the reward_map itself; leave one of them out")
+        means, extras["reward_map"] = rescale_rewards(means)
+    return make(pairs, rows, means, initial_law(initial, pairs, normalize=normalize), **extras)
+
+
+def _minus_cost(entry: Any) -> tuple[Any, Any, Any, float]:
+    try:
+        state, action, law, cost = entry
+        return state, action, law, -float(cost)
+    except (TypeError, ValueError):
+        raise ValueError(f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_cost)") from None
+
+
+def _floats(name: str, values: Any, n: int) -> tuple[float, ...]:
+    """So many floats."""
+    try:
+        floats = tuple(map(float, values))
+    except (TypeError, ValueError, OverflowError):
+        floats = ()
+    if len(floats) != n:
+        raise TypeError(f"{name} must be {n} number{'s' * (n > 1)}, not {shown(values)}")
+    return floats
+
+
+def _check_fields(mdp: TabularMDP) -> None:
+    """Refuse an MDP whose rewards, initial distribution, title or picture make no sense."""
+    _check_means(mdp)
+    _check_initial(mdp)
+    choice("reward_law", mdp.reward_law, REWARD_LAWS)
+    if not isinstance(mdp.name, str):
+        raise TypeError(f"name must be a str, not {shown(mdp.name)}")
+    if not 0 < mdp.concentration < np.inf:
+        raise ValueError(f"concentration must be a positive, finite number, not {mdp.concentration!r}")
+    scale, shift = mdp.reward_map
+    if not (0 < scale < np.inf and np.isfinite(shift)):
+        raise ValueError(f"reward_map must be (scale, shift) with a positive scale, not {mdp.reward_map}")
+    if mdp.picture is not None and mdp.picture.cell.shape != (mdp.n_states, 2):
+        raise ValueError(f"the picture places {len(mdp.picture.cell)} states, the MDP has {mdp.n_states}")
+
+
+def _check_means(mdp: TabularMDP) -> None:
+    M, pairs = mdp.n_pairs, mdp.pairs
+    if mdp.r_mean.shape != (M,):
+        raise ValueError(f"r_mean has shape {mdp.r_mean.shape}; one mean reward per pair would be ({M},)")
+    bad = np.flatnonzero(~((mdp.r_mean >= 0) & (mdp.r_mean <= 1)))
+    if len(bad):
+        k = int(bad[0])
+        raise ValueError(
+            f"the mean reward of ({pairs.describe(k)}) is {mdp.r_mean[k]:g}, outside [0, 1]; "
+            "equirl.rescale_rewards maps rewards onto [0, 1], as does rescale=True"
+        )
+
+
+def _check_initial(mdp: TabularMDP) -> None:
+    S = mdp.n_states
+    if mdp.initial.shape != (S,):
+        raise ValueError(f"the initial distribution has shape {mdp.initial.shape}, not ({S},)")
+    bad = np.flatnonzero(~(np.isfinite(mdp.initial) & (mdp.initial >= 0)))
+    if len(bad):
+        raise ValueError(f"the initial distribution gives state {bad[0]} the probability {mdp.initial[bad[0]]}")
+    if abs(mdp.initial.sum() - 1) > ROW_TOLERANCE:
+        raise ValueError(f"the initial distribution sums to {mdp.initial.sum():.10g}, not 1")
+
+
+def _save(mdp: TabularMDP, path: str | os.PathLike[str]) -> None:
+    """Save an MDP as ``.npz``."""
+    arrays = {
+        "pair_ptr": mdp.pairs.ptr, "action": mdp.pairs.action, "succ_ptr": mdp.rows.ptr,
+        "succ": mdp.rows.succ, "prob": mdp.rows.prob, "r_mean": mdp.r_mean, "initial": mdp.initial,
+    }  # fmt: skip
+    meta: dict[str, Any] = {
+        "state_names": mdp.pairs.state_names, "action_names": mdp.pairs.action_names, "name": mdp.name,
+        "reward_law": mdp.reward_law, "concentration": mdp.concentration, "reward_map": mdp.reward_map,
+    }  # fmt: skip
+    if mdp.discount is not None:
+        meta["discount"] = mdp.discount
+    if mdp.picture is not None:
+        meta["picture"] = mdp.picture.rows
+        arrays["cell"] = mdp.picture.cell
+    save_npz(path, *FORMAT, arrays, meta)
+
+
+def _load(make: type[MDP], path: str | os.PathLike[str]) -> MDP:
+    """The MDP that :func:`_save` saved."""
+    arrays, meta = load_npz(path, *FORMAT)
+    try:
+        names = {k: names_from_json(meta[k]) for k in ("state_names", "action_names")}
+        pairs = Pairs(arrays["pair_ptr"], arrays["action"], **names)
+        rows = Rows(arrays["succ_ptr"], arrays["succ"], arrays["prob"])
+        picture = Picture(tuple(meta["picture"]), arrays["cell"]) if "picture" in meta else None
+        scale, shift = meta["reward_map"]
+        return make(
+            pairs, rows, arrays["r_mean"], arrays["initial"], meta["reward_law"], meta["concentration"],
+            picture, (scale, shift), meta["name"], meta.get("discount"),
+        )  # fmt: skip
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
+        raise DamagedFile(f"{path} does not hold a valid MDP: {error}") from error
+
+
+def _card(mdp: TabularMDP) -> str:
+    """The problem as HTML; rewards in the user's units."""
+    means = original_rewards(mdp.r_mean, mdp.reward_map)
+    low, high = float(means.min()), float(means.max())
+    facts = {
+        "states": f"{mdp.n_states:,}", "pairs": f"{mdp.n_pairs:,}", "successors": f"{len(mdp.rows.succ):,}",
+        "rewards": f"{mdp.reward_law}, means from {number(low, 6)} to {number(high, 6)}", "discount": mdp.discount,
+    }  # fmt: skip
+    n = min(CARD_PAIRS, mdp.n_pairs)
+    first = Table({
+        "state": state_labels(mdp.pairs, mdp.pairs.state[:n].tolist()),
+        "action": action_labels(mdp.pairs, mdp.pairs.action[:n].tolist()),
+        "mean_reward": means[:n],
+        "leads_to": [_leads_to(mdp, k) for k in range(n)],
+    })  # fmt: skip
+    heading = "Pairs" if n == mdp.n_pairs else f"The first {n} of {mdp.n_pairs:,} pairs"
+    return card(f"TabularMDP {mdp.name}".strip(), facts, {heading: first})
+
+
+def _leads_to(mdp: TabularMDP, pair: int) -> str:
+    """The most probable successors of a pair."""
+    row = slice(mdp.rows.ptr[pair], mdp.rows.ptr[pair + 1])
+    likely = sorted(zip(mdp.rows.prob[row].tolist(), mdp.rows.succ[row].tolist(), strict=True), reverse=True)
+    names = state_labels(mdp.pairs, [x for _, x in likely[:CARD_SUCCESSORS]])
+    text = ", ".join(f"{name} {number(p)}" for name, (p, _) in zip(names, likely, strict=False))
+    return text + (", ..." if len(likely) > CARD_SUCCESSORS else "")

@@ -34,13 +34,7 @@ class NameNumbers(dict[Name, int]):
 
 
 def plain_name(value: Any) -> Any:
-    """A value as a name: NumPy's scalars as Python's, arrays and lists as tuples, True and False as 1 and 0.
-
-    Examples
-    --------
-    >>> plain_name((np.int64(3), np.str_("a"))), plain_name(np.array([1, 2]))
-    ((3, 'a'), (1, 2))
-    """
+    """A value as a name: NumPy's scalars as Python's, arrays and lists as tuples, True and False as 1 and 0."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -49,15 +43,7 @@ def plain_name(value: Any) -> Any:
 
 
 def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
-    """Names, all different.
-
-    Examples
-    --------
-    >>> checked_names("state", [(0, "a"), (1, "b")])
-    ((0, 'a'), (1, 'b'))
-    >>> checked_names("action", [10, 20])
-    ('10', '20')
-    """
+    """Names, all different; numbers that name actions become text."""
     names = tuple(plain_name(value) for value in values)
     if kind == "action":
         names = tuple(str(name) if isinstance(name, int | float) else name for name in names)

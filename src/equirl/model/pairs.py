@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from equirl.model.names import Name, NameNumbers, check_names
+from equirl.model.names import Name, NameNumbers, check_names, checked_names
 from equirl.numerics.arrays import Frozen, frozen, owners, starts
-from equirl.words.checking import plain_array, unknown_name, whole_array, whole_number
+from equirl.words.checking import plain_array, several, unknown_name, whole_array, whole_number
 from equirl.words.formatting import shown
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
@@ -60,10 +61,6 @@ class Pairs(Frozen):
             The number of states.
         n_actions : int or array_like of int, shape (S,)
             How many actions each state has: one number for all, or one per state.
-
-        Returns
-        -------
-        Pairs
 
         Examples
         --------
@@ -122,10 +119,6 @@ class Pairs(Frozen):
         state : int or str
             Its number or name.
 
-        Returns
-        -------
-        int
-
         Raises
         ------
         TypeError, ValueError
@@ -140,10 +133,6 @@ class Pairs(Frozen):
         ----------
         action : int or str
             Its id or name.
-
-        Returns
-        -------
-        int
         """
         return number_of("action", action, self.n_action_ids, self._action_numbers)
 
@@ -154,10 +143,6 @@ class Pairs(Frozen):
         ----------
         state, action : int or str
             By number or name.
-
-        Returns
-        -------
-        int
 
         Raises
         ------
@@ -177,10 +162,6 @@ class Pairs(Frozen):
         ----------
         state, action : int
             Numbers, not names.
-
-        Returns
-        -------
-        int
         """
         first, last = int(self.ptr[state]), int(self.ptr[state + 1])
         k = first + int(np.searchsorted(self.action[first:last], action))
@@ -290,3 +271,70 @@ def _check_names(kind: str, names: tuple[Name, ...] | None, least: int, most: fl
     check_names(kind, names)
     if not least <= len(names) <= most:
         raise ValueError(f"{len(names)} {kind} names for {least} {kind}s")
+
+
+SETS = (list, tuple, set, frozenset, range, np.ndarray)
+
+
+def pairs_from(states: Any, actions: Any) -> Pairs:
+    """The pairs of a problem from its states and actions, as users give them: how many, by name, by state."""
+    try:
+        names = checked_names("state", states) if _is_several(states) else None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"n_states: {error}") from None
+    n_states = whole_number("n_states", states, most=MOST_STATES) if names is None else len(names)
+    if isinstance(actions, Mapping):
+        sets = _by_state(actions, n_states, names)
+    else:
+        listed = several("n_actions", actions) if _is_several(actions) else None
+        if listed is None or not any(isinstance(entry, (str, *SETS)) for entry in listed):
+            plain = Pairs.uniform(n_states, actions)
+            return Pairs(plain.ptr, plain.action, names)
+        if all(isinstance(entry, str) for entry in listed):
+            sets = [listed] * int(n_states)
+        else:
+            sets = [_action_set(entry, s) for s, entry in enumerate(listed)]
+    if len(sets) != n_states:
+        raise ValueError(f"n_actions lists the actions of {len(sets)} states; there are {n_states}")
+    return _from_sets(sets, names)
+
+
+def _is_several(values: Any) -> bool:
+    return isinstance(values, SETS) and (not isinstance(values, np.ndarray) or values.ndim > 0)
+
+
+def _by_state(actions: Mapping[Any, Any], n_states: int, names: Any) -> list[Any]:
+    numbers = numbered(names)
+    sets: list[Any] = [None] * int(n_states)
+    for state, allowed in actions.items():
+        try:
+            s = number_of("state", state, int(n_states), numbers)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"n_actions: {error}") from None
+        sets[s] = _action_set(allowed, s)
+    for s, allowed in enumerate(sets):
+        if allowed is None:
+            raise ValueError(f"n_actions lists no actions of state {s if names is None else names[s]!r}")
+    return sets
+
+
+def _action_set(entry: Any, state: int) -> list[Any]:
+    if not isinstance(entry, SETS):
+        raise TypeError(f"the actions of state {state} must be a list of ids or names, not {entry!r}")
+    return several("actions", entry)
+
+
+def _from_sets(sets: list[Any], state_names: Any) -> Pairs:
+    listed = [action for allowed in sets for action in allowed]
+    names = None
+    if any(isinstance(action, str | tuple) for action in listed):
+        names = checked_names("action", dict.fromkeys(listed))
+    numbers = numbered(names)
+    ids = []
+    for s, allowed in enumerate(sets):
+        own = sorted(number_of("action", action, np.iinfo(np.int32).max, numbers) for action in allowed)
+        if len(set(own)) < len(own):
+            raise ValueError(f"the actions of state {s} hold one twice: {list(allowed)}")
+        ids.append(own)
+    flat = np.array([action for own in ids for action in own], np.int64)
+    return Pairs(starts([len(own) for own in ids]), flat, state_names, names)

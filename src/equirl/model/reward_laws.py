@@ -18,13 +18,7 @@ REWARD_LAWS = ("deterministic", "bernoulli", "beta")
 
 
 def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw one reward per mean, by the inverse distribution function of one uniform number each.
-
-    Examples
-    --------
-    >>> draw_rewards("bernoulli", np.array([0.0, 0.5, 1.0]), 4.0, np.random.default_rng(0))
-    array([0., 1., 1.])
-    """
+    """One reward per mean, by the inverse distribution function of one uniform number each."""
     if law == "deterministic":
         return means
     uniform = rng.random(len(means))
@@ -38,13 +32,7 @@ def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.rand
 
 
 def unit_map(rewards: np.ndarray) -> tuple[float, float]:
-    """The affine map of [0, 1] onto the range of some rewards.
-
-    Examples
-    --------
-    >>> unit_map(np.array([-1.0, 0.0, 3.0]))
-    (4.0, -1.0)
-    """
+    """(scale, shift): the affine map of [0, 1] onto the range of some rewards."""
     low, high = float(rewards.min()), float(rewards.max())
     scale = high - low or 1.0
     if not math.isfinite(scale):
@@ -99,15 +87,9 @@ def reward_map_of(reward_range: tuple[float, float]) -> tuple[float, float]:
 
 
 def original_rewards(rewards: Any, reward_map: tuple[float, float]) -> np.ndarray:
-    """Rewards in [0, 1] as the user has them: scale * reward + shift, rid of what rounding left over.
+    """Rewards in [0, 1] as the user has them: scale * reward + shift, to 12 digits of the largest.
 
-    Where the map is not the identity, 12 digits of the largest reward are kept: a reward that was 0 is 0 again, not
-    1.8e-15.
-
-    Examples
-    --------
-    >>> 10.0 * (0.1 + 0.2) - 3.0 == 0, float(original_rewards(0.1 + 0.2, (10.0, -3.0)))
-    (False, 0.0)
+    So a reward that was 0 is 0 again, not 1.8e-15.
     """
     scale, shift = reward_map
     values = np.asarray(rewards, float)

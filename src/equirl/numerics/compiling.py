@@ -27,16 +27,7 @@ COMPILING_AT_EVERY_START = (
 
 
 def kernel(function: F) -> F:
-    """Compile ``function`` with Numba: no Python objects, no global lock, cached on disk where that is possible.
-
-    Examples
-    --------
-    >>> @kernel
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(3), twice.py_func(3)
-    (6, 6)
-    """
+    """Compile ``function`` with Numba: no Python objects, no global lock, cached on disk where that is possible."""
     return _compiled(function)
 
 
@@ -50,16 +41,7 @@ def lean_kernel(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile ``function`` inside the kernels that call it, not on its own: for steps of one kernel, to compile faster.
-
-    Examples
-    --------
-    >>> @inlined
-    ... def half(x):
-    ...     return x / 2
-    >>> kernel(lambda x: half(x) + 1)(3)
-    2.5
-    """
+    """Compile ``function`` inside the kernels that call it, not on its own: for steps of kernels, to compile fast."""
     return _with_body(numba.njit(inline="always", nogil=True)(function), function)
 
 

@@ -15,12 +15,6 @@ def seed_sequence(name: str, seed: Seed) -> np.random.SeedSequence:
     """A sequence of its own to spawn from: a caller's is copied, so that the same one gives the same run twice.
 
     There is no "any seed will do" (None): a run is a function of its arguments.
-
-    Examples
-    --------
-    >>> seed_sequence("seed", -1)
-    Traceback (most recent call last):
-    ValueError: seed must be at least 0, not -1
     """
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(

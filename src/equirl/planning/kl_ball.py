@@ -22,7 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.numerics.compiling import lean_kernel
+from equirl.estimation.kl_radius import kl_interval
+from equirl.model.rows import Rows
+from equirl.numerics.compiling import inlined, lean_kernel
+from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
 
 FREE = 45.0  # exp(-45) is below rounding: the ball holds the best state to double precision
 STEPS = 100
@@ -32,9 +35,7 @@ TOLERANCE = 1e-9  # of v, relative; the value's error is about its square
 class KLBall(NamedTuple):
     """Distributions within ``radius`` (KL from the row) of a row; an empty row is free."""
 
-    ptr: np.ndarray  # (M + 1,) int64
-    succ: np.ndarray  # (nnz,)
-    prob: np.ndarray  # (nnz,) float64, rows sum to 1
+    rows: Rows  # that sum to 1
     radius: np.ndarray  # (M,) >= 0, may be inf
 
 
@@ -42,9 +43,9 @@ class KLBall(NamedTuple):
 def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
     """Least and largest u where row k has mass; (inf, -inf) where it has none."""
     low, high = math.inf, -math.inf
-    for i in range(models.ptr[k], models.ptr[k + 1]):
-        if models.prob[i] > 0.0:
-            low, high = min(low, u[models.succ[i]]), max(high, u[models.succ[i]])
+    for i in range(models.rows.ptr[k], models.rows.ptr[k + 1]):
+        if models.rows.prob[i] > 0.0:
+            low, high = min(low, u[models.rows.succ[i]]), max(high, u[models.rows.succ[i]])
     return low, high
 
 
@@ -52,10 +53,10 @@ def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
 def _divergence(models: KLBall, k: int, u: np.ndarray, high: float, a: float) -> tuple[float, float, float]:
     """f at a, its derivative by log a, and E log1p(e / a)."""
     log_mean, tilt, square = 0.0, 0.0, 0.0
-    for i in range(models.ptr[k], models.ptr[k + 1]):
-        p = models.prob[i]
+    for i in range(models.rows.ptr[k], models.rows.ptr[k + 1]):
+        p = models.rows.prob[i]
         if p > 0.0:
-            z = (high - u[models.succ[i]]) / a
+            z = (high - u[models.rows.succ[i]]) / a
             share = z / (1.0 + z)
             log_mean += p * math.log1p(z)
             tilt += p * share
@@ -120,6 +121,64 @@ def kl_value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
 @lean_kernel
 def _mean_gap(models: KLBall, k: int, u: np.ndarray, high: float) -> float:
     total = 0.0
-    for i in range(models.ptr[k], models.ptr[k + 1]):
-        total += models.prob[i] * (high - u[models.succ[i]])
+    for i in range(models.rows.ptr[k], models.rows.ptr[k + 1]):
+        total += models.rows.prob[i] * (high - u[models.rows.succ[i]])
     return total
+
+
+class KLModels(NamedTuple):
+    """Kullback-Leibler balls of transition probabilities and bounds on mean rewards; an empty row is free."""
+
+    rows: Rows  # that sum to 1
+    radius: np.ndarray  # (M,) of KL(row || q)
+    r_lower: np.ndarray  # (M,)
+    r_upper: np.ndarray  # (M,)
+
+    def widths(self) -> np.ndarray:
+        """(M,) how far a plausible row may lie from the estimate in L1, at most 2 (Pinsker's inequality)."""
+        return np.minimum(np.sqrt(2.0 * self.radius), 2.0)
+
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
+        prob, radius = self.rows.prob[self.rows.row(pair)], float(self.radius[pair])
+        ends = np.array([kl_interval(p, radius) for p in prob.tolist()]).reshape(-1, 2)
+        return ends[:, 0], ends[:, 1], kl_interval(0.0, radius)[1]
+
+    @property
+    def n_entries(self) -> int:
+        """Stored successors: what one sweep looks at."""
+        return len(self.rows.succ)
+
+    def prepare(self) -> tuple[Solver, KLBall]:
+        """The kernels and the arrays they read."""
+        ptr, succ, prob = self.rows
+        return Solver(iterate_kl, sweep_kl), KLBall(Rows(np.array(ptr), np.array(succ), np.array(prob)), self.radius)
+
+    def restrict(self, pairs: np.ndarray) -> KLModels:
+        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
+        return KLModels(self.rows.take(pairs), self.radius[pairs], self.r_lower[pairs], self.r_upper[pairs])
+
+    def with_rewards(self, reward: np.ndarray) -> KLModels:
+        """The same transition probabilities with these rewards."""
+        return self._replace(r_lower=reward, r_upper=reward)
+
+
+@inlined
+def kl_maximum(models: KLBall, k: int, work: Work, u_max: float) -> float:
+    """The largest q.u in the ball of pair k."""
+    return kl_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
+
+
+@lean_kernel
+def sweep_kl(
+    choices: Choices, models: KLBall, work: Work, stop: Stop, u_max: float, shift: float
+) -> tuple[float, float, float, float]:
+    """A sweep over KL balls."""
+    sort_by_u(work.u, work.by_u)
+    return sweep_states(kl_maximum, choices, models, work, stop, u_max, shift)
+
+
+@lean_kernel
+def iterate_kl(choices: Choices, models: KLBall, work: Work, stop: Stop) -> tuple[int, float, float]:
+    """Extended value iteration over KL balls."""
+    return iterate(sweep_kl, sweep_kl, choices, models, work, stop)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.estimation.placements import Placed, contains
-from equirl.numerics.arrays import take_rows
+from equirl.estimation.pooling import Spare, contains
+from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
 
@@ -26,21 +26,29 @@ class ConfidenceSet(NamedTuple):
 
     A row may hold no successors where its radius is 2 (any distribution is plausible). ``spare`` masses belong to the
     estimate but are placed on no state yet; planning gives them to the best unobserved states.
+
+    Parameters
+    ----------
+    rows : Rows
+        The estimated transition probabilities.
+    p_radius : ndarray of float, shape (M,)
+        The radius of each ball.
+    r_lower, r_upper : ndarray of float, shape (M,)
+        Bounds on mean rewards in [0, 1].
+    spare : Spare, optional
+        Masses of the rows that are placed on no state.
     """
 
-    ptr: np.ndarray  # (M + 1,)
-    succ: np.ndarray  # (nnz,)
-    prob: np.ndarray  # (nnz,)
+    rows: Rows
     p_radius: np.ndarray  # (M,)
     r_lower: np.ndarray  # (M,) in [0, 1]
     r_upper: np.ndarray  # (M,) in [0, 1]
-    spare_ptr: np.ndarray  # (M + 1,) or (1,) where nothing is spare
-    spare: np.ndarray
+    spare: Spare | None = None
 
     @property
     def n_entries(self) -> int:
         """Stored successors: what one sweep looks at."""
-        return len(self.succ)
+        return len(self.rows.succ)
 
     def widths(self) -> np.ndarray:
         """(M,) the radii, at most 2: how far a plausible row may lie from the estimate in L1."""
@@ -48,55 +56,54 @@ class ConfidenceSet(NamedTuple):
 
     def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
-        half, row = min(1.0, 0.5 * float(self.p_radius[pair])), slice(self.ptr[pair], self.ptr[pair + 1])
-        return np.maximum(self.prob[row] - half, 0.0), np.minimum(self.prob[row] + half, 1.0), half
+        half, prob = min(1.0, 0.5 * float(self.p_radius[pair])), self.rows.prob[self.rows.row(pair)]
+        return np.maximum(prob - half, 0.0), np.minimum(prob + half, 1.0), half
 
-    def prepare(self) -> tuple[Solver, BallRows]:
-        """The kernels and the arrays they read; rows with unplaced mass have room for it at their end."""
-        placed = Placed(self.ptr, self.succ, self.prob, self.spare_ptr, self.spare)
-        if not len(self.spare):
-            ptr, succ, prob = self.ptr, self.succ.astype(np.uint32), self.prob.copy()
-        else:
-            ptr = self.ptr + self.spare_ptr
-            succ, prob = np.zeros(ptr[-1], np.uint32), np.zeros(ptr[-1])
-        rows = BallRows(ptr, succ, prob, 0.5 * self.p_radius, self.r_upper, placed)
-        return Solver(iterate_balls, sweep_balls, None if len(self.spare) else follow_balls), rows
+    def prepare(self) -> tuple[Solver, Balls | PlacedBalls]:
+        """The kernels and the arrays they read; rows with spare mass have room for it at their end."""
+        ptr, succ, prob = self.rows
+        if self.spare is None:
+            rows = Rows(ptr, succ.astype(np.uint32), prob.copy())
+            return Solver(iterate_balls, sweep_balls, follow_balls), Balls(rows, 0.5 * self.p_radius)
+        ptr = ptr + self.spare.ptr
+        rows = Rows(ptr, np.zeros(ptr[-1], np.uint32), np.zeros(ptr[-1]))
+        return Solver(iterate_placed, sweep_placed), PlacedBalls(rows, 0.5 * self.p_radius, self.rows, self.spare)
 
     def restrict(self, pairs: np.ndarray) -> ConfidenceSet:
         """The set of some pairs alone, numbered 0, 1, ... in the order given."""
-        ptr, entry = take_rows(self.ptr, pairs)
-        spare_ptr, spare = self.spare_ptr, self.spare
-        if len(spare):
-            spare_ptr, place = take_rows(spare_ptr, pairs)
-            spare = spare[place]
         radius, lower, upper = (values[pairs] for values in (self.p_radius, self.r_lower, self.r_upper))
-        return ConfidenceSet(ptr, self.succ[entry], self.prob[entry], radius, lower, upper, spare_ptr, spare)
+        return ConfidenceSet(self.rows.take(pairs), radius, lower, upper, self.spare and self.spare.take(pairs))
 
     def with_rewards(self, reward: np.ndarray) -> ConfidenceSet:
         """The same transition probabilities with these rewards."""
         return self._replace(r_lower=reward, r_upper=reward)
 
 
-class BallRows(NamedTuple):
-    """The balls as sweeps read them; rows are kept in increasing u."""
+class Balls(NamedTuple):
+    """The balls as sweeps read them."""
 
-    ptr: np.ndarray  # (M + 1,) int64
-    succ: np.ndarray  # (nnz,) uint32
-    prob: np.ndarray  # (nnz,) float64
+    rows: Rows  # kept in increasing u
     moved: np.ndarray  # (M,) half the radius
-    reward: np.ndarray  # (M,)
-    placed: Placed  # the estimates, whose spare masses are placed anew before each sweep
+
+
+class PlacedBalls(NamedTuple):
+    """Balls around estimates with spare masses, which are placed anew before each sweep."""
+
+    rows: Rows  # kept in increasing u
+    moved: np.ndarray  # (M,) half the radius
+    estimate: Rows
+    spare: Spare
 
 
 @inlined
-def ball_maximum(models: BallRows, k: int, work: Work, u_max: float) -> float:
+def ball_maximum(models: Balls | PlacedBalls, k: int, work: Work, u_max: float) -> float:
     """The largest q.u over the ball of pair k."""
     m, value = models.moved[k], u_max
-    one = np.uint64(1)
+    rows, one = models.rows, np.uint64(1)
     while m < 1.0:
         left, value, before, ordered = m, 0.0, -np.inf, True
-        for i in range(np.uint64(models.ptr[k]), np.uint64(models.ptr[k + one])):
-            x, p = work.u[models.succ[i]], models.prob[i]
+        for i in range(np.uint64(rows.ptr[k]), np.uint64(rows.ptr[k + one])):
+            x, p = work.u[rows.succ[i]], rows.prob[i]
             ordered &= before <= x
             before = x
             taken = min(p, left)
@@ -105,7 +112,7 @@ def ball_maximum(models: BallRows, k: int, work: Work, u_max: float) -> float:
         if ordered:
             value += (m - left) * u_max
             break
-        sort_row(models.ptr[k], models.ptr[k + one], models.succ, models.prob, work.u)
+        sort_row(rows.ptr[k], rows.ptr[k + one], rows.succ, rows.prob, work.u)
     return value
 
 
@@ -122,50 +129,55 @@ def sort_row(first: int, last: int, succ: np.ndarray, prob: np.ndarray, u: np.nd
 
 @lean_kernel
 def sweep_balls(
-    choices: Choices, models: BallRows, work: Work, stop: Stop, u_max: float, shift: float
+    choices: Choices, models: Balls | PlacedBalls, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
     """A sweep over the balls as their rows stand."""
     return sweep_states(ball_maximum, choices, models, work, stop, u_max, shift)
 
 
 @lean_kernel
-def sweep_placing(
-    choices: Choices, models: BallRows, work: Work, stop: Stop, u_max: float, shift: float
+def sweep_placed(
+    choices: Choices, models: PlacedBalls, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
     """A sweep before which spare masses go to the best unobserved states."""
-    if len(models.placed.spare) > 0:
-        sort_by_u(work.u, work.by_u)
-        place_spare(models, work.by_u)
+    sort_by_u(work.u, work.by_u)
+    place_spare(models, work.by_u)
     return sweep_balls(choices, models, work, stop, u_max, shift)
 
 
 @lean_kernel
-def iterate_balls(choices: Choices, models: BallRows, work: Work, stop: Stop) -> tuple[int, float, float]:
+def iterate_balls(choices: Choices, models: Balls, work: Work, stop: Stop) -> tuple[int, float, float]:
     """Extended value iteration over the balls."""
-    return iterate(sweep_placing, sweep_balls, choices, models, work, stop)
+    return iterate(sweep_balls, sweep_balls, choices, models, work, stop)
+
+
+@lean_kernel
+def iterate_placed(choices: Choices, models: PlacedBalls, work: Work, stop: Stop) -> tuple[int, float, float]:
+    """Extended value iteration over balls with spare masses; cheap sweeps leave these where they are."""
+    return iterate(sweep_placed, sweep_balls, choices, models, work, stop)
 
 
 @lean_kernel
 def follow_balls(
-    choices: Choices, models: BallRows, work: Work, stop: Stop, u_min: float, u_max: float
+    choices: Choices, models: Balls, work: Work, stop: Stop, u_min: float, u_max: float
 ) -> tuple[float, float]:
     """Cheap sweeps along the best pairs."""
     return follow(sweep_balls, choices, models, work, stop, u_min, u_max)
 
 
 @lean_kernel
-def place_spare(models: BallRows, by_u: np.ndarray) -> None:
+def place_spare(models: PlacedBalls, by_u: np.ndarray) -> None:
     """Write each row anew: its observed successors, then its spare masses on unobserved states in decreasing u."""
-    fixed, succ, prob = models.placed, models.succ, models.prob
-    for k in range(len(models.ptr) - 1):
-        first, last, at = fixed.ptr[k], fixed.ptr[k + 1], models.ptr[k]
+    fixed, spare, rows = models.estimate, models.spare, models.rows
+    for k in range(len(rows.ptr) - 1):
+        first, last, at = fixed.ptr[k], fixed.ptr[k + 1], rows.ptr[k]
         for i in range(first, last):
-            succ[at], prob[at] = fixed.succ[i], fixed.prob[i]
+            rows.succ[at], rows.prob[at] = fixed.succ[i], fixed.prob[i]
             at += 1
         rank = 0
-        for i in range(fixed.spare_ptr[k], fixed.spare_ptr[k + 1]):
+        for i in range(spare.ptr[k], spare.ptr[k + 1]):
             while contains(fixed.succ, first, last, by_u[rank]):
                 rank += 1
-            succ[at], prob[at] = by_u[rank], fixed.spare[i]
+            rows.succ[at], rows.prob[at] = by_u[rank], spare.mass[i]
             at += 1
             rank += 1

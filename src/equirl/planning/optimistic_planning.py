@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.planning.sweeps import Choices, ModelSet, Stop, choose, make_work
-from equirl.planning.threaded_sweeps import iterate_threaded
+from equirl.planning.sweeps import Choices, ModelSet, Stop, choose, iterate_threaded, make_work
 
 LOOKUPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
 
@@ -78,7 +77,7 @@ def extended_value_iteration(
     pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
     choices = Choices(pair_ptr[:-1].copy(), pair_ptr[1:].copy())
     (solver, rows), u = models.prepare(), np.zeros(S) if start is None else start - start.min()
-    work = make_work(S, int(pair_ptr[-1]), u)
+    work = make_work(u, models.r_upper)
     at_once = max(1, LOOKUPS_AT_ONCE // (models.n_entries + len(work.q)))
     if policy_sweeps:
         at_once = min(max(10, at_once // policy_sweeps), PATIENCE)

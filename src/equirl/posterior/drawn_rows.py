@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.estimation.class_counts import ClassCounts, Grouping, count_by_known_position
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.placements import contains
+from equirl.estimation.pooling import ClassCounts, Grouping, contains, count_by_known_position
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gamma_draw, uniform
 from equirl.posterior.class_state import ClassState

@@ -1,8 +1,8 @@
-"""Playing learners in known MDPs: ``simulate`` (one run, a ``Trace``), ``live_run`` (the same, stretch by stretch),
-``rollout`` (the compiled inside of a stretch), ``curves`` (named measures at checkpoints, the one container from a run
-to a study).
+"""Playing learners in known MDPs; of a learner only its contract is known (``learners.contract``).
 
-Of a learner only its contract is known (``learners.contract``).
+In reading order: ``simulated_runs`` (``simulate``, and ``LiveRun``, the same stretch by stretch), ``rollout`` (the
+compiled inside of a stretch), ``trace`` (what is recorded), ``curves`` (named measures at checkpoints, from one run to
+a study), ``until`` (what ends a run early).
 """
 
 from typing import TYPE_CHECKING
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
         half_width as half_width,
         in_usual_order as in_usual_order,
     )
-    from equirl.simulation.live_run import LiveRun as LiveRun
-    from equirl.simulation.simulated_runs import simulate as simulate
+    from equirl.simulation.simulated_runs import LiveRun as LiveRun, simulate as simulate
     from equirl.simulation.trace import Trace as Trace, checkpoint_times as checkpoint_times
 else:
     EXPORTS = {
         "curves": "CLUSTERING_CURVES Curves USUAL_CURVES half_width in_usual_order",
-        "live_run": "LiveRun",
-        "simulated_runs": "simulate",
+        "simulated_runs": "LiveRun simulate",
         "trace": "Trace checkpoint_times",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

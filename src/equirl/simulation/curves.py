@@ -21,13 +21,7 @@ FEW_RUNS = 30  # below this many, Student's quantiles replace the normal ones
 
 
 def half_width(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
-    """Half the confidence interval of the mean over the first axis: q s / sqrt(n).
-
-    Examples
-    --------
-    >>> float(half_width(np.array([1.0, 2.0, 3.0])).round(3))
-    2.484
-    """
+    """Half the confidence interval of the mean over the first axis: q s / sqrt(n)."""
     from scipy import stats
 
     n = len(samples)
@@ -39,13 +33,7 @@ def half_width(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
 
 
 def in_usual_order(names: Iterable[str]) -> list[str]:
-    """Names of curves as tables list them: the usual ones first, then the others, sorted.
-
-    Examples
-    --------
-    >>> in_usual_order(["span", "reward", "accuracy", "regret"])
-    ['regret', 'reward', 'accuracy', 'span']
-    """
+    """Names of curves as tables list them: the usual ones first, then the others, sorted."""
     given = set(names)
     return [name for name in USUAL_CURVES if name in given] + sorted(given.difference(USUAL_CURVES))
 
@@ -132,10 +120,6 @@ class Curves:
         reward_map : (float, float)
             Scale and shift: the user's reward is scale times reward plus shift.
 
-        Returns
-        -------
-        Curves
-
         Examples
         --------
         >>> curves = Curves.of_run(np.array([10]), {"regret": np.array([4.0]), "reward": np.array([6.0])})
@@ -173,16 +157,12 @@ class Curves:
         return len(next(iter(self.values.values()), ()))
 
     def mean(self, name: str) -> np.ndarray:
-        """The mean over runs.
+        """(K,) the mean over runs.
 
         Parameters
         ----------
         name : str
             A curve.
-
-        Returns
-        -------
-        (K,) array
         """
         return np.asarray(self[name].mean(axis=0))
 
@@ -204,7 +184,7 @@ class Curves:
         return half_width(self[name], level)
 
     def quantile(self, name: str, q: float) -> np.ndarray:
-        """A quantile over runs.
+        """(K,) a quantile over runs.
 
         Parameters
         ----------
@@ -212,15 +192,11 @@ class Curves:
             A curve.
         q : float
             In [0, 1]; 0.5 is the median.
-
-        Returns
-        -------
-        (K,) array
         """
         return np.asarray(np.quantile(self[name], between("q", q), axis=0))
 
     def at(self, name: str, time: float) -> np.ndarray:
-        """The values at a time: linear between checkpoints, 0 at time 0.
+        """(n_runs,) the values at a time: linear between checkpoints, 0 at time 0.
 
         Parameters
         ----------
@@ -228,25 +204,17 @@ class Curves:
             A curve.
         time : float
             Between 0 and the last checkpoint.
-
-        Returns
-        -------
-        (n_runs,) array
         """
         time, grid = between("time", time, 0, float(self.t[-1])), np.concatenate([[0], self.t])
         return np.array([np.interp(time, grid, np.concatenate([[0.0], row])) for row in self[name]])
 
     def final(self, name: str) -> np.ndarray:
-        """The values at the last checkpoint.
+        """(n_runs,) the values at the last checkpoint.
 
         Parameters
         ----------
         name : str
             A curve.
-
-        Returns
-        -------
-        (n_runs,) array
         """
         return self[name][:, -1]
 

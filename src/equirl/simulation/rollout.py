@@ -14,6 +14,7 @@ import numpy as np
 from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
+from equirl.model.rows import Rows
 from equirl.numerics.compiling import lean_kernel
 
 BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
@@ -23,9 +24,7 @@ class Dynamics(NamedTuple):
     """An MDP as the rollout reads it."""
 
     pair_ptr: np.ndarray  # (S + 1,)
-    row_ptr: np.ndarray  # (M + 1,)
-    succ: np.ndarray  # (nnz,)
-    cumulative: np.ndarray  # (nnz,) probabilities summed along each row
+    rows: Rows  # with probabilities summed along each row
 
 
 @lean_kernel
@@ -38,16 +37,16 @@ def walk(state: int, draw: np.ndarray, world: Dynamics, stretch: Stretch, path: 
         k = pair_played(stretch, world.pair_ptr, state, i)
         if is_over(k, stretch.limits):
             return i, state
-        low, high = world.row_ptr[k], world.row_ptr[k + 1] - 1
+        low, high = world.rows.ptr[k], world.rows.ptr[k + 1] - 1
         while low < high:
             middle = (low + high) >> 1
-            if draw[i] < world.cumulative[middle]:
+            if draw[i] < world.rows.prob[middle]:
                 high = middle
             else:
                 low = middle + 1
         spend(k, stretch.limits)
         path[i] = k
-        state = int(world.succ[low])
+        state = int(world.rows.succ[low])
     return len(draw), state
 
 
@@ -69,7 +68,7 @@ class Rollout:
         self.mdp, self._moves, self._pay = mdp, moves, pay
         cumulative = np.empty(len(mdp.rows.prob))
         cumulate_rows(mdp.rows.ptr, mdp.rows.prob, cumulative)
-        self.dynamics = Dynamics(mdp.pairs.ptr, mdp.rows.ptr, mdp.rows.succ, cumulative)
+        self.dynamics = Dynamics(mdp.pairs.ptr, mdp.rows._replace(prob=cumulative))
         start = int(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"))
         self.state = min(start, int(np.flatnonzero(mdp.initial)[-1]))
         self._draw, self._path = np.empty(0), np.empty(BLOCK, np.int64)

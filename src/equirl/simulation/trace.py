@@ -1,8 +1,15 @@
-"""What happened in a run, at checkpoints, and how it is written down as the run goes."""
+"""What happened in a run, at checkpoints, and how it is written down as the run goes.
+
+Under a discount also how good the policy being played is: with V* the optimal values and V the values of the policy
+that the learner plays at time t, both times (1 - discount), the gap in the state where it stands is V*(s_t) - V(s_t).
+The *sample complexity of exploration* counts the steps whose gap exceeds epsilon (Kakade 2003); the *value regret*
+sums the gaps.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,14 +21,42 @@ from equirl.model.mdp import TabularMDP
 from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
 from equirl.simulation.until import Watch
-from equirl.simulation.value_measures import VALUE_CURVES, ValueMeasures
 from equirl.solving.criterion import Criterion
+from equirl.solving.optimal_gain import solve
+from equirl.solving.policies import evaluate_policy
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.structure.quality import misclustering_bias, misclustering_ratio
 from equirl.words.checking import plain_array, whole_number
 from equirl.words.formatting import shown
 from equirl.words.tables import Table, card
+
+VALUE_CURVES = ("sample_complexity", "value_regret")
+REMEMBERED = 512  # policies whose values are kept
+
+
+class ValueMeasures:
+    """Gaps of policies to the optimum, by state; a policy played again is not evaluated again."""
+
+    def __init__(self, mdp: TabularMDP, discount: float, epsilon: float) -> None:
+        self.mdp, self.discount, self.epsilon = mdp, discount, epsilon
+        self.optimal = solve(mdp, discount=discount).value
+        self._gaps: OrderedDict[bytes, np.ndarray] = OrderedDict()  # of the policies played last
+
+    def gap(self, policy: np.ndarray) -> np.ndarray:
+        """(S,) how far the values of a policy (a pair per state) are below the optimum, times (1 - discount)."""
+        key = policy.tobytes()
+        if key not in self._gaps:
+            values = evaluate_policy(self.mdp, self.mdp.pairs.action[policy], discount=self.discount)
+            self._gaps[key] = (1.0 - self.discount) * np.maximum(0.0, self.optimal - values)
+            if len(self._gaps) > REMEMBERED:
+                self._gaps.popitem(last=False)
+        return self._gaps[key]
+
+    def along(self, policy: np.ndarray, path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Step by step along a path: whether the gap exceeds epsilon, and the gap."""
+        gap = self.gap(policy)[self.mdp.pairs.state[path]]
+        return (gap > self.epsilon).astype(float), gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,14 +182,17 @@ class Recorder:
             steps = self.values.along(policy, path)
             tally(*steps, t - self.offset, self.marks, first, self.value_total, self.value_curves)
         self.mark = tally(rewards, self.mdp.r_mean[path], t - self.offset, self.marks, first, self.total, self.earned)
-        if self.mark == first:
-            return
+        if self.mark > first:
+            self._measure(first, self.mark)
+
+    def _measure(self, first: int, last: int) -> None:
+        """What the learner measures, and how good its classes are, at these checkpoints."""
+        n = len(self.marks) - 1
         for name, value in self.learner.beliefs.measures().items():
-            curve = self.measured.setdefault(name, _empty(value, len(self.marks) - 1))
-            curve[first : self.mark] = value
+            self.measured.setdefault(name, _empty(value, n))[first:last] = value
         if self.measure_clustering:
             for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
-                self.measured.setdefault(name, np.zeros(len(self.marks) - 1))[first : self.mark] = value
+                self.measured.setdefault(name, np.zeros(n))[first:last] = value
 
     def end_early(self) -> bool:
         """Make the last step recorded the last checkpoint; False where there is none."""
@@ -163,11 +201,7 @@ class Recorder:
             return True
         if done > (self.marks[n - 1] if n else 0):
             self.marks[n], self.earned[:, n], self.value_curves[:, n] = done, self.total, self.value_total
-            for name, value in self.learner.beliefs.measures().items():
-                self.measured.setdefault(name, _empty(value, len(self.marks) - 1))[n] = value
-            if self.measure_clustering:
-                for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
-                    self.measured.setdefault(name, np.zeros(len(self.marks) - 1))[n] = value
+            self._measure(n, n + 1)
             n += 1
         self.mark, self.marks = n, np.append(self.marks[:n], -1)
         self.earned, self.value_curves = self.earned[:, :n], self.value_curves[:, :n]

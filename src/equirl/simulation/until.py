@@ -52,7 +52,7 @@ class Until:
 
 
 def until(value: Any) -> Until | None:
-    """What ends a run early, from what a user said."""
+    """What ends a run early, from what a user gives."""
     if value is None or isinstance(value, Until):
         return value
     if isinstance(value, str):

@@ -12,6 +12,16 @@ An MDP is (Puterman, chapter 8)
 - ``communicating`` when every state can be reached from every other one under some policy;
 - ``weakly communicating`` when it has one closed class and every policy leaves the other states for ever;
 - ``multichain`` otherwise. Only then may the optimal gain depend on where one starts.
+
+A policy *heads for* a set of states by playing everywhere the action most likely to step closer to it
+(:func:`approach`). The set is reached with probability 1 from every state from which it can be reached at all, and it
+is left only if its own states leave it. Such policies start policy iteration where another start would wander for ages.
+
+Maximal *end components* are sets in which some policy can stay for ever and go from every state to every other. A
+strongly connected set that no remaining pair leaves is one. Once found it is taken out: pairs that may enter it are
+dropped, states left without a pair leave too, and so on backwards. What remains is searched again, first from the
+states that have just lost a pair, for there new components appear; a search is given a few steps, then twice as many,
+so that a long chain is taken apart in time near linear in the successors, not one full search per state.
 """
 
 from __future__ import annotations
@@ -22,13 +32,22 @@ import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.reachability import reached
+from equirl.model.renumbering import reached
+from equirl.model.rows import Rows
 from equirl.numerics.arrays import number_by_appearance, owners, starts
 from equirl.numerics.compiling import kernel
-from equirl.solving.bellman import Model
 from equirl.words.checking import flag
 
 EXACT_SUM = 1e-14  # sums of rows this close to 1 are 1 but for rounding
+
+
+class Model(NamedTuple):
+    """An MDP of n states and m pairs as flat arrays, for kernels."""
+
+    pair_ptr: np.ndarray  # (n + 1,) uint64
+    rows: Rows  # of uint64, uint32, float64: unsigned, which spares a test for negative indices per access
+    reward: np.ndarray  # (m,) float64
+    defect: float  # how far from 1 a row sums at most
 
 
 class Block(NamedTuple):
@@ -37,9 +56,7 @@ class Block(NamedTuple):
     state: np.ndarray  # (n,) their numbers in the MDP
     pair: np.ndarray  # (m,) their numbers in the MDP
     pair_ptr: np.ndarray  # (n + 1,)
-    row_ptr: np.ndarray  # (m + 1,)
-    succ: np.ndarray  # (nnz,) in 0 .. n-1
-    prob: np.ndarray  # (nnz,)
+    rows: Rows  # (m,) with successors in 0 .. n-1
     reward: np.ndarray  # (m,)
     defect: float  # how far from 1 a row sums at most; rows mean their entries divided by their sum
 
@@ -55,26 +72,26 @@ class Block(NamedTuple):
     @property
     def model(self) -> Model:
         """The same arrays for kernels; nothing is copied."""
-        return Model(
-            self.pair_ptr.view(np.uint64), self.row_ptr.view(np.uint64), self.succ.view(np.uint32),
-            self.prob, self.reward, self.defect,
-        )  # fmt: skip
+        ptr, succ, prob = self.rows
+        rows = Rows(ptr.view(np.uint64), succ.view(np.uint32), prob)
+        return Model(self.pair_ptr.view(np.uint64), rows, self.reward, self.defect)
 
     @property
     def rounding(self) -> float:
         """How far T u may be from what is computed, relative to 1 + max |u|: a rounding per entry, and the defect."""
-        widest = int(np.diff(self.row_ptr).max())
+        widest = int(np.diff(self.rows.ptr).max())
         return (widest + 3) * float(np.finfo(float).eps) + self.defect
 
     def matrix(self) -> scipy.sparse.csr_array:
         """The transition probabilities as a sparse (m, n) matrix."""
-        return scipy.sparse.csr_array((self.prob, self.succ, self.row_ptr), shape=(len(self.pair), self.n_states))
+        ptr, succ, prob = self.rows
+        return scipy.sparse.csr_array((prob, succ, ptr), shape=(len(self.pair), self.n_states))
 
     def graph(self) -> scipy.sparse.csr_array:
         """The edges s -> x over all actions, as a sparse (n, n) matrix."""
-        ptr = self.row_ptr[self.pair_ptr]
+        ptr = self.rows.ptr[self.pair_ptr]
         edges = scipy.sparse.csr_array(
-            (np.ones(len(self.succ), np.int8), self.succ.copy(), ptr), shape=(self.n_states,) * 2
+            (np.ones(len(self.rows.succ), np.int8), self.rows.succ.copy(), ptr), shape=(self.n_states,) * 2
         )
         edges.sum_duplicates()
         edges.data[:] = 1
@@ -103,9 +120,7 @@ def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) 
         np.flatnonzero(states),
         np.flatnonzero(keep),
         starts(per_state),
-        row_ptr,
-        local[mdp.rows.succ[entries]].astype(np.int32),
-        prob,
+        Rows(row_ptr, local[mdp.rows.succ[entries]].astype(np.int32), prob),
         mdp.r_mean[keep],
         defect,
     )
@@ -135,12 +150,12 @@ def decided(mdp: TabularMDP) -> np.ndarray:
         return part
     everything = whole(mdp)
     trapped = ~_attractor(everything, part)
-    owner = np.repeat(everything.owner, np.diff(everything.row_ptr))
-    return ~reached(trapped, everything.succ, owner)  # backwards: whatever may enter a trap is not decided
+    owner = np.repeat(everything.owner, np.diff(everything.rows.ptr))
+    return ~reached(trapped, everything.rows.succ, owner)  # backwards: whatever may enter a trap is not decided
 
 
 def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
-    """The kind of the part of an MDP that can be reached from the initial distribution; the module tells the kinds.
+    """The kind of the part of an MDP that can be reached from the initial distribution.
 
     Linear in the number of successors, but for "ergodic", which is near linear in practice and S times that at worst.
 
@@ -263,3 +278,196 @@ def _every_policy_recurrent(arrivals: Arrivals, per_state: np.ndarray) -> bool:
                 hit[pair[j]] = False
                 left[owner[pair[j]]] = per_state[owner[pair[j]]]
     return True
+
+
+def approach(part: Block, target: np.ndarray) -> np.ndarray | None:
+    """(n,) the pair of each state most likely to step closer to the ``target`` (a mask); its own states': the first.
+
+    None where some state cannot reach the target.
+    """
+    distance = steps_to(incoming(part), target)
+    return None if (distance < 0).any() else closer_pairs(part, distance)
+
+
+def steps_to(arrivals: Arrivals, target: np.ndarray) -> np.ndarray:
+    """(n,) least number of steps from each state to the ``target`` (a mask); -1 where there is no way."""
+    distance = np.where(target, 0, -1)
+    queue = np.empty(len(target), np.int64)
+    first = np.flatnonzero(target)
+    queue[: len(first)] = first
+    _distances(arrivals, distance, queue, len(first))
+    return distance
+
+
+def closer_pairs(part: Block, distance: np.ndarray) -> np.ndarray:
+    """(n,) the pair of each state most likely to decrease the ``distance``."""
+    pair = np.zeros(part.n_states, np.int64)
+    _approach(part.model, distance, pair)
+    return pair
+
+
+@kernel
+def _distances(arrivals: Arrivals, distance: np.ndarray, queue: np.ndarray, n: int) -> None:
+    """``distance`` from the states in ``queue[:n]`` (where it is 0; elsewhere -1) backwards, breadth first."""
+    i = 0
+    while i < n:
+        x = queue[i]
+        i += 1
+        for j in range(arrivals.ptr[x], arrivals.ptr[x + 1]):
+            s = arrivals.owner[arrivals.pair[j]]
+            if distance[s] < 0:
+                distance[s], queue[n] = distance[x] + 1, s
+                n += 1
+
+
+@kernel
+def _approach(model: Model, distance: np.ndarray, pair: np.ndarray) -> None:
+    one, rows = np.uint64(1), model.rows
+    for s in range(np.uint64(len(pair))):
+        most = -1.0
+        for k in range(model.pair_ptr[s], model.pair_ptr[s + one]):
+            closer = 0.0
+            for j in range(rows.ptr[k], rows.ptr[k + one]):
+                if distance[rows.succ[j]] < distance[s]:
+                    closer += rows.prob[j]
+            if closer > most:
+                most, pair[s] = closer, k
+
+
+FIRST_STEPS = 64  # of a search, before others are tried
+MOST_STARTS = 16  # states that are searched from in turn
+
+
+class _Graph(NamedTuple):
+    first: np.ndarray  # (n + 1,) entries of each state
+    pair: np.ndarray  # (nnz,) the pair of each entry
+    succ: np.ndarray  # (nnz,)
+    into: Arrivals  # pairs that may enter each state
+
+
+class _Remaining(NamedTuple):
+    live: np.ndarray  # (m,) whether a pair is still there
+    n_live: np.ndarray  # (n,) how many pairs a state still has; -1 once it is taken out
+    touched: np.ndarray  # (n,) states that lost a pair, the latest last
+    is_touched: np.ndarray  # (n,) mask of the same
+    queue: np.ndarray  # (n,)
+
+
+class _Search(NamedTuple):
+    number: np.ndarray  # (n,) 1, 2, ... in the order of discovery, 0: not seen
+    low: np.ndarray  # (n,) the smallest number known to be reached
+    cursor: np.ndarray  # (n,) the next entry to follow
+    parent: np.ndarray  # (n,)
+    seen: np.ndarray  # (n,) states in the order of discovery
+
+
+def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
+    """The component of each state (-1 for none), numbered by smallest state, and the mask of the pairs that stay in."""
+    n, m = part.n_states, len(part.pair)
+    entry_pair = owners(part.rows.ptr)
+    graph = _Graph(part.rows.ptr[part.pair_ptr], entry_pair, part.rows.succ, incoming(part))
+    counts = np.diff(part.pair_ptr)
+    rest = _Remaining(np.ones(m, bool), counts, np.empty(n, np.int64), np.zeros(n, bool), np.empty(n, np.int64))
+    label = np.full(n, -1)
+    _take_apart(graph, rest, _Search(*np.zeros((5, n), np.int64)), label)
+    member = np.flatnonzero(label >= 0)
+    label[member] = number_by_appearance(label[member])
+    inner = label[graph.into.owner[graph.pair]] == label[graph.succ]
+    stays = label[graph.into.owner] >= 0
+    stays[graph.pair[~inner]] = False
+    return label, stays
+
+
+@kernel
+def _take_apart(graph: _Graph, rest: _Remaining, search: _Search, label: np.ndarray) -> None:
+    """Find components one after the other and write their numbers into ``label``."""
+    n_touched, n_found, next_state, steps = 0, 0, 0, FIRST_STEPS
+    n_states = len(label)
+    while True:
+        while n_touched > 0 and rest.n_live[rest.touched[n_touched - 1]] < 0:
+            n_touched -= 1
+        while next_state < n_states and rest.n_live[next_state] < 0:
+            next_state += 1
+        if next_state == n_states:
+            return
+        first, n, tried = -1, 0, 0
+        while first < 0:
+            s, allowed = next_state, 1 << 62
+            if tried < min(MOST_STARTS, n_touched):
+                s, allowed = rest.touched[n_touched - 1 - tried], steps
+            elif n_touched > 0 and steps < len(graph.succ):
+                tried, steps = 0, 2 * steps
+                continue
+            tried += 1
+            if rest.n_live[s] >= 0:
+                first, n = _bottom(graph, rest, search, s, allowed)
+                for i in range(n):
+                    search.number[search.seen[i]] = 0
+        for i in range(first, n):
+            label[search.seen[i]] = n_found
+        n_found += 1
+        steps = FIRST_STEPS
+        n_touched = _remove(graph, rest, search.seen[first:n], n_touched)
+
+
+@kernel
+def _bottom(graph: _Graph, rest: _Remaining, search: _Search, start: int, allowed: int) -> tuple[int, int]:
+    """Tarjan's search from ``start`` up to the first component it completes, which nothing leaves.
+
+    Returns (i, n): the component is ``seen[i:n]``; i is -1 where more than ``allowed`` entries were looked at.
+    """
+    number, low, cursor, parent, seen = search
+    n, s = 1, start
+    number[s], low[s], cursor[s], parent[s], seen[0] = 1, 1, graph.first[s], -1, s
+    while True:
+        if cursor[s] < graph.first[s + 1]:
+            allowed -= 1
+            if allowed < 0:
+                return -1, n
+            j = cursor[s]
+            cursor[s] += 1
+            if not rest.live[graph.pair[j]]:
+                continue
+            x = graph.succ[j]
+            if number[x] == 0:
+                seen[n] = x
+                n += 1
+                number[x], low[x], cursor[x], parent[x] = n, n, graph.first[x], s
+                s = x
+            else:
+                low[s] = min(low[s], number[x])
+        elif low[s] == number[s]:
+            return number[s] - 1, n
+        else:
+            low[parent[s]] = min(low[parent[s]], low[s])
+            s = parent[s]
+
+
+@kernel
+def _remove(graph: _Graph, rest: _Remaining, states: np.ndarray, n_touched: int) -> int:
+    """Take the ``states`` out, and all that then has no pair left; returns the new number of touched states."""
+    n = 0
+    for s in states:
+        rest.n_live[s] = -1
+        rest.queue[n] = s
+        n += 1
+    i = 0
+    while i < n:
+        x = rest.queue[i]
+        i += 1
+        for j in range(graph.into.ptr[x], graph.into.ptr[x + 1]):
+            k = graph.into.pair[j]
+            s = graph.into.owner[k]
+            if not rest.live[k] or rest.n_live[s] < 0:
+                continue
+            rest.live[k] = False
+            rest.n_live[s] -= 1
+            if rest.n_live[s] == 0:
+                rest.n_live[s] = -1
+                rest.queue[n] = s
+                n += 1
+            elif not rest.is_touched[s]:
+                rest.is_touched[s] = True
+                rest.touched[n_touched] = s
+                n_touched += 1
+    return n_touched

@@ -12,7 +12,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving.optimal_gain import NoConstantGain, certified_gain
+from equirl.solving.multichain import NoConstantGain
+from equirl.solving.optimal_gain import certified_gain
 
 
 class Criterion(Protocol):
@@ -54,7 +55,7 @@ class AverageReward:
 class DiscountedReward:
     """Rewards to come, each step's worth ``discount`` times that of the step before.
 
-    Values are told on the scale of rewards, (1 - discount) v in [0, 1], so that they compare with a gain.
+    Values are on the scale of rewards, (1 - discount) v in [0, 1], so that they compare with a gain.
     """
 
     discount: float

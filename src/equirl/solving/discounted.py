@@ -25,12 +25,17 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.numerics.compiling import kernel
-from equirl.solving.bellman import Model, bellman, greedy, mean_value
-from equirl.solving.chains import Block, whole
-from equirl.solving.factorization import TooMuchFill
-from equirl.solving.renewal import discounted_values
-from equirl.solving.value_iteration import LEAST_PER_CALL, SUCCESSORS_PER_CALL, SolverLimits
-from equirl.words.checking import checked_discount, choice, inside, whole_number
+from equirl.solving.chains import Block, Model, whole
+from equirl.solving.renewal import TooMuchFill, discounted_values
+from equirl.solving.value_iteration import (
+    LEAST_PER_CALL,
+    SUCCESSORS_PER_CALL,
+    SolverLimits,
+    bellman,
+    greedy,
+    mean_value,
+)
+from equirl.words.checking import choice, discount_below_one, inside, whole_number
 from equirl.words.tables import Table, card
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
@@ -131,17 +136,9 @@ class _Pace(NamedTuple):
 def solve_discounted(
     mdp: TabularMDP, discount: float, accuracy: float = 1e-8, method: str = "auto", max_sweeps: int = 100_000
 ) -> DiscountedSolution:
-    """Optimal discounted values and policy; see :mod:`equirl.solving.discounted` for the methods.
-
-    Examples
-    --------
-    >>> mdp = TabularMDP.from_arrays([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0.1, 0.0], [1.0, 0.0]])
-    >>> answer = solve_discounted(mdp, 0.5)
-    >>> answer.value.round(6), answer.policy
-    (array([1., 2.]), array([1, 0]))
-    """
+    """Optimal discounted values and policy."""
     check_mdp(mdp)
-    discount = checked_discount(discount)
+    discount = discount_below_one(discount)
     method = choice("method", method, DISCOUNTED_METHODS)
     limits = SolverLimits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     part = whole(mdp)
@@ -164,18 +161,9 @@ def solve_discounted(
 
 
 def original_values(mdp: TabularMDP, value: np.ndarray, discount: float) -> np.ndarray:
-    """Discounted values in the units that rewards had before they were mapped to [0, 1].
-
-    With rewards scale * r + shift, v becomes scale * v + shift / (1 - discount).
-
-    Examples
-    --------
-    >>> mdp = TabularMDP.from_arrays([[[1.0]]], [[0.5]], reward_map=(4.0, -1.0))
-    >>> original_values(mdp, solve_discounted(mdp, 0.5).value, 0.5).round(6)
-    array([2.])
-    """
+    """Values in the units that rewards had: with rewards scale * r + shift, scale * v + shift / (1 - discount)."""
     check_mdp(mdp)
-    return in_units(np.asarray(value), checked_discount(discount), mdp.reward_map)
+    return in_units(np.asarray(value), discount_below_one(discount), mdp.reward_map)
 
 
 def in_units(value: np.ndarray, discount: float, reward_map: tuple[float, float]) -> np.ndarray:
@@ -219,7 +207,7 @@ def _sweeps(
 ) -> _Values:
     """Value iteration, or modified policy iteration with some ``evaluations``, from ``v``."""
     v, out, pair = v - v[0], np.empty(part.n_states), np.zeros(part.n_states, np.int64)
-    at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.succ))
+    at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.rows.succ))
     while True:
         cap = min(at_once, limits.max_sweeps - done)
         pace = _Pace(discount, limits.accuracy, evaluations, cap, part.rounding)

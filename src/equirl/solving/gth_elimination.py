@@ -3,6 +3,7 @@
 The elimination of Grassmann, Taksar and Heyman removes states one by one, sending their mass on along the chain that
 is left. It only adds, multiplies and divides positive numbers, so each share comes out with nearly full
 precision, however rarely the chain crosses from one region to another. Dense: n^2 numbers and n^3 / 3 operations.
+Written by hand: no solver of NumPy or SciPy avoids subtraction.
 """
 
 from __future__ import annotations
@@ -28,11 +29,7 @@ def long_run_law(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.n
 
 
 def irreducible_law(chain: np.ndarray) -> np.ndarray:
-    """The stationary distribution of an irreducible chain, given as a dense (n, n) matrix.
-
-    >>> irreducible_law(np.array([[0.5, 0.5], [1.0, 0.0]])).round(6)
-    array([0.666667, 0.333333])
-    """
+    """The stationary distribution of an irreducible chain, given as a dense (n, n) matrix."""
     law = np.zeros(len(chain))
     _weigh(eliminate(chain)[0], law)
     return law

@@ -22,13 +22,10 @@ import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP
-from equirl.numerics.arrays import owners, take_rows
-from equirl.solving.approach import approach
-from equirl.solving.chains import Block, closed_classes
-from equirl.solving.end_components import end_components
-from equirl.solving.factorization import factor
+from equirl.numerics.arrays import owners
+from equirl.solving.chains import Block, approach, closed_classes, end_components
 from equirl.solving.gain_methods import solve_block
-from equirl.solving.renewal import IllConditioned
+from equirl.solving.renewal import IllConditioned, factor
 from equirl.solving.value_iteration import SolverLimits
 
 TIE = 1e-14  # values of the quotient this close are equal to policy iteration; what that loses is certified
@@ -153,10 +150,10 @@ def _moves(part: Block, node: np.ndarray, leaving: np.ndarray, n_nodes: int) -> 
     """The moves of the quotient, and the pair of the block behind each row."""
     leaving = leaving[np.argsort(node[part.owner[leaving]], kind="stable")]
     origin = node[part.owner[leaving]]
-    ptr, entries = take_rows(part.row_ptr, leaving)
-    row, target = owners(ptr), node[part.succ[entries]]
+    rows = part.rows.take(leaving)
+    row, target = owners(rows.ptr), node[rows.succ]
     away = target != origin[row]
-    row, target, prob = row[away], target[away], part.prob[entries][away]
+    row, target, prob = row[away], target[away], rows.prob[away]
     prob = prob / np.bincount(row, weights=prob, minlength=len(leaving))[row]
     matrix = scipy.sparse.csr_array((prob, (row, target)), shape=(len(leaving), n_nodes))
     mover, first = np.unique(origin, return_index=True)
@@ -251,12 +248,10 @@ def _members(part: Block, label: np.ndarray, stays: np.ndarray) -> list[tuple[np
 
 def _inner_block(part: Block, states: np.ndarray, pairs: np.ndarray) -> Block:
     """The block of some states and pairs of a block (numbers, increasing), which no such pair leaves."""
-    ptr, entries = take_rows(part.row_ptr, pairs)
+    rows = part.rows.take(pairs)
     pair_ptr = np.searchsorted(pairs, np.append(part.pair_ptr[states], part.pair_ptr[states[-1] + 1]))
-    succ = np.searchsorted(states, part.succ[entries]).astype(np.int32)
-    return Block(
-        part.state[states], part.pair[pairs], pair_ptr, ptr, succ, part.prob[entries], part.reward[pairs], part.defect
-    )
+    rows = rows._replace(succ=np.searchsorted(states, rows.succ).astype(np.int32))
+    return Block(part.state[states], part.pair[pairs], pair_ptr, rows, part.reward[pairs], part.defect)
 
 
 def _named(mdp: TabularMDP, state: int) -> str:

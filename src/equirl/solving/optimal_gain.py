@@ -5,8 +5,8 @@ All methods end with such a bracket over the states they solve; half its width i
 
 - ``value``: relative value iteration, damped so that periodic MDPs converge (:mod:`equirl.solving.value_iteration`).
 - ``policy``: Howard's policy iteration for chains of any kind, each policy solved by a sparse LU
-  (:mod:`equirl.solving.policy_iteration`), or by elimination where transitions are too rare for one
-  (:mod:`equirl.solving.elimination_policy_iteration`). Exact up to rounding.
+  (:mod:`equirl.solving.gain_methods`), or by elimination where transitions are too rare for one
+  (:mod:`equirl.solving.gain_methods`). Exact up to rounding.
 - ``auto``: sweeps, and policy iteration where these stall (:mod:`equirl.solving.gain_methods`).
 
 The gain is that of the states reachable from the initial distribution. Where it depends on where one starts, there is
@@ -26,28 +26,13 @@ import numpy as np
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
-from equirl.solving.chains import Block, block, block_kind, chain_kind, decided
+from equirl.solving.chains import Block, block, block_kind, decided
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, solve_block
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
-from equirl.solving.policies import (
-    IllConditioned,
-    PolicyValue,
-    evaluate_policy,
-    policy_gain,
-    policy_kind,
-    stationary_law,
-)
-from equirl.solving.shortest_times import diameter
 from equirl.solving.value_iteration import Answer, SolverLimits
 from equirl.words.checking import choice, flag, inside, whole_number
 from equirl.words.tables import Table, card
-
-__all__ = [
-    "DiscountedSolution", "IllConditioned", "NoConstantGain", "PolicyValue", "Solution", "UncertifiedGain",
-    "certified_gain", "chain_kind", "diameter", "evaluate_policy", "policy_gain", "policy_kind", "solve",
-    "stationary_law",
-]  # fmt: skip
 
 
 class UncertifiedGain(ArithmeticError):  # noqa: N818 (it names the finding)

@@ -13,13 +13,8 @@ import scipy
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import closed_classes
-from equirl.solving.renewal import IllConditioned, discounted_values, gain_and_bias, renew, share_of_time
-from equirl.words.checking import checked_discount, flag, plain_array
-
-__all__ = [
-    "IllConditioned", "PolicyValue", "evaluate_policy", "policy_chain", "policy_gain", "policy_kind",
-    "policy_weights", "stationary_law",
-]  # fmt: skip
+from equirl.solving.renewal import discounted_values, gain_and_bias, renew, share_of_time
+from equirl.words.checking import discount_below_one, flag, plain_array
 
 
 class PolicyValue(NamedTuple):
@@ -67,7 +62,7 @@ def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = No
     check_mdp(mdp)
     chain, reward = policy_chain(mdp, policy)
     if discount is not None:
-        return discounted_values(chain, reward, checked_discount(discount))
+        return discounted_values(chain, reward, discount_below_one(discount))
     parts = renew(chain)
     gain, bias = gain_and_bias(parts, reward)
     return PolicyValue(np.clip(gain, reward.min(), reward.max()), bias, parts.label)

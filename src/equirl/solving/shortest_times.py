@@ -12,11 +12,9 @@ import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.numerics.compiling import kernel
-from equirl.solving.approach import closer_pairs, steps_to
-from equirl.solving.bellman import Index, Model, mean_value
-from equirl.solving.chains import Arrivals, Block, block, closed_classes, incoming
-from equirl.solving.factorization import factor
-from equirl.solving.renewal import LONGEST_TIME, IllConditioned
+from equirl.solving.chains import Arrivals, Block, Model, block, closed_classes, closer_pairs, incoming, steps_to
+from equirl.solving.renewal import LONGEST_TIME, IllConditioned, factor
+from equirl.solving.value_iteration import Index, mean_value
 from equirl.words.checking import whole_number
 
 

@@ -1,7 +1,7 @@
 """Which pairs behave alike: profiles, similarity, exact classes of a known MDP, and how good an estimate of them is.
 
-``similarity`` sorts transition probabilities into profiles, ``equivalence`` finds the classes, ``partition`` holds
-them, ``quality`` compares two partitions.
+In reading order: ``similarity`` (transition probabilities sorted into profiles), ``partition`` (classes),
+``equivalence`` (the classes of a known MDP), ``quality`` (two partitions compared).
 """
 
 from typing import TYPE_CHECKING
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from equirl.words.exports import lazily
 
 if TYPE_CHECKING:
-    from equirl.structure.class_summary import summarise_class as summarise_class
-    from equirl.structure.equivalence import equivalence_classes as equivalence_classes, separation as separation
-    from equirl.structure.matching import match_classes as match_classes
+    from equirl.structure.equivalence import (
+        equivalence_classes as equivalence_classes,
+        separation as separation,
+        summarise_class as summarise_class,
+    )
     from equirl.structure.partition import Partition as Partition
     from equirl.structure.quality import (
+        match_classes as match_classes,
         misclustering_bias as misclustering_bias,
         misclustering_ratio as misclustering_ratio,
     )
@@ -25,11 +28,9 @@ if TYPE_CHECKING:
     )
 else:
     EXPORTS = {
-        "class_summary": "summarise_class",
-        "equivalence": "equivalence_classes separation",
-        "matching": "match_classes",
+        "equivalence": "equivalence_classes separation summarise_class",
         "partition": "Partition",
-        "quality": "misclustering_bias misclustering_ratio",
+        "quality": "match_classes misclustering_bias misclustering_ratio",
         "similarity": "Profiles profile_distance profiles similar",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

@@ -17,26 +17,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.reward_laws import original_rewards
 from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
-from equirl.structure.quality import misclustering_bias, misclustering_ratio
 from equirl.structure.similarity import (
-    CONTRASTS,
     TOLERANCE,
     Profiles,
-    profile_distance,
     profile_l1,
     profiles,
     projection,
-    similar,
     take_profiles,
 )
 from equirl.words.checking import between, flag
-
-__all__ = [
-    "CONTRASTS", "TOLERANCE", "Partition", "Profiles", "Separation", "equivalence_classes", "misclustering_bias",
-    "misclustering_ratio", "profile_distance", "profiles", "separating_tolerance", "separation", "similar",
-]  # fmt: skip
+from equirl.words.formatting import counted, number
 
 Tolerance = float | Literal["auto"]
 LADDER = tuple(10.0**-k for k in range(9, 1, -1))  # tolerances that "auto" tries
@@ -63,10 +56,6 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: Tolera
         What is taken as equal. Families that vary smoothly, such as demand with a long tail cut off here and there,
         may need more, or, where pairs lie ever closer together, less. ``"auto"`` takes the least of 1e-9, 1e-8, ...,
         1e-2 at which classes are separate (:func:`separating_tolerance`).
-
-    Returns
-    -------
-    Partition
 
     Raises
     ------
@@ -100,12 +89,6 @@ def separating_tolerance(mdp: TabularMDP, rewards: bool = True) -> float:
 
     Separate: no class is wider than ten tolerances, while any two are more than one apart. Several tolerances may
     separate classes, coarser and coarser ones; this is where to start looking, not the one right answer.
-
-    Examples
-    --------
-    >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
-    >>> separating_tolerance(mdp)
-    1e-09
     """
     for tolerance in LADDER[:-1]:
         try:
@@ -271,10 +254,6 @@ def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
     tolerance : float, default 1e-9
         What is taken as equal.
 
-    Returns
-    -------
-    Separation
-
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]], [[0.0, 0.3], [0.25, 0.3]])
@@ -305,3 +284,49 @@ def _closest(ptr: np.ndarray, prob: np.ndarray, order: np.ndarray, height: np.nd
                 break
             best = min(best, profile_l1(ptr, prob, order[k], order[j]))
     return best
+
+
+DECIMALS = 8  # profiles and means that agree to so many are shown as one
+
+
+class ClassSummary(NamedTuple):
+    """What the pairs of a class have in common. What they do not share is counted, never shown as theirs."""
+
+    label: int
+    size: int
+    first: int  # the pair with the smallest number
+    profile: np.ndarray  # of the first pair
+    n_profiles: int  # different ones among its pairs
+    least_mean: float  # in the user's units
+    largest_mean: float
+
+    def profile_text(self, most: int = 6) -> str:
+        """The profile that all pairs share, or how many different ones there are."""
+        if self.n_profiles > 1:
+            return f"{self.n_profiles} different"
+        return " ".join(f"{p:.4g}" for p in self.profile[:most]) + (" ..." if len(self.profile) > most else "")
+
+    def reward_text(self) -> str:
+        """The mean reward that all pairs share, or the least and the largest; in the user's units."""
+        low, high = number(self.least_mean, 4), number(self.largest_mean, 4)
+        return low if low == high else f"{low} to {high}"
+
+    def __str__(self) -> str:
+        law = f"{self.n_profiles} different profiles" if self.n_profiles > 1 else f"profile {self.profile_text(4)}"
+        paid = f", reward {self.reward_text()}" if self.largest_mean or self.least_mean else ""
+        return f"{self.label}: {counted(self.size, 'pair')}, {law}{paid}"
+
+
+def summarise_class(mdp: TabularMDP, partition: Partition, label: int) -> ClassSummary:
+    """What the pairs of a class truly share: of classes that were learned perhaps not much."""
+    members = np.flatnonzero(partition.label == label)
+    means = original_rewards(np.round(mdp.r_mean[members], DECIMALS), mdp.reward_map)
+    different = {np.round(_profile(mdp, k), DECIMALS).tobytes() for k in members.tolist()}
+    first = int(members[0])
+    return ClassSummary(
+        label, len(members), first, _profile(mdp, first), len(different), float(means.min()), float(means.max())
+    )
+
+
+def _profile(mdp: TabularMDP, pair: int) -> np.ndarray:
+    return np.sort(mdp.rows.prob[mdp.rows.ptr[pair] : mdp.rows.ptr[pair + 1]])[::-1]

@@ -68,10 +68,6 @@ class Partition(Frozen):
         labels : array_like, shape (M,)
             Numbers or strings, one per pair.
 
-        Returns
-        -------
-        Partition
-
         Examples
         --------
         >>> Partition.from_labels("abca").label
@@ -94,10 +90,6 @@ class Partition(Frozen):
         ----------
         n_pairs : int
             The number of pairs, 0 or more.
-
-        Returns
-        -------
-        Partition
         """
         return cls(np.arange(whole_number("n_pairs", n_pairs, least=0)))
 
@@ -125,10 +117,6 @@ class Partition(Frozen):
         ----------
         label : int
             The number of a class.
-
-        Returns
-        -------
-        ndarray of int
         """
         c = whole_number("label", label, least=-LARGEST)
         if not 0 <= c < self.n_classes:
@@ -150,10 +138,6 @@ class Partition(Frozen):
         ----------
         pairs : array_like of int, or of bool, shape (M,)
             The numbers of the pairs, or a mask.
-
-        Returns
-        -------
-        Partition
 
         Examples
         --------
@@ -180,10 +164,6 @@ class Partition(Frozen):
         ----------
         other : Partition
             A partition of the same pairs.
-
-        Returns
-        -------
-        bool
 
         Examples
         --------
@@ -233,12 +213,7 @@ class Partition(Frozen):
         return Table({**columns, "class": self.label, "size": self.sizes[self.label]})
 
     def to_json(self) -> str:
-        """The labels as JSON, for :meth:`from_json`.
-
-        Returns
-        -------
-        str
-        """
+        """The labels as JSON, for :meth:`from_json`."""
         return json.dumps({"kind": "partition", "label": self.label.tolist()})
 
     @classmethod
@@ -249,10 +224,6 @@ class Partition(Frozen):
         ----------
         text : str
             JSON.
-
-        Returns
-        -------
-        Partition
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, not {shown(text)}")

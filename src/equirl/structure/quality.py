@@ -18,13 +18,7 @@ from equirl.words.formatting import shown
 
 
 def misclustered(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> np.ndarray:
-    """Whether each pair lies outside the largest true part of its cluster.
-
-    Examples
-    --------
-    >>> misclustered(Partition.from_labels("aaab"), Partition.from_labels("xyyy"))
-    array([ True, False, False, False])
-    """
+    """(M,) whether each pair lies outside the largest true part of its cluster."""
     for what, given in (("partition", partition), ("truth", truth)):
         if not isinstance(given, Partition):
             raise TypeError(f"{what} must be a Partition, not {shown(given)}; Partition.from_labels makes one")
@@ -46,7 +40,7 @@ def misclustered(partition: Partition, truth: Partition, visits: Any = None, pri
 
 
 def misclustering_ratio(partition: Partition, truth: Partition, visits: Any = None, priority: Any = None) -> float:
-    """(1/M) sum_c |c \\ l(c)|: the share of mis-clustered pairs. Which of equal parts is l(c) does not change it.
+    r"""(1/M) sum_c |c \ l(c)|: the share of mis-clustered pairs. Which of equal parts is l(c) does not change it.
 
     Parameters
     ----------
@@ -59,10 +53,6 @@ def misclustering_ratio(partition: Partition, truth: Partition, visits: Any = No
     priority : array_like, shape (M,), optional
         Which of two parts of equal size and visits counts as larger: that with the smallest number; default the
         pair's own.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -82,7 +72,7 @@ def misclustering_bias(
     priority: Any = None,
     successors: Any = None,
 ) -> float:
-    """sum_c sum_{e in c, e not in l(c)} || p_hat(.|c) - p_hat(.|c \\ {e}) ||_1, with pooled profiles.
+    r"""sum_c sum_{e in c, e not in l(c)} || p_hat(.|c) - p_hat(.|c \ {e}) ||_1, with pooled profiles.
 
     What the mis-clustered pairs do to the estimates. A pair whose cluster has no other sample adds 0: there is no
     pooled profile to compare with. Takes a sort of the counts.
@@ -102,10 +92,6 @@ def misclustering_bias(
     successors : array_like of int, optional
         The state that each count belongs to. Estimates are then pooled state by state instead of by position, as the
         published program does.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -178,3 +164,16 @@ def _by_pair(name: str, values: Any, n_pairs: int, default: np.ndarray) -> np.nd
     if values.shape != (n_pairs,):
         raise ValueError(f"{name} has shape {values.shape}; one number per pair would be ({n_pairs},)")
     return values
+
+
+def match_classes(found: Partition, truth: Partition) -> np.ndarray:
+    """The true class that each found class stands for, -1 for none: largest overlaps first, each true class once."""
+    check_same_pairs(found, truth)
+    overlap, size = np.unique(found.label * max(1, truth.n_classes) + truth.label, return_counts=True)
+    match = np.full(found.n_classes, -1)
+    taken = np.zeros(truth.n_classes, bool)
+    for k in np.argsort(-size, kind="stable").tolist():
+        mine, its = divmod(int(overlap[k]), truth.n_classes)
+        if match[mine] < 0 and not taken[its]:
+            match[mine], taken[its] = its, True
+    return match

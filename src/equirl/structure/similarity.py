@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.numerics.arrays import owners, take_rows
+from equirl.model.rows import Rows
+from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import between, choice, whole_number
 from equirl.words.formatting import shown
@@ -23,7 +24,7 @@ TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
 CONTRASTS = ("l1", "squared", "kl")
 
 
-class Profiles(NamedTuple):
+class Profiles(Rows):
     """Transition probabilities of every pair, sorted; zeros are left out.
 
     Parameters
@@ -36,9 +37,7 @@ class Profiles(NamedTuple):
         Its probability, decreasing inside a pair; NaN throughout where only the correspondence is known (``order=``).
     """
 
-    ptr: np.ndarray  # (M + 1,) int64
-    succ: np.ndarray  # (nnz,) int32: the state at each place, sigma_{s,a}
-    prob: np.ndarray  # (nnz,) float64: its probability, decreasing inside a pair
+    __slots__ = ()
 
     def profile(self, pair: int) -> np.ndarray:
         """The sorted probabilities of one pair.
@@ -47,13 +46,8 @@ class Profiles(NamedTuple):
         ----------
         pair : int
             The number of a pair.
-
-        Returns
-        -------
-        ndarray of float
         """
-        k = whole_number("pair", pair, least=0, most=len(self.ptr) - 2)
-        return self.prob[self.ptr[k] : self.ptr[k + 1]]
+        return self.prob[self.row(whole_number("pair", pair, least=0, most=len(self.ptr) - 2))]
 
     def order(self, pair: int) -> np.ndarray:
         """The states of one pair, most probable first.
@@ -62,13 +56,8 @@ class Profiles(NamedTuple):
         ----------
         pair : int
             The number of a pair.
-
-        Returns
-        -------
-        ndarray of int
         """
-        k = whole_number("pair", pair, least=0, most=len(self.ptr) - 2)
-        return self.succ[self.ptr[k] : self.ptr[k + 1]]
+        return self.succ[self.row(whole_number("pair", pair, least=0, most=len(self.ptr) - 2))]
 
 
 def profiles(mdp: TabularMDP) -> Profiles:
@@ -78,10 +67,6 @@ def profiles(mdp: TabularMDP) -> Profiles:
     ----------
     mdp : TabularMDP
         A known MDP.
-
-    Returns
-    -------
-    Profiles
 
     Examples
     --------
@@ -106,10 +91,6 @@ def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1
         Two pairs, with profiles p and q.
     contrast : {"l1", "squared", "kl"}
         sum |p - q|, sum (p - q)^2, or sum p log(p / q), infinite where q has no mass.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -149,10 +130,6 @@ def similar(
     contrast : {"l1", "squared", "kl"}
         The distance, as in :func:`profile_distance`.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.7, 0.3]]], [[0.0], [0.1]])
@@ -184,8 +161,7 @@ def _pair_number(mdp: TabularMDP, pair: Any) -> int:
 
 def take_profiles(table: Profiles, pairs: np.ndarray) -> Profiles:
     """The profiles of some pairs, numbered 0, 1, ... in the order given."""
-    ptr, place = take_rows(table.ptr, pairs)
-    return Profiles(ptr, table.succ[place], table.prob[place])
+    return Profiles(*table.take(pairs))
 
 
 def projection(points: Profiles) -> np.ndarray:

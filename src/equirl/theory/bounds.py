@@ -37,10 +37,6 @@ def theorem1_bound(D: float, S: int, C: int, T: Any, delta: float = 0.05) -> Num
     delta : float, default 0.05
         The risk.
 
-    Returns
-    -------
-    float or ndarray
-
     Examples
     --------
     >>> round(theorem1_bound(D=10, S=5, C=2, T=1000))
@@ -66,10 +62,6 @@ def ucrl2_bound(D: float, S: int, A: int, T: Any, delta: float = 0.05) -> Number
         Steps, at least 1; an array gives an array.
     delta : float, default 0.05
         The risk.
-
-    Returns
-    -------
-    float or ndarray
     """
     D, S, A = between("D", D, 1, math.inf), whole_number("S", S), whole_number("A", A)
     delta = inside("delta", delta)
@@ -87,10 +79,6 @@ def n_episodes_bound(C: int, T: Any) -> Number:
         The number of classes.
     T : int or array_like
         Steps, at least C; an array gives an array.
-
-    Returns
-    -------
-    float or ndarray
 
     Examples
     --------
@@ -115,10 +103,6 @@ def azuma_width(T: Any, delta: float = 0.05, c: float = 1.0) -> Number:
         The risk.
     c : float, default 1
         The bound on one difference.
-
-    Returns
-    -------
-    float or ndarray
     """
     delta, c = inside("delta", delta), inside("c", c, 0, math.inf)
     T = _times(T, 1)
@@ -136,10 +120,6 @@ def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: 
         The number of states and of pairs.
     delta : float, default 0.05
         The risk.
-
-    Returns
-    -------
-    int
 
     Raises
     ------

@@ -103,7 +103,7 @@ def above(name: str, value: Any, low: float, at_infinity: str) -> float:
     return number
 
 
-def checked_discount(discount: Any) -> float:
+def discount_below_one(discount: Any) -> float:
     """A discount in [0, 1)."""
     number = real_number("discount", discount)
     if not 0 <= number < 1:

@@ -42,16 +42,6 @@ def delivery(
         A list of rows, or one text with rows ended by newlines or ``/``.
     road, ice, sand : three floats, or str
         Probabilities of a move on each landform: forward, to each side, stay; also as text "0.8/0.05/0.1".
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> town = delivery()
-    >>> town.n_states, town.n_pairs, town.law("1,1", "up") == {town.pairs.state_number("1,1,loaded"): 1.0}
-    (66, 264, True)
     """
     cells = read_map(map, "#" + LANDFORMS + "".join(ENDS), ENDS)
     for mark, meaning in ENDS.items():

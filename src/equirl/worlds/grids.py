@@ -18,7 +18,7 @@ import numpy as np
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
 from equirl.model.picture import Picture
-from equirl.model.transition_rows import rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.words.checking import between, flag, several, unknown_name, whole_number
 from equirl.words.formatting import shown
 
@@ -55,15 +55,6 @@ def grid(
         Whether walls are numbered too, as states that nobody reaches.
     goal_reward : float, default 1
         What every action in the goal pays.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> grid("S.G").law("0,0", "right")
-    {0: 0.30000000000000004, 1: 0.7}
     """
     return _grid(read_map(map, MARKS, ENDS), kernel, walls_are_states, goal_reward)
 
@@ -88,15 +79,6 @@ def four_room(
         Whether walls are numbered too, as states that nobody reaches.
     goal_reward : float, default 1
         What every action in the goal pays.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> four_room(7, 7).n_states
-    20
     """
     cells = _walled(height, width)
     row, column = height // 2, width // 2
@@ -126,15 +108,6 @@ def two_room(
         Whether walls are numbered too, as states that nobody reaches.
     goal_reward : float, default 1
         What every action in the goal pays.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> two_room(7, 7).n_pairs
-    84
     """
     cells = _walled(height, width)
     cells[height // 2, 1:-1] = "#"
@@ -172,15 +145,6 @@ def random_walls(
         Whether walls are numbered too, as states that nobody reaches.
     goal_reward : float, default 1
         What every action in the goal pays.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> random_walls(9, 9, seed=1).reachable().all()
-    np.True_
     """
     cells = _walled(height, width)
     rng = np.random.default_rng(whole_number("seed", seed, least=0))
@@ -218,21 +182,7 @@ def _with_ends(cells: np.ndarray) -> np.ndarray:
 
 
 def read_map(text: Any, marks: str, needed: Mapping[str, str]) -> np.ndarray:
-    """The cells of a text map.
-
-    Parameters
-    ----------
-    text : str or sequence of str
-        A list of rows, or one text with rows ended by newlines or ``/``.
-    marks : str
-        What a cell may be.
-    needed : mapping of str to str
-        Marks that must be there, and what they mean.
-
-    Returns
-    -------
-    cells : ndarray of str, shape (height, width)
-    """
+    """The cells of a text map."""
     if isinstance(text, str):
         text = text.strip().replace("/", "\n").split("\n")
     given = several("map", text)

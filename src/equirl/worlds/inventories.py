@@ -4,11 +4,55 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb
+from typing import NamedTuple
+
+import numpy as np
 
 from equirl.model.mdp import TabularMDP
-from equirl.words.checking import between, choice, whole_number
-from equirl.worlds.demand import gamma_demand, geometric_demand, poisson_demand
+from equirl.words.checking import between, choice, inside, whole_number
 from equirl.worlds.rules import Choices, State, check_size, mdp_from_rules
+
+MOST_MEAN = 1e6
+
+
+class Demand(NamedTuple):
+    """The distribution of a demand D."""
+
+    above: np.ndarray  # (n,) P(D > k) for k = 0, ..., n - 1, n the largest stock asked for
+    mean: float  # E D
+
+    def sales(self, stock: int) -> list[float]:
+        """The probabilities of selling 0, 1, ..., ``stock``."""
+        at_least = np.concatenate([[1.0], self.above[:stock], [0.0]])
+        return (at_least[:-1] - at_least[1:]).tolist()
+
+    def lost(self, stock: int) -> float:
+        """The demand that is lost on average, E max(D - stock, 0)."""
+        return self.mean - float(self.above[:stock].sum())
+
+
+def poisson_demand(mean: float, most: int) -> Demand:
+    """Poisson demand."""
+    from scipy.stats import poisson
+
+    return Demand(poisson.sf(np.arange(most), inside("mean", mean, 0, MOST_MEAN)), mean)
+
+
+def geometric_demand(mean: float, most: int) -> Demand:
+    """Geometric demand from 0 on, P(D > k) = (mean / (1 + mean))^(k + 1)."""
+    more = inside("mean", mean, 0, MOST_MEAN) / (1 + mean)
+    return Demand(more ** (np.arange(most) + 1.0), mean)
+
+
+def gamma_demand(mean: float, variation: float, most: int) -> Demand:
+    """Gamma demand rounded to the nearest whole number; ``variation`` is its standard deviation over its mean."""
+    from scipy.stats import gamma
+
+    shape = inside("variation", variation, 0, 10) ** -2
+    law = gamma(shape, scale=inside("mean", mean, 0, 1000) / shape)
+    above = law.sf(np.arange(max(most, int(law.isf(1e-18)) + 2)) + 0.5)
+    return Demand(above[:most], float(above.sum()))
+
 
 DEMANDS = {"poisson": poisson_demand, "geometric": geometric_demand}
 ISSUES = ("fifo", "lifo")
@@ -58,12 +102,6 @@ def lost_sales(
     -------
     TabularMDP
         With mean costs as rewards, mapped to [0, 1]; ``mdp.reward_map`` leads back.
-
-    Examples
-    --------
-    >>> stock = lost_sales()
-    >>> stock.n_states, stock.n_pairs, stock.pairs.allowed(stock.pairs.state_number("14,4"))
-    (126, 735, "'0', '1', '2'")
     """
     lead_time, room = whole_number("lead_time", lead_time), whole_number("max_stock", max_stock)
     most = whole_number("max_order", max_order, most=room)
@@ -130,12 +168,6 @@ def perishable(
     -------
     TabularMDP
         With mean costs as rewards, mapped to [0, 1]; ``mdp.reward_map`` leads back.
-
-    Examples
-    --------
-    >>> stock = perishable()
-    >>> stock.n_states, stock.n_pairs
-    (121, 1331)
     """
     life, most = whole_number("life", life), whole_number("max_order", max_order)
     check_size((most + 1) ** life, "life or max_order")

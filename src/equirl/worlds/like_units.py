@@ -9,7 +9,7 @@ from itertools import product
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.demand import poisson_demand
+from equirl.worlds.inventories import poisson_demand
 from equirl.worlds.rules import Choices, State, check_size, joint_law, mdp_from_rules
 
 NONE = "none"  # of the units is served
@@ -58,12 +58,6 @@ def sites(
     -------
     TabularMDP
         With the mean rewards of a day, mapped to [0, 1]; ``mdp.reward_map`` leads back.
-
-    Examples
-    --------
-    >>> mdp = sites()
-    >>> mdp.n_states, mdp.n_pairs, mdp.law("4,4,4", "none") == mdp.law("4,4,1", "3")
-    (125, 500, True)
     """
     n_sites, full = whole_number("n_sites", n_sites), whole_number("capacity", capacity)
     load = whole_number("load", load)
@@ -126,12 +120,6 @@ def machines(
     -------
     TabularMDP
         With the mean rewards of a day, mapped to [0, 1]; ``mdp.reward_map`` leads back.
-
-    Examples
-    --------
-    >>> mdp = machines(n_machines=2)
-    >>> mdp.law("4,1", "1") == {mdp.pairs.state_number("0,1"): 0.85, mdp.pairs.state_number("0,2"): 0.15}
-    True
     """
     n_machines, broken = whole_number("n_machines", n_machines), whole_number("n_wear", n_wear)
     check_size((broken + 1) ** n_machines, "n_machines or n_wear")

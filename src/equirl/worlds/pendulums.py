@@ -38,16 +38,6 @@ def pendulum(n_angles: int = 16, max_speed: int = 3, gravity: float = 2.0, noise
         What gravity takes from the speed where the pendulum is horizontal.
     noise : float, default 0.1
         Probability of a push to each side, at most 0.5.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> mdp = pendulum()
-    >>> mdp.n_states, mdp.n_pairs, len(mdp.law("0,0", "none"))
-    (112, 336, 3)
     """
     n_angles, top = whole_number("n_angles", n_angles, least=4), whole_number("max_speed", max_speed)
     if n_angles % 2:

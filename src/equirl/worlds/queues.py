@@ -10,7 +10,7 @@ import numpy as np
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import unit_map
-from equirl.model.transition_rows import rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import between, inside, whole_number
 from equirl.words.formatting import shown
@@ -44,12 +44,6 @@ def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4
     -------
     TabularMDP
         ``mdp.reward_map`` leads back to the payments.
-
-    Examples
-    --------
-    >>> queue = access_control()
-    >>> queue.n_states, queue.n_pairs, queue.reward_map
-    (44, 84, (8.0, 0.0))
     """
     n_servers = whole_number("n_servers", n_servers, least=1)
     pays = _amounts("payments", payments, "1/2/4/8")
@@ -117,12 +111,6 @@ def admission(
     -------
     TabularMDP
         With the rewards of a step, mapped to [0, 1]; ``mdp.reward_map`` leads back.
-
-    Examples
-    --------
-    >>> queue = admission()
-    >>> queue.n_states, queue.n_pairs, queue.law("7,2", "admit") == queue.law("8,3", "reject")
-    (51, 87, True)
     """
     n_servers = whole_number("n_servers", n_servers)
     n_places = whole_number("n_places", n_places, least=n_servers)

@@ -12,7 +12,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_PAIRS, MOST_STATES, Pairs
-from equirl.model.transition_rows import rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.words.checking import between, choice, whole_number
 
 REWARDS = ("class", "pair")
@@ -35,15 +35,6 @@ def garnet(
         The fraction of pairs that pay nothing; the others (at least one) pay a uniformly random mean.
     seed : int, default 0
         Where all this comes from.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> garnet(10, 2, branching=4).rows.succ.size
-    80
     """
     n_states, n_actions = _sizes(n_states, n_actions)
     branching = whole_number("branching", branching, least=1, most=n_states)
@@ -84,19 +75,10 @@ def planted(
     seed : int, default 0
         Where all this comes from.
 
-    Returns
-    -------
-    TabularMDP
-
     Raises
     ------
     ValueError
         If no profiles so far apart were found.
-
-    Examples
-    --------
-    >>> planted(6, 2, n_classes=3, support=2).n_pairs
-    12
     """
     n_states, n_actions = _sizes(n_states, n_actions)
     n_classes = whole_number("n_classes", n_classes, least=1, most=n_states * n_actions)

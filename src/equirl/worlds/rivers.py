@@ -11,7 +11,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
-from equirl.model.transition_rows import rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.words.checking import between, choice, whole_number
 
 RIGHT, LEFT = 0, 1
@@ -42,15 +42,6 @@ def riverswim(
         Probability that left moves -1.
     small_reward, large_reward : float
         What left pays at the left end, and right at the right end.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> riverswim(6).law(2, "right")
-    {1: 0.05, 2: 0.55, 3: 0.4}
     """
     up, down = _right(n_states, forward, back, first_forward, last_back)
     moves = np.zeros((2, 2, len(up)))
@@ -89,15 +80,6 @@ def ergodic_riverswim(
         Probability that left moves -1 at the right end.
     small_reward, large_reward : float
         What left pays at the left end, and right at the right end.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> ergodic_riverswim(6).law(2, "left")
-    {1: 0.9, 3: 0.1}
     """
     up, down = _right(n_states, forward, back, first_forward, last_back)
     slips = np.full(len(up), between("slip", slip))
@@ -130,15 +112,6 @@ def two_kinds_river(
         Probability that right moves -1.
     small_reward, large_reward : float
         What left pays at the left end, and right at the right end.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> two_kinds_river(4, "alternating").law(1, "right")
-    {0: 0.05, 1: 0.55, 2: 0.4}
     """
     n_states = whole_number("n_states", n_states, least=2, most=MOST_STATES)
     place = np.arange(n_states)

@@ -13,34 +13,16 @@ State = tuple[int, ...]
 Law = Mapping[State, float]  # of the next state
 Choices = Mapping[str, tuple[Law, float]]  # what each allowed action leads to, and its mean reward in any unit
 
-MOST_STATES = 20_000  # rules are told pair by pair, in plain Python
+MOST_STATES = 20_000  # rules are read pair by pair, in plain Python
 
 
 def state_name(state: State) -> str:
-    """The name of a state: its numbers with commas between.
-
-    Parameters
-    ----------
-    state : tuple of int
-        The state.
-
-    Returns
-    -------
-    str
-    """
+    """The name of a state: its numbers with commas between."""
     return ",".join(map(str, state))
 
 
 def check_size(n_states: int, remedy: str) -> None:
-    """Refuse a problem with too many states to be told one by one.
-
-    Parameters
-    ----------
-    n_states : int
-        How many there would be.
-    remedy : str
-        Which parameters to lower.
-    """
+    """Refuse a problem with too many states to be listed one by one."""
     if n_states > MOST_STATES:
         raise ValueError(f"that makes {n_states} states, more than {MOST_STATES}; lower {remedy}")
 
@@ -54,39 +36,13 @@ def mdp_from_rules(
     names: Callable[[State], str] = state_name,
     picture: Picture | None = None,
 ) -> TabularMDP:
-    """The MDP of some rules, with mean rewards mapped to [0, 1].
-
-    Parameters
-    ----------
-    states : iterable of tuple
-        All states, in the order of their numbers.
-    actions : sequence of str
-        The names of all actions.
-    rule : callable
-        For a state, its allowed actions by name: where each leads to, with probabilities, and what it pays on average.
-    first : tuple
-        The first state.
-    names : callable, default numbers with commas
-        The name of a state.
-    picture : Picture, optional
-        A map to draw the states on.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> lamp = mdp_from_rules([(0,), (1,)], ["press"], lambda s: {"press": ({(1 - s[0],): 1.0}, 5.0 * s[0])}, (0,))
-    >>> lamp.law("0", "press"), lamp.reward_map
-    ({1: 1.0}, (5.0, 0.0))
-    """
+    """The MDP of some rules, with mean rewards mapped to [0, 1]."""
     label = {state: names(state) for state in states}
-    told = [(label[s], a, law, pay) for s in label for a, (law, pay) in rule(s).items()]
-    means, reward_map = rescale_rewards([pay for *_, pay in told])
+    listed = [(label[s], a, law, pay) for s in label for a, (law, pay) in rule(s).items()]
+    means, reward_map = rescale_rewards([pay for *_, pay in listed])
     pairs = [
         (s, a, {label[x]: p for x, p in law.items()}, mean)
-        for (s, a, law, _), mean in zip(told, means.tolist(), strict=True)
+        for (s, a, law, _), mean in zip(listed, means.tolist(), strict=True)
     ]
     return TabularMDP.from_pairs(
         pairs, len(label), label[first], state_names=list(label.values()), action_names=list(actions),
@@ -95,22 +51,7 @@ def mdp_from_rules(
 
 
 def joint_law(laws: Sequence[Mapping[int, float]]) -> dict[State, float]:
-    """The distribution of several parts that change independently of each other.
-
-    Parameters
-    ----------
-    laws : sequence of mapping of int to float
-        The distribution of each part.
-
-    Returns
-    -------
-    dict of tuple to float
-
-    Examples
-    --------
-    >>> joint_law([{0: 1.0}, {3: 0.5, 4: 0.5}])
-    {(0, 3): 0.5, (0, 4): 0.5}
-    """
+    """The distribution of several parts that change independently of each other."""
     law: dict[State, float] = {}
     for outcome in product(*(part.items() for part in laws)):
         chance = 1.0

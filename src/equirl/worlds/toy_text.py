@@ -24,15 +24,6 @@ def frozen_lake(size: str = "8x8", slippery: bool = True) -> TabularMDP:
         Which of Gymnasium's two maps: 53 or 11 states that can be reached.
     slippery : bool, default True
         Whether a move goes in its own direction and in the two perpendicular ones with 1/3 each, or surely.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> frozen_lake("4x4").n_states
-    11
     """
     from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
@@ -50,15 +41,6 @@ def cliff_walking(slippery: bool = False) -> TabularMDP:
     ----------
     slippery : bool, default False
         Whether a move may go in a perpendicular direction instead, with 1/3 each.
-
-    Returns
-    -------
-    TabularMDP
-
-    Examples
-    --------
-    >>> cliff_walking().reward_map
-    (99.0, -100.0)
     """
     from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 
@@ -77,11 +59,6 @@ def taxi(rainy: bool = True) -> TabularMDP:
     -------
     TabularMDP
         With 400 states that can be reached and six actions.
-
-    Examples
-    --------
-    >>> taxi().n_pairs
-    2400
     """
     from gymnasium.envs.toy_text.taxi import TaxiEnv
 

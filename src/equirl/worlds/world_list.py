@@ -19,24 +19,12 @@ COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
 
 @dataclass(frozen=True)
 class World:
-    """A family of MDPs: how one is made, and what it is.
+    """A family of MDPs: how one is made, and what it is."""
 
-    Parameters
-    ----------
-    source : str
-        ``module.function`` in this room: makes a :class:`equirl.TabularMDP`; all its parameters have defaults.
-    title : str
-        Its name in Gymnasium: ``equirl/<title>-v0``.
-    description : str
-        One line.
-    presets : mapping of str to mapping
-        Named settings of its parameters; the first is the default.
-    """
-
-    source: str
-    title: str
-    description: str
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    source: str  # module.function of this folder, whose parameters all have defaults
+    title: str  # its name in Gymnasium: equirl/<title>-v0
+    description: str  # one line
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings by name; the first is the default
 
     @cached_property
     def factory(self) -> Callable[..., TabularMDP]:
@@ -78,12 +66,12 @@ WORLDS: dict[str, World] = {
     "planted": World(
         "random_mdps.planted", "Planted", "a random MDP with a given number of classes, a given distance apart"
     ),
-    "cycle": World("cycles.cycle", "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
+    "cycle": World("textbook.cycle", "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
     "access-control": World(
         "queues.access_control", "AccessControl", "a queue for a few servers: accept or reject customers"
     ),
     "car-rental": World(
-        "rentals.car_rental", "CarRental", "Jack's car rental: move cars overnight between two locations"
+        "textbook.car_rental", "CarRental", "Jack's car rental: move cars overnight between two locations"
     ),
     "admission": World(
         "queues.admission", "Admission", "customer classes at a queue in continuous time: admit or reject"

@@ -32,10 +32,6 @@ def make(name: str, **params: Any) -> TabularMDP:
         ("deterministic", "bernoulli" or "beta"), ``concentration`` (of beta rewards) and ``shuffle`` (a seed by which
         states and actions are renumbered at random).
 
-    Returns
-    -------
-    TabularMDP
-
     Raises
     ------
     TypeError, ValueError
@@ -58,46 +54,19 @@ def make(name: str, **params: Any) -> TabularMDP:
     if "preset" in given:
         preset = world.presets[choice("preset", given.pop("preset"), world.presets)]
         given |= {key: value for key, value in preset.items() if key not in params}
-    mdp = replace(world.factory(**given), reward_law=law, concentration=concentration, name=world_text(name, params))
+    mdp = world.factory(**given).relabelled(law, float(concentration), world_text(name, params))
     return mdp if shuffle is None else mdp.shuffled(whole_number("shuffle", shuffle, least=0))
 
 
 def find_world(name: str) -> World:
-    """The row of a world; a wrong name is answered with the nearest right one.
-
-    Parameters
-    ----------
-    name : str
-        The name of a world.
-
-    Returns
-    -------
-    World
-    """
+    """The row of a world; a wrong name is answered with the nearest right one."""
     if not isinstance(name, str) or name not in WORLDS:
         raise ValueError(unknown_name("world", name, WORLDS))
     return WORLDS[name]
 
 
 def world_text(name: str, params: Mapping[str, Any]) -> str:
-    """A world as text, with the parameters that differ from their defaults, in the order of its definition.
-
-    Parameters
-    ----------
-    name : str
-        The name of a world.
-    params : mapping
-        Its parameters.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> world_text("four-room", {"width": 17, "height": 17, "kernel": "main"})
-    'four-room:height=17,width=17'
-    """
+    """A world as text, with the parameters that differ from their defaults, in the order of its definition."""
     defaults = find_world(name).params
     given = {key: (_as_text(params[key]), _as_text(defaults[key])) for key in defaults if key in params}
     parts = [f"{key}={value}" for key, (value, default) in given.items() if value != default]
@@ -105,23 +74,7 @@ def world_text(name: str, params: Mapping[str, Any]) -> str:
 
 
 def parse_world(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and parameters from text such as ``four-room:height=17,width=17``.
-
-    Parameters
-    ----------
-    text : str
-        A name, or name:parameter=value,...
-
-    Returns
-    -------
-    name : str
-    params : dict
-
-    Examples
-    --------
-    >>> parse_world("two-room:kernel=appendix,walls_are_states=true")
-    ('two-room', {'kernel': 'appendix', 'walls_are_states': True})
-    """
+    """Name and parameters from text such as ``four-room:height=17,width=17``."""
     name, _, rest = text.partition(":")
     name = name.strip()
     defaults = find_world(name).params
@@ -148,10 +101,6 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
         map (.txt).
     **params
         Parameters that add to, or replace, those in the text.
-
-    Returns
-    -------
-    TabularMDP
 
     Examples
     --------

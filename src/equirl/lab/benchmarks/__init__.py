@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from equirl.numerics.thread_limits import ONE_THREAD
+from equirl.numerics import ONE_THREAD
 
 
 def pin_threads() -> None:

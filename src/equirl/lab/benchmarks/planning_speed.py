@@ -47,8 +47,7 @@ def random_mdp(n_states: int) -> TabularMDP:
 def balls(mdp: TabularMDP, largest: float = 0.5) -> ConfidenceSet:
     """Plausible models around the true transition probabilities."""
     radius = largest * np.random.default_rng(0).random(mdp.n_pairs)
-    none = np.zeros(1, np.int64), np.zeros(0)
-    return ConfidenceSet(*mdp.rows, radius, mdp.r_mean, mdp.r_mean, *none)
+    return ConfidenceSet(mdp.rows, radius, mdp.r_mean, mdp.r_mean)
 
 
 def settled_sweep(mdp: TabularMDP, largest: float = 0.5) -> Sweep:

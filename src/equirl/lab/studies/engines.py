@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from equirl.lab.studies.dask_pool import dask_pool
 from equirl.lab.studies.engine_errors import EngineError as EngineError
-from equirl.numerics.thread_limits import ONE_THREAD, THREAD_VARIABLES
+from equirl.numerics import ONE_THREAD, THREAD_VARIABLES
 
 CONNECT_SECONDS = 30.0  # to wait for the answer of a scheduler
 

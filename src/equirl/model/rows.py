@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.pairs import Pairs
-from equirl.numerics.arrays import check_starts, frozen, owners, starts
+from equirl.numerics.arrays import check_starts, frozen, owners, starts, take_rows
 from equirl.words.formatting import shown
 
 INDEX = np.int32  # states are numbered with this type
@@ -16,22 +16,27 @@ NORMALIZE_WITHIN = 1e-3  # how far from 1 a sum may be to be divided out where t
 
 
 class Rows(NamedTuple):
-    """Transition probabilities as sparse rows: the successors of pair k are ``succ[ptr[k]:ptr[k + 1]]``."""
+    """Sparse rows by pair: row k holds the states ``succ[ptr[k]:ptr[k + 1]]`` with their probabilities.
+
+    The one sparse row type: of an MDP (successors increasing, probabilities positive), of estimates, of drawn models.
+    """
 
     ptr: np.ndarray  # (M + 1,) int64
     succ: np.ndarray  # (nnz,) int32
-    prob: np.ndarray  # (nnz,) float64, positive
+    prob: np.ndarray  # (nnz,) float64
+
+    def row(self, pair: int) -> slice:
+        """Where the entries of a pair are."""
+        return slice(self.ptr[pair], self.ptr[pair + 1])
+
+    def take(self, pairs: np.ndarray) -> Rows:
+        """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
+        ptr, entry = take_rows(self.ptr, pairs)
+        return Rows(ptr, self.succ[entry], self.prob[entry])
 
 
 def check_n_states(n_states: int) -> None:
-    """Refuse more states than the index type can number.
-
-    Examples
-    --------
-    >>> check_n_states(2**31)
-    Traceback (most recent call last):
-    ValueError: 2147483648 states are too many: states are numbered with int32, up to 2147483647
-    """
+    """Refuse more states than the index type can number."""
     limit = np.iinfo(INDEX).max
     if n_states > limit:
         raise ValueError(f"{n_states} states are too many: states are numbered with {np.dtype(INDEX)}, up to {limit}")
