@@ -152,7 +152,7 @@ CALLS = {
     "make_agent": (eq.make_agent, {"name": "c-ucrl", "n_states": 4, "n_actions": 2, "seed": 0, "reward_range": (0, 1)}),
     "open_agent": (
         opened, {
-            "learner": "ucrl2-l", "sync": "os", "snapshot_every": 9, "archive": False, "strict": True,
+            "agent": "ucrl2-l", "sync": "os", "snapshot_every": 9, "archive": False, "strict": True,
             "n_states": 4, "n_actions": 2,
         },
     ),
@@ -260,7 +260,7 @@ DESCRIBED = {
     "other": "^a pair is its number |^there is no pair -1|^pair must be ",
     ("refines", "other"): "^other must be a Partition",
     ("members", "label"): "^there is no class -1",
-    ("open_agent", "learner"): "^unknown learner |: only with the name of a learner",
+    ("open_agent", "agent"): "^unknown learner |: only with the name of a learner",
     ("class_posterior", "agent"): " has no posterior of classes",
     ("matrix", "pairs"): "^pair must be ",
     ("quantile", "name"): "unknown curve ",

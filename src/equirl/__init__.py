@@ -64,7 +64,7 @@ _EXPORTS = {  # module -> public names
     "logs.next_steps": "next_steps",
     "logs.structure_check": "StructureCheck check_structure",
     "keeping.journal": "open_agent",
-    "keeping.journal_log": "read_journal",
+    "keeping.journal_recovery": "read_journal",
     "keeping.saving": "load_agent",
     "lab.studies.compare": "simulate_many",
     "lab.studies.play_compare": "play_many",
@@ -92,7 +92,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.interop.play import play as play
     from equirl.interop.simulators import GymSimulator as GymSimulator, Simulator as Simulator
     from equirl.keeping.journal import open_agent as open_agent
-    from equirl.keeping.journal_log import read_journal as read_journal
+    from equirl.keeping.journal_recovery import read_journal as read_journal
     from equirl.keeping.saving import load_agent as load_agent
     from equirl.lab.studies.compare import simulate_many as simulate_many
     from equirl.lab.studies.play_compare import play_many as play_many

@@ -530,7 +530,7 @@ CALLS: dict[str, Call] = {
     "open_agent": Call(
         _opened,
         {
-            "learner": sampled_from(["c-ucrl", "q-learning"]),
+            "agent": sampled_from(["c-ucrl", "q-learning"]),
             "sync": sampled_from(["os", "second", 5]),
             "snapshot_every": st.integers(1, 50),
             "archive": FLAG,
@@ -538,7 +538,7 @@ CALLS: dict[str, Call] = {
             "n_states": just(4),
             "n_actions": just(2),
         },
-        (*LEARNER_WORDS, "learner"),
+        LEARNER_WORDS,
     ),
     "agent_for": Call(
         eq.agent_for,

@@ -16,7 +16,7 @@ from journal_kit import RIVER, crashed, fingerprint, fingerprints, play, play_pl
 
 import equirl as eq
 from equirl.files.durable import FolderInUse
-from equirl.keeping import journal_records, journal_sync
+from equirl.keeping import journal, journal_files
 from equirl.keeping.journal_recovery import ReplayMismatch
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import InUse
@@ -77,8 +77,7 @@ def test_a_decision_is_remembered_though_its_step_was_not_observed(name, tmp_pat
 @pytest.mark.parametrize("name", ["c-psrl", "q-learning"])
 def test_at_every_change_of_its_files_a_crash_leaves_a_folder_that_goes_on(name, tmp_path, monkeypatch):
     """The folder is copied whenever a line of the journal's code has changed a file; each copy is opened."""
-    monkeypatch.setattr(journal_records, "ROOM", 1024)  # files grow too
-    monkeypatch.setattr("equirl.keeping.journal_folder.ROOM", 1024)
+    monkeypatch.setattr(journal_files, "ROOM", 1024)  # files grow too
     live, copies, acknowledged, seen = tmp_path / "live", [], [0], [None]
 
     def look(frame, event, _):
@@ -247,7 +246,7 @@ def test_a_new_folder_needs_a_learner_and_is_not_made_without_one(tmp_path):
         eq.open_agent(tmp_path)
     with pytest.raises(TypeError, match="n_states: only with the name"):
         eq.open_agent(tmp_path / "new", n_states=5)
-    with pytest.raises(TypeError, match="learner must be a name or a learner"):
+    with pytest.raises(TypeError, match="agent must be a name or an agent"):
         eq.open_agent(tmp_path / "new", 3)
 
 
@@ -380,7 +379,7 @@ def test_a_snapshot_that_cannot_be_written_does_not_stop_the_service(tmp_path, m
 
     with eq.open_agent(tmp_path / "live", "c-ucrl", snapshot_every=10, **SMALL) as agent:
         with monkeypatch.context() as patched:
-            patched.setattr("equirl.keeping.journal_folder.save_agent", full)
+            patched.setattr("equirl.keeping.journal_files.save_agent", full)
             with pytest.warns(RuntimeWarning, match="no snapshot was made.*No space left"):
                 play(agent, 30)
             with pytest.raises(OSError, match="No space left"):
@@ -400,21 +399,19 @@ def test_a_snapshot_that_cannot_be_written_does_not_stop_the_service(tmp_path, m
 def test_records_are_forced_to_disk_as_often_as_asked(sync, forced, tmp_path, monkeypatch):
     calls, clock = [], iter(np.arange(0.0, 1e6, 0.1))
     with eq.open_agent(tmp_path, "random", sync=sync, **SMALL) as agent:
-        monkeypatch.setattr(journal_records, "force_file", calls.append)
-        monkeypatch.setattr(journal_sync.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(journal_files, "force_file", calls.append)
+        monkeypatch.setattr(journal.time, "monotonic", lambda: next(clock))
         agent._sync_rule.start()
         play(agent, 40)
         assert len(calls) == forced
 
 
 def test_a_snapshot_is_on_disk_before_its_records_are_removed(tmp_path, monkeypatch):
-    from equirl.keeping import journal_folder
-
     order = []
     for name in ("force_folder", "write_aside", "save_agent"):
-        real = getattr(journal_folder, name)
-        monkeypatch.setattr(journal_folder, name, lambda *a, real=real, name=name: (order.append(name), real(*a))[1])
-    monkeypatch.setattr(journal_records, "force_file", lambda *_: order.append("force_file"))
+        real = getattr(journal_files, name)
+        monkeypatch.setattr(journal_files, name, lambda *a, real=real, name=name: (order.append(name), real(*a))[1])
+    monkeypatch.setattr(journal_files, "force_file", lambda *_: order.append("force_file"))
     real_unlink = Path.unlink
     monkeypatch.setattr(Path, "unlink", lambda path, **k: (order.append("unlink"), real_unlink(path, **k))[1])
     with eq.open_agent(tmp_path, "random", sync="os", **SMALL) as agent:

@@ -9,8 +9,8 @@ import pytest
 from journal_kit import RIVER, crashed, fingerprint, play, play_plain, reopened
 
 import equirl as eq
-from equirl.keeping import journal_records
-from equirl.keeping.journal_records import SIZE, parse_segment, read_segment
+from equirl.keeping import journal_files
+from equirl.keeping.journal_files import SIZE, parse_segment, read_segment
 from equirl.keeping.journal_recovery import DamageWarning
 
 STEPS = 6
@@ -19,8 +19,7 @@ STEPS = 6
 @pytest.fixture
 def small_files(monkeypatch):
     """Files of a few records, so that every byte can be looked at."""
-    monkeypatch.setattr(journal_records, "ROOM", 256)
-    monkeypatch.setattr("equirl.keeping.journal_folder.ROOM", 256)
+    monkeypatch.setattr(journal_files, "ROOM", 256)
 
 
 @pytest.fixture
@@ -311,7 +310,7 @@ def test_a_newer_format_is_refused_by_name(folder, monkeypatch):
     path = journal_of(folder)
     header = read_segment(path).header
     with monkeypatch.context() as newer:
-        newer.setattr(journal_records, "VERSION", 2)
+        newer.setattr(journal_files, "VERSION", 2)
         start = header.to_bytes()
     path.write_bytes(start + path.read_bytes()[len(start) :])
     with pytest.raises(eq.DamagedFile, match="has format 2; this equirl reads 1"):
@@ -323,8 +322,8 @@ def test_records_read_back_as_written():
     for _ in range(50):
         numbers = [int(rng.integers(0, 2**31)) for _ in range(3)]
         reward = float(rng.normal() * 10.0 ** rng.integers(-300, 300))
-        record = journal_records.pack_record(7, 3, 2, *numbers, reward)
-        (read,) = np.frombuffer(record, journal_records.FIELDS)
+        record = journal_files.pack_record(7, 3, 2, *numbers, reward)
+        (read,) = np.frombuffer(record, journal_files.FIELDS)
         assert len(record) == SIZE == 32
         assert [read[name].item() for name in ("place", "kind", "state", "action", "next_state", "reward")] == [
             3, 2, *numbers, reward,

@@ -1,4 +1,4 @@
-"""Whether two learners are the same one: made alike, given the same, with the same past. What differs is named."""
+"""Whether two agents are the same one: made alike, given the same, with the same past. What differs is named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from equirl.learners.contract import Learner
 
 
 def differences(one: Learner, other: Learner, past: bool = True) -> list[str]:
-    """In what two learners differ, each as "what: of one, of the other".
+    """In what two agents differ, each as "what: of one, of the other".
 
     Examples
     --------
@@ -67,8 +67,8 @@ def _in_state(one: Learner, other: Learner) -> Iterator[str]:
         for name, array in mine.arrays.items()
     )
     outer = [
-        json.dumps([learner.pending, learner.episode_starts, learner.n_unconverged, state.values], sort_keys=True)
-        for learner, state in ((one, mine), (other, yours))
+        json.dumps([agent.pending, agent.episode_starts, agent.n_unconverged, state.values], sort_keys=True)
+        for agent, state in ((one, mine), (other, yours))
     ]
     if not same or outer[0] != outer[1]:
         yield "the seed, or what was learned before: not the same"

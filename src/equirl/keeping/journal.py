@@ -1,33 +1,40 @@
-"""A learner in production: every step it learns is in a journal on disk before it counts.
+"""An agent in production: every step it learns is in a journal on disk before it counts.
 
-After a crash at any moment the folder opens to the learner as it was, bit for bit, and it decides as if nothing had
+After a crash at any moment the folder opens to the agent as it was, bit for bit, and it decides as if nothing had
 happened: the newest snapshot is loaded, and the records since are played again (``journal_recovery.py``). Files and
-their format: ``journal_folder.py``, ``journal_records.py``.
+their format: ``journal_files.py``.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import time
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from equirl.files.durable import FolderLock
 from equirl.keeping.comparing import differences
-from equirl.keeping.journal_folder import JournalFolder, is_whole
-from equirl.keeping.journal_recovery import recover
-from equirl.keeping.journal_sync import Sync, SyncRule
-from equirl.keeping.journalled_agent import JournalledAgent
+from equirl.keeping.journal_files import ACT, OBSERVE, TERMINATED, JournalFolder, SegmentWriter, is_whole
+from equirl.keeping.journal_recovery import Recovered, Transition, recover
 from equirl.keeping.saving import load_agent
-from equirl.learners.contract import Learner
+from equirl.learners.beliefs import Beliefs
+from equirl.learners.contract import InUse, Learner, choose_pair, learn_step, read_step
 from equirl.learners.learner_registry import make_agent
-from equirl.words.checking import flag, whole_number
+from equirl.words.checking import choice, flag, warn_caller, whole_number
+
+Sync = Literal["always", "second", "os"] | int
+_SAY_WHICH = "to begin one, say which learner: open_agent(folder, 'c-psrl', n_states=..., n_actions=...)"
 
 
 def open_agent(
     folder: str | os.PathLike[str],
-    learner: Learner | str | None = None,
+    agent: Learner | str | None = None,
     *,
     sync: Sync = "second",
     snapshot_every: int = 20_000,
@@ -35,18 +42,18 @@ def open_agent(
     strict: bool = True,
     **making: Any,
 ) -> JournalledAgent:
-    """Open a folder that keeps a learner through crashes, or begin one.
+    """Open a folder that keeps an agent through crashes, or begin one.
 
     Every ``observe`` is appended to a journal, with a checksum, before it counts. A process that is killed at any
     moment loses nothing that ``observe`` has returned from, whatever ``sync`` says; ``sync`` is about the machine
-    losing power. Opened again, the learner is as it was, bit for bit.
+    losing power. Opened again, the agent is as it was, bit for bit.
 
     Parameters
     ----------
     folder : path
         Where it is kept; made where it is absent. One at a time may have it open.
-    learner : str or Learner, optional
-        Which learner to begin with: a name, with the keywords of :func:`equirl.make_agent`, or a learner from
+    agent : str or Learner, optional
+        Which agent to begin with: a name, with the keywords of :func:`equirl.make_agent`, or an agent from
         ``make_agent``, ``agent_for`` or ``load_agent``, which is copied. Where the folder has one already it must be
         the same, and may be left out.
     sync : "always", "second", "os" or int, default "second"
@@ -54,7 +61,7 @@ def open_agent(
         ``observe`` after a second has passed; when the operating system likes (often within half a minute); or in
         every n-th ``observe``. ``agent.sync()`` does it at once.
     snapshot_every : int, default 20,000
-        Records (calls of ``act`` and ``observe``) after which the learner is saved whole and a new file of the journal
+        Records (calls of ``act`` and ``observe``) after which the agent is saved whole and a new file of the journal
         begun; so many at most are played again when the folder is opened after a crash.
     archive : bool, default False
         Keep all records, for :func:`equirl.read_journal`; 64 bytes a step. Otherwise those before the last two
@@ -63,13 +70,13 @@ def open_agent(
         Refuse what cannot be as it was: damage with whole records behind it, or records that, played again, give other
         decisions. With False it goes on from what can be had, warns, and sets damaged files aside.
     **making
-        Keywords of :func:`equirl.make_agent`, where ``learner`` is a name: ``n_states``, ``n_actions``, ``seed``,
+        Keywords of :func:`equirl.make_agent`, where ``agent`` is a name: ``n_states``, ``n_actions``, ``seed``,
         settings.
 
     Returns
     -------
     JournalledAgent
-        It acts and observes as the learner does. Close it, or use it in a ``with`` statement.
+        It acts and observes as the agent does. Close it, or use it in a ``with`` statement.
 
     Raises
     ------
@@ -89,7 +96,7 @@ def open_agent(
     ...     agent.n_observed, agent.last.next_state
     (1, 1)
     """
-    begin_with = _given(learner, making)
+    begin_with = _given(agent, making)
     whole_number("snapshot_every", snapshot_every)
     flag("archive", archive)
     flag("strict", strict)
@@ -106,28 +113,25 @@ def open_agent(
             _check_same(place, differences(first, begin_with))
         recovered = recover(files, strict)
         if first is None and begin_with is not None:
-            _check_same(place, differences(recovered.learner, begin_with, past=False))
+            _check_same(place, differences(recovered.agent, begin_with, past=False))
         return JournalledAgent(files, lock, recovered, rule, snapshot_every, archive)
     except BaseException:
         lock.release()
         raise
 
 
-_SAY_WHICH = "to begin one, say which learner: open_agent(folder, 'c-psrl', n_states=..., n_actions=...)"
-
-
-def _given(learner: Learner | str | None, making: dict[str, Any]) -> Learner | None:
-    if isinstance(learner, str):
-        return make_agent(learner, **making)
+def _given(agent: Learner | str | None, making: dict[str, Any]) -> Learner | None:
+    if isinstance(agent, str):
+        return make_agent(agent, **making)
     if making:
         raise TypeError(f"{', '.join(making)}: only with the name of a learner; give the name, or a learner made so")
-    if learner is not None and not isinstance(learner, Learner):
-        raise TypeError(f"learner must be a name or a learner (make_agent, agent_for, load_agent), not {learner!r}")
-    return None if learner is None else learner.copy()
+    if agent is not None and not isinstance(agent, Learner):
+        raise TypeError(f"agent must be a name or an agent (make_agent, agent_for, load_agent), not {agent!r}")
+    return None if agent is None else agent.copy()
 
 
 def _begin(files: JournalFolder, begin_with: Learner | None) -> Learner | None:
-    """The learner as the folder was begun, or is now, with it; None where its first snapshot is not to be had."""
+    """The agent as the folder was begun, or is now, with it; None where its first snapshot is not to be had."""
     snapshots = files.snapshots()
     if not snapshots and not files.segments():
         if begin_with is None:
@@ -146,4 +150,316 @@ def _check_same(place: Path, found: list[str]) -> None:
         raise ValueError(
             f"{place} was begun with another learner than the one given: {'; '.join(found)}. Open it without naming a "
             "learner, or begin a new folder"
+        )
+
+
+class JournalledAgent:
+    """An agent whose folder is open; made by :func:`open_agent`. It acts and observes as the agent does.
+
+    A call that raises an error has not counted. One that was stopped half-way, by Ctrl-C or by a fault of the
+    learner's own, leaves an agent that is neither here nor there: it then refuses further calls, and the folder,
+    opened again, has it as it was before that call.
+
+    Parameters
+    ----------
+    folder : JournalFolder
+        Its files.
+    lock : FolderLock
+        Held as long as it is open.
+    recovered : Recovered
+        The agent, and what the folder holds of it.
+    sync : SyncRule
+        When records are forced to disk.
+    snapshot_every : int
+        Records between snapshots.
+    archive : bool
+        Whether to keep old records.
+    """
+
+    def __init__(
+        self, folder: JournalFolder, lock: FolderLock, recovered: Recovered, sync: SyncRule, snapshot_every: int,
+        archive: bool,
+    ) -> None:  # fmt: skip
+        self.learner = recovered.agent
+        self.last: Transition | None = None
+        self.awaiting: tuple[int, int] | None = None
+        self._folder, self._lock = folder, lock
+        self._sync_rule = sync
+        self._snapshot_every, self._archive = snapshot_every, archive
+        self._snapshot_at = self._tried_at = recovered.at
+        self._whole = self._open = True
+        self._started = recovered.started
+        self._segment = self._resume(recovered)
+        self._t = self.learner.t
+
+    def _resume(self, recovered: Recovered) -> SegmentWriter:
+        """The file to go on with, and what it tells beside the agent."""
+        content = recovered.content
+        if content is None:
+            return self._folder.begin_segment(recovered.end, self._about())
+        about = content.header.about
+        self.last = None if about["last"] is None else Transition(*about["last"])
+        self.awaiting = None if about["awaiting"] is None else tuple(about["awaiting"])
+        for record in content.records[_tail(content.records) :]:
+            self._note(*(record[name].item() for name in ("kind", "state", "action", "next_state", "reward")))
+        path = self._folder.segment_path(content.header.first)
+        return SegmentWriter(path, content.header, content.start, len(content.records))
+
+    # --- driving it
+
+    def act(self, state: object) -> int:
+        """The action to play in a state, as :meth:`Learner.act` gives it; the decision is in the journal.
+
+        Parameters
+        ----------
+        state : int or str
+            Its number or name.
+
+        Returns
+        -------
+        int
+            The id of the action.
+        """
+        learner = self.learner
+        s = learner.pairs.state_number(state)
+        with self._usable():
+            before = self._begin()
+            if learner.pending is not None:
+                learner.check_successor(learner.pending[0], s)
+            self._whole = False
+            try:
+                action = int(learner.pairs.action[choose_pair(learner, s)])
+                self._segment.append(ACT, s, action)
+                self._counts(ACT, s, action, 0, 0.0)
+            except BaseException:
+                self._take_back(before)
+                raise
+        return action
+
+    def observe(
+        self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
+    ) -> None:
+        """Learn one step, as :meth:`Learner.observe` does; when it returns, the step is in the journal.
+
+        Parameters
+        ----------
+        state, action : int or str
+            The pair that was played.
+        reward : float
+            What it paid, on the agent's scale of rewards.
+        next_state : int or str
+            Where it led.
+        terminated : bool
+            The process restarts: the successor learned is the state next given to :meth:`act`.
+        """
+        learner = self.learner
+        with self._usable():
+            before = self._begin()
+            step = read_step(learner, state, action, reward, next_state, terminated)
+            kind = TERMINATED if step.ends else OBSERVE
+            s, a = int(learner.pairs.state[step.pair]), int(learner.pairs.action[step.pair])
+            record = kind, s, a, step.successor, float(reward)
+            try:
+                self._segment.append(*record)
+                self._whole = False
+                if self._sync_rule.is_due():
+                    self.sync()
+                learn_step(learner, step)
+                self._counts(*record)
+            except BaseException:
+                self._take_back(before)
+                raise
+
+    def _usable(self) -> InUse:
+        """Inside, the agent may be changed: it is open, whole, this process's, and no other thread's."""
+        self._check()
+        return InUse(self.learner)
+
+    def _begin(self) -> int:
+        """Make a snapshot where one is due; how many records there are."""
+        if self._segment.end - self._tried_at >= self._snapshot_every:
+            self._snapshot_or_warn()
+        return self._segment.n_records
+
+    def _take_back(self, before: int) -> None:
+        """A call that fails leaves no record."""
+        if self._segment.n_records > before:
+            with contextlib.suppress(OSError):
+                self._segment.take_back()
+
+    def _counts(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
+        """What was appended has come about."""
+        self._note(kind, state, action, next_state, reward)
+        self._t = self.learner.t
+        self._whole = True
+
+    def _note(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
+        if kind == ACT:
+            self.awaiting = state, action
+        else:
+            self.last, self.awaiting = Transition(state, action, reward, next_state, kind == TERMINATED), None
+
+    def sync(self) -> None:
+        """Force everything to disk now, whatever the setting."""
+        self._segment.force()
+        self._sync_rule.start()
+
+    def _check(self) -> None:
+        where = self._folder.path
+        if not self._open:
+            raise ValueError(f"{where} is closed; open it again with equirl.open_agent")
+        if os.getpid() != self._lock.owner:
+            raise RuntimeError(f"{where} was opened by process {self._lock.owner}; a forked process must not use it")
+        if not self._whole:
+            raise RuntimeError(f"a call was stopped half-way, so the learner is not to be trusted; open {where} again")
+        if self.learner.t != self._t:
+            raise RuntimeError(f"the learner of {where} was taught beside its journal; open the folder again")
+
+    # --- snapshots
+
+    def snapshot(self) -> None:
+        """Save the agent whole; the journal starts a new file, and what is no longer needed is removed."""
+        with self._usable():
+            self._snapshot()
+
+    def _snapshot(self) -> None:
+        at = self._segment.end
+        if at == self._snapshot_at:
+            return
+        self.sync()
+        self._folder.save_snapshot(self.learner, at)
+        self._snapshot_at = self._tried_at = at
+        if at == self._segment.header.first:
+            return
+        self._whole = False
+        try:
+            following = self._folder.begin_segment(at, self._about())
+        except OSError:
+            self._whole = not self._folder.segment_path(at).exists()  # if so, the file before it simply goes on
+            raise
+        self._segment.seal()
+        self._segment = following
+        self._whole = True
+        self._folder.prune(self._archive)
+
+    def _snapshot_or_warn(self) -> None:
+        try:
+            self._snapshot()
+        except Exception as error:  # also where a learner of one's own cannot say its state
+            if not self._whole:
+                raise
+            self._tried_at = self._segment.end
+            warn_caller(f"no snapshot was made, the journal goes on without: {error}", RuntimeWarning)
+
+    def _about(self) -> dict[str, Any]:
+        """What a file of the journal says of itself."""
+        learner = self.learner
+        return {
+            "learner": learner.name, "settings": learner.settings.as_dict(), "state_names": learner.pairs.state_names,
+            "action_names": learner.pairs.action_names, "equirl": version("equirl"), "numpy": np.__version__,
+            "started": self._started, "observed": self.n_observed, "last": self.last, "awaiting": self.awaiting,
+        }  # fmt: skip
+
+    # --- telling
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return self._folder.path
+
+    @property
+    def n_observed(self) -> int:
+        """How many steps were observed since the folder was begun. A service may compare it with its own count."""
+        return self.learner.t - self._started + (self.learner.pending is not None)
+
+    @property
+    def n_records(self) -> int:
+        """How many calls of act and observe the journal has recorded since the folder was begun."""
+        return self._segment.end
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return self.learner.name
+
+    @property
+    def t(self) -> int:
+        """The agent's time: one more than the steps learned."""
+        return self.learner.t
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """What it believes: an object that answers questions; asking changes nothing."""
+        return self.learner.beliefs
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the agent to a file of its own, which ``equirl.load_agent`` restores.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        """
+        self.learner.save(path)
+
+    def copy(self) -> Learner:
+        """An independent twin of the agent, without a journal."""
+        return self.learner.copy()
+
+    def __repr__(self) -> str:
+        state = "" if self._open else ", closed"
+        return f"<{self.folder}: {self.n_observed} observed{state}; {self.learner!r}>"
+
+    # --- closing
+
+    def close(self) -> None:
+        """Snapshot, and let others open the folder. Without it nothing is lost; the next opening takes longer."""
+        if not self._open or os.getpid() != self._lock.owner:
+            return
+        with InUse(self.learner):
+            self._open = False
+            try:
+                if self._whole and self.learner.t == self._t:
+                    self._snapshot()
+            finally:
+                self._segment.close()
+                self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:  # fmt: skip
+        self.close()
+
+
+def _tail(records: np.ndarray) -> int:
+    """Where the last record stands that is not a decision: from there on all is told that was last."""
+    observed = np.flatnonzero(records["kind"] != ACT)
+    return int(observed[-1]) if len(observed) else 0
+
+
+class SyncRule:
+    """When a journal is forced to disk: what may be lost where the machine, not just the process, stops."""
+
+    def __init__(self, sync: Sync) -> None:
+        self.after, self.seconds = math.inf, math.inf
+        if not isinstance(sync, str):
+            self.after = whole_number("sync", sync)
+        elif choice("sync", sync, ("always", "second", "os")) == "always":
+            self.after = 1
+        elif sync == "second":
+            self.seconds = 1.0
+        self.start()
+
+    def start(self) -> None:
+        """Everything is on the disk now."""
+        self._observed, self._since = 0, time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether to force the journal to disk in this ``observe``."""
+        self._observed += 1
+        return self._observed >= self.after or (
+            self.seconds < math.inf and time.monotonic() - self._since >= self.seconds
         )

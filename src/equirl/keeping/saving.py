@@ -1,4 +1,4 @@
-"""A learner's state in one file, without pickle; restored, it goes on as if never stopped."""
+"""An agent's state in one file, without pickle; restored, it goes on as if never stopped."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ LARGEST = np.finfo(np.float64).max  # a number that is finite
 
 
 def save_agent(agent: Learner, path: str | os.PathLike[str]) -> None:
-    """Save a learner: its state, its settings, what it was given, its generators."""
+    """Save an agent: its state, its settings, what it was given, its generators."""
     write_aside(path, agent_bytes(agent))
 
 
 def agent_bytes(agent: Learner, about: Mapping[str, Any] | None = None) -> bytes:
-    """The content of a learner's file, for another process to write it."""
+    """The content of an agent's file, for another process to write it."""
     arrays, meta = _contents(agent)
     return npz_bytes(KIND, VERSION, arrays, meta | {"about": dict(about or {})})
 
 
 def fingerprint(agent: Learner) -> str:
-    """A hash of all that a learner's file would hold: two learners that go on alike have the same."""
+    """A hash of all that an agent's file would hold: two agents that go on alike have the same."""
     arrays, meta = _contents(agent)
     listing = {name: described(array) for name, array in arrays.items()}
     return hashlib.sha256(json.dumps([meta, listing], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and values of a learner's file."""
+    """The arrays and values of an agent's file."""
     pairs, given, own = agent.pairs, agent.given, agent.state()
     arrays = {
         "pair_ptr": pairs.ptr, "action": pairs.action, "episode_starts": np.array(agent.episode_starts, np.int64),
@@ -66,7 +66,7 @@ def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def load_agent(path: str | os.PathLike[str]) -> Learner:
-    """Load a learner saved with ``agent.save(path)``.
+    """Load an agent saved with ``agent.save(path)``.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     Raises
     ------
     DamagedFile
-        The file is damaged, foreign, of an older format, or of a learner that is not registered.
+        The file is damaged, foreign, of an older format, or of an agent that is not registered.
     """
     arrays, meta = load_npz(checked_path("path", path), KIND, VERSION)
     try:
@@ -127,7 +127,7 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
 
 
 def check_course(meta: Mapping[str, Any], episode_starts: np.ndarray, pairs: Pairs) -> None:
-    """Refuse a time, episodes, a scale of rewards or a pending step that no learner can have."""
+    """Refuse a time, episodes, a scale of rewards or a pending step that no agent can have."""
     t = whole_number("t", meta["t"])
     whole_number("n_unconverged", meta["n_unconverged"], least=0, most=max(t, len(episode_starts)))
     starts = episode_starts

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equirl.keeping.journal import open_agent
-from equirl.keeping.journal_sync import Sync
+from equirl.keeping.journal import Sync, open_agent
 from equirl.lab.benchmarks.learning_speed import N_STATES, PLACE, WORLD, drive
 from equirl.lab.benchmarks.measurement import Finding, Measure, side_by_side
 from equirl.learners import agent_for

@@ -16,7 +16,7 @@ from equirl.solving import solve
 from equirl.worlds import make
 
 if TYPE_CHECKING:
-    from equirl.keeping.journalled_agent import JournalledAgent
+    from equirl.keeping.journal import JournalledAgent
     from equirl.lab.benchmarks.suite import Sizes
     from equirl.learners import Learner
 

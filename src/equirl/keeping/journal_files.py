@@ -1,9 +1,17 @@
-"""The journal's files: a header that says whose it is, then records of 32 bytes, each with its number and checksum.
+"""An agent's folder: whole states of it (snapshots), and the files of its journal. Who holds the lock may write.
 
 ::
 
+    lock                                held while the folder is open
+    snapshot-000000000000-5f1c09ab.npz  the agent after 0 records, as it was started; the second number is a CRC-32
+    snapshot-000000020000-....npz       the agent after 20,000 records: the newest, and the one before
+    journal-000000020000.log            the records from there on
+    damaged/                            what was set aside
+
+A file of the journal is a header that says whose it is, then records of 32 bytes, each with its number and checksum::
+
     header   "equirl-J", version u32, length of the JSON u32, number of the first record u64, tag u32, CRC-32 u32;
-             the JSON (learner, settings, names), with zeros up to a multiple of 32
+             the JSON (agent, settings, names), with zeros up to a multiple of 32
     record   place in the file u32, kind u8, three zeros, state i32, action i32, next state i32, reward f64, CRC-32 u32
     zeros    up to a multiple of 64 KiB, at least one record's worth: a file cut short is noticed
 
@@ -16,15 +24,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import secrets
+import shutil
 import struct
 import zlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.files.durable import force_file
-from equirl.files.whole_files import DamagedFile
+from equirl.files.durable import force_file, force_folder
+from equirl.files.whole_files import DamagedFile, write_aside
+from equirl.keeping.saving import save_agent
+from equirl.learners.contract import Learner
 
 MAGIC, VERSION = b"equirl-J", 1
 PREFIX, BODY, CRC = struct.Struct("<8sIIQI"), struct.Struct("<IB3xiiid"), struct.Struct("<I")
@@ -36,14 +50,17 @@ FIELDS = np.dtype([
     ("place", "<u4"), ("kind", "u1"), ("zeros", "V3"), ("state", "<i4"), ("action", "<i4"), ("next_state", "<i4"),
     ("reward", "<f8"), ("crc", "<u4"),
 ])  # fmt: skip
+SNAPSHOT = re.compile(r"snapshot-(\d{12,})-([0-9a-f]{8})\.npz")
+SEGMENT = re.compile(r"journal-(\d{12,})\.log")
+UNFINISHED = re.compile(r"\.+(snapshot|journal)[-.].*")
 
 
-class Header(NamedTuple):
+class SegmentHeader(NamedTuple):
     """What stands before the records of a file."""
 
     first: int  # records before this file, so the number of its first one
     tag: int  # from which the checksums of its records start
-    about: dict[str, Any]  # learner, settings, names, versions; where the journal stood when the file was begun
+    about: dict[str, Any]  # agent, settings, names, versions; where the journal stood when the file was begun
 
     def to_bytes(self) -> bytes:
         """As written to the file."""
@@ -74,7 +91,7 @@ class Damage(NamedTuple):
 class SegmentContent(NamedTuple):
     """What a file of the journal holds."""
 
-    header: Header
+    header: SegmentHeader
     start: int  # bytes before the first record
     records: np.ndarray  # FIELDS, those before any damage
     damage: Damage | None
@@ -86,7 +103,7 @@ def pack_record(tag: int, place: int, kind: int, state: int, action: int, next_s
     return body + CRC.pack(zlib.crc32(body, tag))
 
 
-def read_header(path: Path, data: bytes) -> tuple[Header, int]:
+def read_header(path: Path, data: bytes) -> tuple[SegmentHeader, int]:
     """The header at the start of a file's bytes, and its length."""
     fixed = PREFIX.size + CRC.size
     if len(data) < fixed or not data.startswith(MAGIC):
@@ -97,7 +114,7 @@ def read_header(path: Path, data: bytes) -> tuple[Header, int]:
         raise DamagedFile(f"the header of {path} is damaged: its checksum is not that of its content")
     if version != VERSION:
         raise DamagedFile(f"{path} has format {version}; this equirl reads {VERSION}. Open it with the one it is from")
-    return Header(first, tag, json.loads(text.rstrip(b"\0"))), fixed + length
+    return SegmentHeader(first, tag, json.loads(text.rstrip(b"\0"))), fixed + length
 
 
 def read_segment(path: Path, n_records: int | None = None) -> SegmentContent:
@@ -151,7 +168,7 @@ def _what_is_wrong(body: memoryview, kept: int, n_records: int | None) -> str:
 class SegmentWriter:
     """The file that records are appended to."""
 
-    def __init__(self, path: Path, header: Header, start: int, n_records: int) -> None:
+    def __init__(self, path: Path, header: SegmentHeader, start: int, n_records: int) -> None:
         self.path, self.header, self.n_records = path, header, n_records
         self._start = start
         self._file = open(path, "r+b", buffering=0)  # noqa: SIM115 (open as long as records are appended)
@@ -206,3 +223,109 @@ class SegmentWriter:
         """Give the empty room back; another file goes on."""
         os.ftruncate(self._file.fileno(), self._start + self.n_records * SIZE)
         self._file.close()
+
+
+# --- the folder
+
+
+class SnapshotFile(NamedTuple):
+    """A state of the agent, on disk."""
+
+    at: int  # records that it knows of
+    crc: int
+    path: Path
+
+
+class SegmentFile(NamedTuple):
+    """A file of the journal."""
+
+    first: int  # records before it
+    path: Path
+
+
+class JournalFolder:
+    """The files of an agent's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def snapshots(self) -> list[SnapshotFile]:
+        """The snapshots there are, the oldest first."""
+        found = ((SNAPSHOT.fullmatch(name), name) for name in os.listdir(self.path))
+        return sorted(SnapshotFile(int(m[1]), int(m[2], 16), self.path / name) for m, name in found if m)
+
+    def segments(self) -> list[SegmentFile]:
+        """The files of the journal, the oldest first."""
+        found = ((SEGMENT.fullmatch(name), name) for name in os.listdir(self.path))
+        return sorted(SegmentFile(int(m[1]), self.path / name) for m, name in found if m)
+
+    def sweep(self) -> None:
+        """Remove what a crash left half-written."""
+        for name in os.listdir(self.path):
+            if UNFINISHED.fullmatch(name):
+                (self.path / name).unlink(missing_ok=True)
+
+    # --- writing
+
+    def save_snapshot(self, agent: Learner, at: int) -> None:
+        """Write the agent's state; afterwards it is on the disk, whole."""
+        aside = self.path / ".snapshot.npz"
+        save_agent(agent, aside)
+        crc = zlib.crc32(aside.read_bytes())
+        os.replace(aside, self.path / f"snapshot-{at:012d}-{crc:08x}.npz")
+        force_folder(self.path)
+
+    def begin_segment(self, first: int, about: dict[str, Any]) -> SegmentWriter:
+        """A new file of the journal, with room for records."""
+        header = SegmentHeader(first, secrets.randbits(32), about)
+        start = header.to_bytes()
+        path = write_aside(self.segment_path(first), start + bytes(ROOM))
+        force_folder(self.path)
+        return SegmentWriter(path, header, len(start), 0)
+
+    def segment_path(self, first: int) -> Path:
+        """Where the file of the journal whose first record has this number stands."""
+        return self.path / f"journal-{first:012d}.log"
+
+    def prune(self, keep_segments: bool) -> None:
+        """Remove the snapshots before the last two, but for the first of all, and the records that only they need."""
+        *older, previous, _ = [None, None, *self.snapshots()]
+        for snapshot in older:
+            if snapshot is not None and snapshot.at > 0:
+                snapshot.path.unlink(missing_ok=True)
+        if previous is None or keep_segments:
+            return
+        segments = self.segments()
+        for segment, following in pairwise(segments):
+            if following.first <= previous.at:
+                segment.path.unlink(missing_ok=True)
+
+    # --- what is damaged
+
+    def set_aside(self, path: Path, copy: bool = False) -> Path:
+        """Move a file, or a copy of it, to the folder ``damaged``."""
+        place = self.path / "damaged"
+        place.mkdir(exist_ok=True)
+        k = 0
+        while (target := place / f"{path.name}.{k}").exists():
+            k += 1
+        if copy:
+            shutil.copyfile(path, target)
+        else:
+            os.replace(path, target)
+        return target
+
+    def cut(self, damage: Damage) -> Path:
+        """End a file before its damage; a copy of all of it is set aside."""
+        aside = self.set_aside(damage.path, copy=True)
+        start = damage.offset - damage.kept * SIZE
+        with open(damage.path, "r+b") as file:
+            file.truncate(damage.offset)
+            file.truncate(start + (damage.kept * SIZE // ROOM + 1) * ROOM)
+            force_file(file.fileno())
+        return aside
+
+
+def is_whole(snapshot: SnapshotFile) -> bool:
+    """Whether the bytes of a snapshot are those that were written."""
+    return zlib.crc32(snapshot.path.read_bytes()) == snapshot.crc
