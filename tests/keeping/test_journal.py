@@ -81,7 +81,7 @@ def test_at_every_change_of_its_files_a_crash_leaves_a_folder_that_goes_on(name,
     live, copies, acknowledged, seen = tmp_path / "live", [], [0], [None]
 
     def look(frame, event, _):
-        if not Path(frame.f_code.co_filename).name.startswith(("journal", "durable", "files")):
+        if not Path(frame.f_code.co_filename).name.startswith(("journal", "durable", "whole_files")):
             return None
         if live.exists():
             files = {path.name: path.read_bytes() for path in sorted(live.iterdir()) if path.is_file()}
@@ -206,7 +206,7 @@ def test_two_threads_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "culprit"),
     [
-        ({"learner": "psrl"}, "learner: 'c-ucrl', 'psrl'"),
+        ({"agent": "psrl"}, "learner: 'c-ucrl', 'psrl'"),
         ({"delta": 0.1}, "delta: 0.05, 0.1"),
         ({"n_states": 6}, "n_states: 5, 6"),
         ({"n_actions": 3}, "pairs of states and actions: 10, 15"),
@@ -215,7 +215,7 @@ def test_two_threads_are_refused(tmp_path):
     ],
 )
 def test_another_learner_than_that_of_the_folder_is_refused(change, culprit, tmp_path):
-    same = {"learner": "c-ucrl", **SMALL}
+    same = {"agent": "c-ucrl", **SMALL}
     eq.open_agent(tmp_path, **same).close()
     with eq.open_agent(tmp_path, **same) as agent:
         play(agent, 20)
@@ -261,7 +261,7 @@ def test_a_wrong_setting_of_the_journal_is_named(wrong, tmp_path):
 
 @pytest.mark.parametrize("name", list(ROWS))
 def test_no_learner_has_a_setting_that_the_journal_takes_for_its_own(name):
-    assert not {"folder", "learner", "sync", "snapshot_every", "archive", "strict"} & set(AGENTS[name].keys)
+    assert not {"folder", "agent", "sync", "snapshot_every", "archive", "strict"} & set(AGENTS[name].keys)
 
 
 def test_a_learner_that_knows_something_already_may_begin_a_folder(tmp_path):
