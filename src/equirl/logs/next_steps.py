@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.learners.contract import Learner
+from equirl.learners.contract import Learner, pair_played
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN
 from equirl.logs.log_policy import posterior_of
@@ -80,13 +80,10 @@ def next_steps(
 
 def play_drawn(agent: Learner, world: ExactModel, steps: int, state: int, rng: np.random.Generator) -> np.ndarray:
     """(M,) how often a learner plays each pair in so many steps of a drawn MDP; rewards are coins with their means."""
-    spent, ptr, S = np.zeros(len(world.rest)), agent.pairs.ptr, agent.pairs.n_states
+    spent, ptr, S = np.zeros(len(world.rest)), np.array(agent.pairs.ptr), agent.pairs.n_states
     for _ in range(steps):
         stretch = agent.decide(state)
-        if len(stretch.coins):
-            pair = int(ptr[state] + int(stretch.coins[0] * (ptr[state + 1] - ptr[state])))
-        else:
-            pair = int(stretch.policy[state])
+        pair = int(pair_played(stretch, ptr, state, 0))
         low, high = world.ptr[pair], world.ptr[pair + 1]
         along = np.cumsum(world.prob[low:high])
         place = int(np.searchsorted(along, rng.random() * (along[-1] + world.rest[pair] if high > low else 1.0)))

@@ -9,13 +9,16 @@ the kernel still works and is compiled once per process. The plain Python body s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event
 
-from equirl.files.interrupts import interrupts_deferred
 from equirl.numerics.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,6 +67,34 @@ def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
             return compile_for(signature)
 
     return compile_whole
+
+
+class _Later:
+    """A handler that keeps the interrupt for later."""
+
+    def __init__(self) -> None:
+        self.came: tuple[int, FrameType | None] | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.came = number, frame
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Inside, Ctrl-C waits until the end. Threads other than the main one never see it and change nothing."""
+    usual = signal.getsignal(signal.SIGINT)
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or not callable(usual) or isinstance(usual, _Later):
+        yield
+        return
+    later = _Later()
+    signal.signal(signal.SIGINT, later)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if later.came is not None:
+            usual(*later.came)
 
 
 def _with_body(compiled: Any, function: F) -> F:

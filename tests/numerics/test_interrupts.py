@@ -9,9 +9,8 @@ import threading
 import pytest
 import typer.main
 
-from equirl.files.interrupts import interrupts_deferred
 from equirl.lab.cli import app
-from equirl.numerics.compiling import kernel
+from equirl.numerics.compiling import interrupts_deferred, kernel
 
 
 def interrupt():
