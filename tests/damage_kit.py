@@ -13,10 +13,9 @@ import equirl as eq
 from equirl.files.archives import load_npz
 from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND as AGENT_KIND, VERSION as AGENT_VERSION
-from equirl.lab.studies.run_files import KIND as RUN_KIND
 from equirl.lab.studies.run_specs import RESULT_VERSION
 from equirl.lab.studies.runs import execute
-from equirl.lab.studies.store import Store
+from equirl.lab.studies.store import KIND as RUN_KIND, Store
 from equirl.model.mdp import FORMAT as MDP_FORMAT
 from studies_kit import specs
 

@@ -25,9 +25,9 @@ from equirl.lab.cli import app
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
 from equirl.lab.studies.expansion import expand, unique_specs
-from equirl.lab.studies.export import export
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import parse_study
+from equirl.lab.studies.summary import export
 from equirl.learners.catalogue import ROWS
 
 TINY = """

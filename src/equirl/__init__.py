@@ -66,8 +66,7 @@ _EXPORTS = {  # module -> public names
     "keeping.journal": "open_agent",
     "keeping.journal_recovery": "read_journal",
     "keeping.saving": "load_agent",
-    "lab.studies.compare": "simulate_many",
-    "lab.studies.play_compare": "play_many",
+    "lab.studies.compare": "play_many simulate_many",
     "files.whole_files": "DamagedFile",
 }
 
@@ -94,8 +93,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.keeping.journal import open_agent as open_agent
     from equirl.keeping.journal_recovery import read_journal as read_journal
     from equirl.keeping.saving import load_agent as load_agent
-    from equirl.lab.studies.compare import simulate_many as simulate_many
-    from equirl.lab.studies.play_compare import play_many as play_many
+    from equirl.lab.studies.compare import play_many as play_many, simulate_many as simulate_many
     from equirl.learners.beliefs import Beliefs as Beliefs, CountedBeliefs as CountedBeliefs
     from equirl.learners.contract import (
         CountingLearner as CountingLearner,

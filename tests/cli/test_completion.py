@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.lab.cli import app
-from equirl.lab.cli.completing import (
+from equirl.lab.cli.shell_completion import (
     SHIPPED,
     complete_file,
     complete_learners,

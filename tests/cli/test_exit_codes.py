@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.lab.cli import app
-from equirl.lab.cli.exit_codes import code_of
+from equirl.lab.cli.console import code_of
 
 LOG = "state,action,reward,next_state\n" + "a,go,0,b\nb,go,1,a\na,stay,0,a\n" * 3
 STUDY = """
@@ -85,10 +85,10 @@ def test_a_full_disk_ends_a_command_with_code_3_and_one_line(command, computed, 
 
 @pytest.mark.parametrize("command", ["paper", "leaderboard", "study", "study --figures"])
 def test_a_disk_that_fills_up_after_the_runs_is_code_3_too(command, computed, full_disk, monkeypatch):
-    monkeypatch.setattr("equirl.lab.cli.study_commands.compute_runs", lambda *_, **__: (True, {}))
+    monkeypatch.setattr("equirl.lab.cli.study_commands._compute_runs", lambda *_, **__: (True, {}))
     words = WRITING[command.split()[0]] + command.split()[1:]
     if "--figures" in words:
-        monkeypatch.setattr("equirl.lab.cli.study_commands.summary_of", lambda *_: [])
+        monkeypatch.setattr("equirl.lab.cli.study_commands._summary_of", lambda *_: [])
     done = CliRunner().invoke(app, [word.format(computed).replace("/new", "/results") for word in words])
     assert done.exit_code == 3, done.output
     assert "No space left on device" in done.stderr

@@ -14,10 +14,9 @@ from equirl.lab.explore.study_desk import StudyDesk
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
 from equirl.lab.studies.expansion import expand
-from equirl.lab.studies.export import finished_runs
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import parse_study
-from equirl.lab.studies.summary import final_rows, summarise
+from equirl.lab.studies.summary import final_rows, finished_runs, summarise
 
 TEXT = """
 name = "two"

@@ -16,9 +16,8 @@ from damage_kit import sealed
 from equirl.files import archives
 from equirl.files.archives import MOST_EXPANSION, MOST_MEMBERS, Archive, load_npz, pack, save_npz
 from equirl.files.whole_files import DamagedFile, open_file
-from equirl.lab.studies.run_files import KIND
 from equirl.lab.studies.run_specs import RESULT_VERSION
-from equirl.lab.studies.store import Store
+from equirl.lab.studies.store import KIND, Store
 from studies_kit import specs
 
 HEADER = {"kind": "equirl-mdp", "version": 1, "archive": 2, "meta": {}, "arrays": {"prob": {}}}

@@ -7,9 +7,8 @@ from equirl.lab.plots import study_figures
 from equirl.lab.plots.study_figures import draw_study, file_names
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
-from equirl.lab.studies.export import finished_runs
 from equirl.lab.studies.store import Store
-from equirl.lab.studies.summary import summarise
+from equirl.lab.studies.summary import finished_runs, summarise
 from studies_kit import planned, with_lines
 
 

@@ -10,10 +10,10 @@ import distributed
 import pytest
 
 from cluster_kit import Cluster
-from equirl.lab.studies import dask_pool as watching
-from equirl.lab.studies.dask_pool import DaskPool, dask_pool
-from equirl.lab.studies.engines import DaskEngine, EngineError
-from equirl.lab.studies.scheduler import SilentListener, compute
+from equirl.lab.studies import engines as watching
+from equirl.lab.studies.engines import DaskEngine, DaskPool, EngineError, dask_pool
+from equirl.lab.studies.execution import compute
+from equirl.lab.studies.progress import SilentListener
 from equirl.lab.studies.store import Store
 from studies_kit import specs, with_lines
 

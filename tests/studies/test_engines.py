@@ -15,12 +15,11 @@ from typer.testing import CliRunner
 from cluster_kit import Cluster, free_port, wait_until
 from equirl.lab.cli import app
 from equirl.lab.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine, without_main
-from equirl.lab.studies.execution import parse_shard, run_study
-from equirl.lab.studies.export import export
-from equirl.lab.studies.progress import LiveDisplay, LogLines
+from equirl.lab.studies.execution import compute, parse_shard, run_study, shard_of
+from equirl.lab.studies.progress import LiveDisplay, LogLines, SilentListener
 from equirl.lab.studies.runs import RunFailure, execute
-from equirl.lab.studies.scheduler import SilentListener, compute, shard_of
 from equirl.lab.studies.store import Store
+from equirl.lab.studies.summary import export
 from studies_kit import SMALL, dying, interrupted, planned, raising, specs, with_lines
 
 LONGER = with_lines(horizon="200_000", runs="4", worlds='["riverswim:n_states=8"]')

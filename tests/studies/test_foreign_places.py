@@ -16,8 +16,7 @@ from equirl.lab.studies import execution
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
 from equirl.lab.studies.runs import execute
-from equirl.lab.studies.store import Store
-from equirl.lab.studies.store_errors import StoreError
+from equirl.lab.studies.store import Store, StoreError
 from studies_kit import SMALL, planned, raising, specs, with_lines
 
 ONE = LocalEngine(1)

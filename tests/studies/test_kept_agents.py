@@ -13,11 +13,11 @@ from equirl.lab.cli import app
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
 from equirl.lab.studies.expansion import unique_specs
-from equirl.lab.studies.export import export
 from equirl.lab.studies.plan_file import read_plan
 from equirl.lab.studies.runs import build_world, execute
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import StudyError, parse_study
+from equirl.lab.studies.summary import export
 from studies_kit import SMALL, interrupted, planned, specs, with_lines
 
 KEPT = with_lines(keep='["agent"]')
@@ -99,7 +99,7 @@ def test_a_kill_between_the_two_files_costs_the_run_alone(tmp_path, monkeypatch)
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("equirl.lab.studies.store.write_run", killed)
+    monkeypatch.setattr("equirl.lab.studies.store._write_run", killed)
     with pytest.raises(KeyboardInterrupt):
         store.write(result)
     monkeypatch.undo()

@@ -15,11 +15,11 @@ from equirl.lab.cli import app
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
 from equirl.lab.studies.expansion import expand
-from equirl.lab.studies.export import finished_runs
 from equirl.lab.studies.plan_file import PLAN, plan_damage, read_plan, write_plan
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import StudyError, parse_study
+from equirl.lab.studies.summary import finished_runs
 from studies_kit import SMALL, planned, specs
 
 ONE = LocalEngine(1)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.lab.cli import app
-from equirl.lab.studies.saved_runs import saved_runs
+from equirl.lab.studies.saved_agents import saved_runs
 
 RIVER = eq.make("riverswim", n_states=4)
 PUMP = [("ok", "run", {"ok": 0.9, "broken": 0.1}, 0.0), ("broken", "repair", {"ok": 1.0}, 500.0)]

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from equirl.lab.cli import app
 from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
-from equirl.lab.studies.expansion import expand
-from equirl.lab.studies.setting_choices import read_settings, with_settings
+from equirl.lab.studies.expansion import expand, with_settings
+from equirl.lab.studies.run_specs import read_settings
 from equirl.lab.studies.study_file import parse_study
 from studies_kit import SMALL, planned, with_lines
 

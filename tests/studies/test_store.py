@@ -7,15 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equirl.files import whole_files as files
+from equirl.files import archives, whole_files as files
 from equirl.files.whole_files import DamagedFile
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study, status_rows
-from equirl.lab.studies.export import TableError, export
 from equirl.lab.studies.run_specs import RESULT_VERSION
 from equirl.lab.studies.runs import execute
-from equirl.lab.studies.store import Store
-from equirl.lab.studies.store_errors import StoreError
+from equirl.lab.studies.store import Store, StoreError
+from equirl.lab.studies.summary import TableError, export
 from equirl.simulation.curves import Curves
 from studies_kit import measuring, planned, raising, specs, with_lines
 
@@ -48,7 +47,7 @@ def test_a_result_comes_back_as_it_was_written(store):
 
 
 def test_a_result_file_holds_spec_seeds_and_versions(full):
-    _, meta = files.load_npz(full.path(specs()[0]), "equirl-run", RESULT_VERSION)
+    _, meta = archives.load_npz(full.path(specs()[0]), "equirl-run", RESULT_VERSION)
     assert (meta["spec"]["seed"], meta["spec"]["learner"]) == (specs()[0].seed, "ucrl2-l")
     assert {"equirl", "numpy", "numba"} <= meta["provenance"]["versions"].keys()
 
@@ -166,7 +165,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_any_run(store, monkeypa
 
 
 def test_what_a_killed_process_left_half_written_is_cleared_when_it_is_old(full):
-    old, young = (full.folder / "runs" / f".{name}.npz.abcd1234.part" for name in ("old", "young"))
+    old, young = (full.folder / "runs" / f".{name}.npz.0123456789abcdef.part" for name in ("old", "young"))
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
@@ -230,9 +229,9 @@ def test_results_of_a_longer_horizon_stand_beside_the_shorter_ones(full):
 @pytest.mark.parametrize("missing", ["facts", "provenance"])
 def test_a_result_that_says_nothing_of_its_run_is_damaged(full, missing):
     path = full.path(specs()[0])
-    arrays, meta = files.load_npz(path, "equirl-run", RESULT_VERSION)
+    arrays, meta = archives.load_npz(path, "equirl-run", RESULT_VERSION)
     del meta[missing]
-    files.save_npz(path, "equirl-run", RESULT_VERSION, arrays, meta)
+    archives.save_npz(path, "equirl-run", RESULT_VERSION, arrays, meta)
     with pytest.raises(DamagedFile, match="nothing of the run"):
         full.read(specs()[0])
     assert len(full.status(specs()).damaged) == 1

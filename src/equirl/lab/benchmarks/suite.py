@@ -16,8 +16,7 @@ from equirl.lab.benchmarks.measurement import Finding
 from equirl.lab.benchmarks.memory import measure_memory, measure_scale
 from equirl.lab.benchmarks.planning_speed import measure_planning
 from equirl.lab.benchmarks.startup import measure_startup
-from equirl.lab.studies.run_specs import settings_of
-from equirl.lab.studies.setting_choices import read_settings
+from equirl.lab.studies.run_specs import read_settings, settings_of
 from equirl.words.checking import unknown_name
 
 Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings

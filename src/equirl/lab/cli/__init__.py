@@ -1,7 +1,7 @@
-"""The ``equirl`` command. Each file beside this one holds the commands of one subject and adds them in ``register``.
+"""The ``equirl`` command. The files beside this one hold the commands of one subject each.
 
 Commands hold no logic and import what they need when they run, so that ``equirl --help`` is quick. What goes wrong
-becomes one line on stderr and an exit code (``exit_codes``), here and nowhere else; ``--debug`` shows the traceback.
+becomes one line on stderr and an exit code (``console``), here and nowhere else; ``--debug`` shows the traceback.
 """
 
 from __future__ import annotations
@@ -10,25 +10,21 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from equirl.lab.cli.console import say
-from equirl.lab.cli.exit_codes import STOPPED, code_of, in_one_line
+from equirl.lab.cli.bench_command import bench
+from equirl.lab.cli.console import STOPPED, code_of, in_one_line, say
+from equirl.lab.cli.explore_command import explore
+from equirl.lab.cli.learner_commands import agents, run
+from equirl.lab.cli.log_commands import learn
+from equirl.lab.cli.shell_completion import answer_shells, completion
+from equirl.lab.cli.study_commands import export, leaderboard, paper, status, study
+from equirl.lab.cli.world_commands import classes, solve, worlds
 from equirl.words.formatting import printable
 
-COMMAND_FILES = (
-    "world_commands",
-    "learner_commands",
-    "log_commands",
-    "study_commands",
-    "explore_command",
-    "bench_command",
-    "completing",
-)
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
 
 
@@ -119,5 +115,8 @@ def options(
     """Options that stand before the command."""
 
 
-for file in COMMAND_FILES:
-    import_module(f"{__name__}.{file}").register(app)
+for command in (
+    worlds, classes, solve, agents, run, learn, study, status, export, paper, leaderboard, explore, bench, completion,
+):  # fmt: skip
+    app.command()(command)
+answer_shells()

@@ -11,11 +11,6 @@ from equirl.lab.cli.console import AsJson
 from equirl.lab.cli.learner_commands import Setting
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(bench)
-
-
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: about a minute.")] = False,
     full: Annotated[

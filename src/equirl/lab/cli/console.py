@@ -1,7 +1,11 @@
-"""How commands speak: lines, facts and tables, or JSON for other programs. Foreign text is made harmless here."""
+"""How commands speak: lines, facts and tables, or JSON for other programs; and with which code they end.
+
+Foreign text is made harmless here.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
+FAILED, MISTAKE, STOPPED, INTERRUPTED = 1, 2, 3, 130
+# runs failed; a mistake in what was asked; results cannot be kept or computed; Ctrl-C
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CANNOT_KEEP = (*NO_ROOM, errno.EROFS, errno.EIO)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to stderr.")]
 
 
@@ -91,3 +99,26 @@ def _finite(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def code_of(error: BaseException) -> int:
+    """The code with which a command ends that an error stopped."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return STOPPED if isinstance(error, OSError) and error.errno in CANNOT_KEEP else MISTAKE
+
+
+def in_one_line(error: BaseException) -> str:
+    """An error as one line for a person.
+
+    Examples
+    --------
+    >>> in_one_line(FileNotFoundError(2, "No such file or directory", "river.npz"))
+    'river.npz: No such file or directory'
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, OSError) and error.strerror:
+        said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return f"{said}; free some space and give the same command again" if error.errno in NO_ROOM else said
+    return " ".join(str(error).split()) or type(error).__name__

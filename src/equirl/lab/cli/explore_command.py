@@ -7,13 +7,8 @@ from typing import Annotated
 
 import typer
 
-from equirl.lab.cli.completing import complete_problem
 from equirl.lab.cli.console import AsJson, print_json, say
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(explore)
+from equirl.lab.cli.shell_completion import complete_problem
 
 
 def explore(

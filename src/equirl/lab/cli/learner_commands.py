@@ -1,17 +1,16 @@
-"""Commands about learners: ``equirl agents`` and ``equirl run``."""
+"""Commands about learners: ``equirl agents``, which lists them or shows saved ones, and ``equirl run``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.completing import complete_file, complete_learners, complete_setting, complete_world
-from equirl.lab.cli.console import AsJson, print_json, print_table, regret_cells, say
-from equirl.words.formatting import number
+from equirl.lab.cli.console import AsJson, print_facts, print_json, print_table, regret_cells, say
+from equirl.lab.cli.log_commands import print_some
+from equirl.lab.cli.shell_completion import complete_file, complete_learners, complete_setting, complete_world
+from equirl.words.formatting import counted, number
 
 if TYPE_CHECKING:
     from equirl.lab.studies.tidy_table import TidyTable
@@ -28,16 +27,11 @@ Setting = Annotated[
         autocompletion=complete_setting,
     ),
 ]
+MOST_SAVED = 100  # learners of a folder listed on the screen
 
 
 def _complete_saved(incomplete: str) -> list[str]:
     return complete_file(incomplete, ".npz")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(agents)
-    app.command()(run)
 
 
 def agents(
@@ -54,9 +48,10 @@ def agents(
 ) -> None:
     """List the learners and their settings; or show a saved learner, or those in a folder."""
     if saved is not None:
-        from equirl.lab.cli.saved_learners import show_saved
-
-        show_saved(saved, as_json)
+        if saved.is_dir():
+            _show_folder(saved, as_json)
+        else:
+            _show_agent(saved, as_json)
         return
     from equirl.learners import AGENTS, COLUMNS, FAMILIES, RECOMMENDED
 
@@ -72,6 +67,62 @@ def agents(
         texts = [f"{key}={value}" for key, value in recipe.defaults().items()]
         rows.append([name, recipe.description, ", ".join(texts) or "none"])
     print_table(["learner", "what it is", "settings and defaults"], rows)
+
+
+def _show_folder(folder: Path, as_json: bool) -> None:
+    from equirl.lab.studies.plan_file import kept_agents
+    from equirl.lab.studies.saved_agents import saved_runs, unreadable_runs
+
+    table = saved_runs(folder)
+    for path in unreadable_runs(folder):
+        say(f"{path} is damaged, left out; {path.with_name('agent.npz')} beside it may be whole", err=True)
+    if not len(table):
+        table, complaints = kept_agents(folder)
+        for complaint in complaints:
+            say(complaint, err=True)
+    if not len(table):
+        raise ValueError(
+            f"{folder} holds no learners; equirl run --save FOLDER and equirl study --keep-agents put some there"
+        )
+    if as_json:
+        print_json({"folder": str(folder), "learners": table.rows()})
+        return
+    headings = [name + "#" * table.is_numeric(name) for name in table.columns]
+    title = f"{folder}: {counted(len(table), 'learner')}"
+    print_table(headings, table.head(MOST_SAVED).texts(), title=title)
+    if len(table) > MOST_SAVED:
+        say(f"... and {len(table) - MOST_SAVED} more; --json lists all")
+
+
+def _show_agent(path: Path, as_json: bool) -> None:
+    from equirl.keeping.saving import load_agent
+
+    agent = load_agent(path)
+    beliefs = agent.beliefs
+    policy = beliefs.policy_table() if beliefs.has_policy else None
+    classes = beliefs.partition if beliefs.forms_classes else None
+    settings = agent.settings.as_dict()
+    scale, shift = agent.reward_map
+    if as_json:
+        print_json({
+            "file": str(path), "learner": agent.name, "steps": agent.t - 1, "n_episodes": agent.n_episodes,
+            "n_states": agent.pairs.n_states, "n_pairs": agent.pairs.n_pairs, "settings": settings,
+            "reward_range": [shift, scale + shift], "policy": policy.rows() if policy else None,
+            "n_classes": classes.n_classes if classes else None,
+            "classes": classes.table(agent).rows() if classes else None,
+        })  # fmt: skip
+        return
+    print_facts(str(path), {
+        "learner": agent.name,
+        "steps": f"{agent.t - 1:,} in {counted(agent.n_episodes, 'episode')}",
+        "S, states": str(agent.pairs.n_states),
+        "M, pairs": str(agent.pairs.n_pairs),
+        "classes": "none formed" if classes is None else f"{classes.n_classes:,}",
+        "rewards in": f"[{shift:g}, {scale + shift:g}]",
+        "settings": ", ".join(f"{key}={value}" for key, value in settings.items()) or "none",
+    })  # fmt: skip
+    if policy is not None:
+        print_some(policy, "Policy", "--json has all")
 
 
 def run(
@@ -113,6 +164,7 @@ def run(
 ) -> None:
     """Play a learner in a world and report its regret, in the units of the rewards."""
     from equirl.lab.studies.compare import simulate_many
+    from equirl.lab.studies.progress import runs_shown
     from equirl.worlds import load_world
 
     _check_files(plot, csv)
@@ -130,7 +182,7 @@ def run(
             )
         _run_until(mdp, world, named, horizon, seeds, until, save, as_json)
         return
-    with _bar(runs * len(named)) as on_run:
+    with runs_shown(runs * len(named)) as on_run:
         table = simulate_many(
             mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, on_run=on_run,
             save=save,
@@ -173,16 +225,16 @@ def _write_curves(table: TidyTable, csv: Path | None, plot: Path | None, title: 
 def _named(names: list[str], settings: list[str]) -> Named:
     """The learners that names stand for, those of files loaded, with what ``--set`` chose for them."""
     from equirl.keeping.saving import load_agent
-    from equirl.lab.studies.compare import named_learners
-    from equirl.lab.studies.setting_choices import read_settings
+    from equirl.lab.studies.compare import labelled
+    from equirl.lab.studies.run_specs import read_settings
 
     chosen = read_settings(settings, [name for name in names if not _is_file(name)])
     named: Named = {}
     for name in names:
-        own: Named = {name: (load_agent(name), {})} if _is_file(name) else named_learners([(name, chosen[name])])
-        if own.keys() & named.keys():
+        label = name if _is_file(name) else labelled(name, chosen[name])
+        if label in named:
             raise ValueError(f"learner {name!r} is listed twice")
-        named |= own
+        named[label] = (load_agent(name), {}) if _is_file(name) else (name, chosen[name])
     return named
 
 
@@ -201,15 +253,17 @@ def _run_until(
     """Play every learner with every seed until the rule stops it, and report when and how good its policy is."""
     import numpy as np
 
-    from equirl.lab.studies.saved_runs import check_folder, plan_saved, save_run
+    from equirl.lab.studies.compare import named_learners
+    from equirl.lab.studies.progress import runs_shown
+    from equirl.lab.studies.saved_agents import check_folder, plan_saved, save_run
     from equirl.simulation import simulate
     from equirl.solving import certified_gain, policy_gain
 
-    scale, best = mdp.reward_map[0], certified_gain(mdp)
+    named, scale, best = named_learners(named), mdp.reward_map[0], certified_gain(mdp)
     plans = plan_saved(mdp, named, seeds, horizon, until=rule) if save is not None else {}
     folder = check_folder(save, plans.values()) if save is not None else None
-    told: list[dict[str, Any]] = []
-    with _bar(len(seeds) * len(named)) as on_run:
+    ended: list[dict[str, Any]] = []
+    with runs_shown(len(seeds) * len(named)) as on_run:
         for name, (choice, settings) in named.items():
             for seed in seeds:
                 points = 1 if folder is None else 200
@@ -217,19 +271,19 @@ def _run_until(
                 if folder is not None:
                     save_run(folder, plans[name, seed], mdp, trace)
                 true = scale * max(best - policy_gain(mdp, trace.policy), 0.0) if len(trace.policy) else None
-                told.append({
+                ended.append({
                     "learner": name, "seed": seed, "steps": int(trace.t[-1]), "stopped": trace.stopped,
                     "gap": trace.gap, "true_gap": true, "regret": scale * float(trace.regret[-1]),
                 })  # fmt: skip
-                on_run(len(told), len(seeds) * len(named))
+                on_run(len(ended), len(seeds) * len(named))
     _tell_saved(save)
     if as_json:
         saved = None if save is None else str(save)
-        print_json({"world": world, "horizon": horizon, "until": rule, "runs": told, "saved": saved})
+        print_json({"world": world, "horizon": horizon, "until": rule, "runs": ended, "saved": saved})
         return
     rows = []
     for name in named:
-        own = [run for run in told if run["learner"] == name]
+        own = [run for run in ended if run["learner"] == name]
         gaps = [run["true_gap"] for run in own if run["true_gap"] is not None]
         cells = [np.median([run["steps"] for run in own]), np.mean([run["regret"] for run in own])]
         worst = number(max(gaps)) if gaps else "-"
@@ -249,16 +303,3 @@ def _check_files(plot: Path | None, csv: Path | None) -> None:
         check_format(plot)
     for file in filter(None, (plot, csv)):
         check_place(file)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, nothing elsewhere; inside, what to call with the number of runs done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    screen = Console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("runs", total=total)
-        yield lambda done, _: progress.update(task, completed=done)

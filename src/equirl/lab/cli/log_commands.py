@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.completing import complete_learners, complete_log
 from equirl.lab.cli.console import AsJson, console, print_facts, print_json, print_table, say
+from equirl.lab.cli.shell_completion import complete_learners, complete_log
 from equirl.words.formatting import number
 
 if TYPE_CHECKING:
@@ -35,11 +35,6 @@ RewardRange = Annotated[
 Costs = Annotated[bool, typer.Option("--costs", help="The column of rewards holds costs.")]
 MOST_ROWS = 20  # of a table on the screen
 DIGITS = 6
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(learn)
 
 
 def learn(

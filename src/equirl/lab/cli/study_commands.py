@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.completing import complete_learners, complete_study
-from equirl.lab.cli.console import AsJson, print_json, print_table, say
-from equirl.lab.cli.exit_codes import FAILED, MISTAKE
+from equirl.lab.cli.console import (
+    FAILED,
+    INTERRUPTED,
+    MISTAKE,
+    STOPPED,
+    AsJson,
+    print_json,
+    print_table,
+    regret_cells,
+    say,
+)
 from equirl.lab.cli.learner_commands import Setting
-from equirl.lab.cli.study_reports import compute_runs, summary_of
+from equirl.lab.cli.shell_completion import complete_learners, complete_study
 
 if TYPE_CHECKING:
     from equirl.lab.studies.engines import Engine
     from equirl.lab.studies.expansion import PlannedRun
     from equirl.lab.studies.store import Store
+    from equirl.lab.studies.summary import Group
 
 
 class EngineName(StrEnum):
@@ -50,15 +60,10 @@ Memory = Annotated[str, typer.Option(help="Slurm: the memory of a worker.")]
 KeepAgents = Annotated[
     bool, typer.Option("--keep-agents", help="Keep the learner of every run, as the run left it, in agents/.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(study)
-    app.command()(status)
-    app.command()(export)
-    app.command()(paper)
-    app.command()(leaderboard)
+SUMMARIES = (  # curve, title, file
+    ("regret", "Regret at T", "summary.csv"),
+    ("sample_complexity", "Steps up to T at which the policy was not near-optimal", "summary-sample-complexity.csv"),
+)
 
 
 def study(
@@ -86,12 +91,12 @@ def study(
     planned, store = _open(file, out, setting, keep_agents)
     share = parse_shard(shard) if shard else None
     chosen = _engine(engine, jobs, address, len(planned), (workers, queue, walltime, memory, account))
-    complete, told = compute_runs(planned, store, chosen, share, quiet=quiet, as_json=as_json)
+    complete, facts = _compute_runs(planned, store, chosen, share, quiet=quiet, as_json=as_json)
     if share is None:
-        told["summary"] = summary_of(planned, store, as_json)
-        told["figures"] = [str(path) for path in _drawn(planned, store, bounds, as_json)] if figures else []
+        facts["summary"] = _summary_of(planned, store, as_json)
+        facts["figures"] = [str(path) for path in _drawn(planned, store, bounds, as_json)] if figures else []
     if as_json:
-        print_json(told)
+        print_json(facts)
     raise typer.Exit(0 if complete else FAILED)
 
 
@@ -105,7 +110,7 @@ def status(
 
     planned, store = _open(file, out, setting, keep_agents)
     state = store.status(unique_specs(planned))
-    damages = [reason for reason in (plan_damage(store.folder), *(told for _, told in state.damaged)) if reason]
+    damages = [reason for reason in (plan_damage(store.folder), *(reason for _, reason in state.damaged)) if reason]
     headings = ["part", "world", "learner", "done#", "missing#", "failed#", "damaged#"]
     rows = status_rows(planned, state)
     records = [(store.failure(spec), store.failure_path(spec)) for spec in state.failed]
@@ -142,7 +147,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write one tidy table of all finished runs: a row per run and checkpoint."""
-    from equirl.lab.studies.export import export as write_table
+    from equirl.lab.studies.summary import export as write_table
     from equirl.words.formatting import counted
 
     planned, store = _open(file, out, setting)
@@ -169,22 +174,16 @@ def paper(
     from equirl.lab.paper.figures import draw_paper
     from equirl.lab.paper.paper_study import paper_runs
     from equirl.lab.paper.report import write_report
-    from equirl.lab.studies.export import finished_runs
     from equirl.lab.studies.store import Store
-    from equirl.lab.studies.summary import summarise
 
     planned, store = paper_runs(runs), Store(out)
     chosen = _engine(engine, jobs, address, len(planned), None)
-    complete, told = compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
-    groups = summarise(finished_runs(planned, store))
+    complete, facts = _compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
+    groups = _groups(planned, store)
     say("drawing figures and writing the report", err=True)
     figures = draw_paper(groups, out / "figures")
     path = write_report(groups, figures, out, f"equirl paper --runs {runs} --out {out}")
-    if as_json:
-        print_json({**told, "report": str(path)})
-    else:
-        say(f"report: {path}")
-    raise typer.Exit(0 if complete else FAILED)
+    _end_with("report", path, facts, complete, as_json)
 
 
 def leaderboard(
@@ -210,17 +209,14 @@ def leaderboard(
     from equirl.lab.leaderboard.board_page import write_page
     from equirl.lab.leaderboard.leaderboard_study import leaderboard_study, raised
     from equirl.lab.leaderboard.standings import boards
-    from equirl.lab.studies.expansion import expand
-    from equirl.lab.studies.export import finished_runs
-    from equirl.lab.studies.setting_choices import with_settings
+    from equirl.lab.studies.expansion import expand, with_settings
     from equirl.lab.studies.store import Store
-    from equirl.lab.studies.summary import summarise
 
     planned = expand(with_settings(leaderboard_study(runs, _names(learners), _names(worlds)), setting or []))
     store = Store(out)
     chosen = _engine(engine, jobs, address, len(planned), None)
-    complete, told = compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
-    standings = boards(summarise(finished_runs(planned, store)), planned)
+    complete, facts = _compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
+    standings = boards(_groups(planned, store), planned)
     say("drawing figures and writing the page", err=True)
     figures = draw_boards(standings, out / "figures", with_bounds=bounds)
     given = {"--learners": learners, "--worlds": worlds, "--bounds": "" if bounds else None}
@@ -228,10 +224,89 @@ def leaderboard(
     options += "".join(f" --set {text}" for text in setting or [])
     command = f"equirl leaderboard --runs {runs}{options} --out {out}"
     path = write_page(standings, figures, out, command, raised(planned, store))
+    _end_with("page", path, facts, complete, as_json)
+
+
+def _compute_runs(
+    planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, *, quiet: bool,
+    as_json: bool,
+) -> tuple[bool, dict[str, Any]]:  # fmt: skip
+    """Compute what is missing of a study and say how it ended."""
+    from equirl.lab.studies.engines import EngineError
+    from equirl.lab.studies.execution import run_study
+    from equirl.lab.studies.store import StoreError
+    from equirl.words.formatting import counted
+
+    try:
+        outcome = run_study(planned, store, engine, shard=shard, quiet=quiet)
+    except KeyboardInterrupt:
+        say("\ninterrupted. Finished runs are kept; give the same command again to go on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except (StoreError, EngineError) as error:
+        say(f"equirl: {error}", err=True)
+        raise typer.Exit(STOPPED) from None
+    n_ready, report = outcome.n_stored, outcome.report
+    are = "is" if n_ready == 1 else "are"
+    done = f"{counted(n_ready, 'run')} {are} done, {report.n_computed} computed now; results in {store.folder}"
+    say(done, err=as_json)
+    if outcome.plan_trouble:
+        say(outcome.plan_trouble, err=True)
+    if outcome.n_lost:
+        gone = counted(outcome.n_lost, "result is", "results are")
+        say(f"{gone} not in {store.folder} any more; the same command computes what is gone", err=True)
+    failures = []
+    for (learner, reason), alike in report.failures_alike().items():
+        place = store.failure_path(alike[0].spec)
+        say(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
+        failures.append({"learner": learner, "runs": len(alike), "error": reason, "record": str(place)})
+    if report.failures:
+        n_failed = counted(len(report.failures), "run")
+        say(f"{n_failed} failed; the same command tries again", err=True)
+    return outcome.complete, {
+        "folder": str(store.folder), "done": n_ready, "computed": report.n_computed, "failed": len(report.failures),
+        "lost": outcome.n_lost, "failures": failures,
+    }  # fmt: skip
+
+
+def _summary_of(planned: list[PlannedRun], store: Store, as_json: bool) -> list[dict[str, Any]]:
+    """The regret at the horizon (and the sample complexity, where it was measured): as tables, and as files."""
+    from equirl.files.whole_files import write_csv
+    from equirl.lab.studies.summary import SUMMARY_COLUMNS, final_rows
+
+    groups = _groups(planned, store)
+    listed: list[dict[str, Any]] = []
+    for measure, title, name in SUMMARIES:
+        measured = [group for group in groups if measure in group.curves]
+        if groups and not measured:
+            continue
+        finals = final_rows(measured, measure)
+        path = write_csv(store.folder / name, SUMMARY_COLUMNS, finals)
+        listed += [{"measure": measure, **dict(zip(SUMMARY_COLUMNS, row, strict=True))} for row in finals]
+        if as_json:
+            continue
+        rows = [
+            [group.part, group.world, group.learner, f"{group.horizon:,}", *regret_cells(group.curves.final(measure))]
+            for group in measured
+        ]
+        first = 0 if len({group.part for group in groups}) > 1 else 1  # of one part its name says nothing
+        headings = ["part", "world", "learner", "T#", "runs#", "mean#", "±95 %#", "median#"]
+        print_table(headings[first:], [row[first:] for row in rows], title=title)
+        say(f"summary: {path}")
+    return listed
+
+
+def _groups(planned: list[PlannedRun], store: Store) -> list[Group]:
+    from equirl.lab.studies.summary import finished_runs, summarise
+
+    return summarise(finished_runs(planned, store))
+
+
+def _end_with(name: str, path: Path, facts: dict[str, Any], complete: bool, as_json: bool) -> None:
+    """Say where a page is, and end."""
     if as_json:
-        print_json({**told, "page": str(path)})
+        print_json({**facts, name: str(path)})
     else:
-        say(f"page: {path}")
+        say(f"{name}: {path}")
     raise typer.Exit(0 if complete else FAILED)
 
 
@@ -244,15 +319,12 @@ def _open(
 ) -> tuple[list[PlannedRun], Store]:
     from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
     from equirl.lab.paper.paper_study import paper_study
-    from equirl.lab.studies.expansion import expand
-    from equirl.lab.studies.setting_choices import with_settings
-    from equirl.lab.studies.shipped import discounted_study, ready_study
+    from equirl.lab.studies.expansion import expand, with_settings
     from equirl.lab.studies.store import Store
-    from equirl.lab.studies.study_file import StudyError, load_study
+    from equirl.lab.studies.study_file import StudyError, load_study, shipped_study
 
-    shipped = {
-        "paper": paper_study, "leaderboard": leaderboard_study, "discounted": discounted_study, "ready": ready_study,
-    }  # fmt: skip
+    shipped = {"paper": paper_study, "leaderboard": leaderboard_study}
+    shipped |= {name: partial(shipped_study, name) for name in ("discounted", "ready")}
     try:
         loaded = shipped[str(file)]() if str(file) in shipped and not file.is_file() else load_study(file)
         chosen = with_settings(loaded, settings or [])
@@ -277,10 +349,8 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
 def _drawn(planned: list[PlannedRun], store: Store, bounds: bool, as_json: bool) -> list[Path]:
     """Draw the figures of what is done."""
     from equirl.lab.plots.study_figures import draw_study
-    from equirl.lab.studies.export import finished_runs
-    from equirl.lab.studies.summary import summarise
 
-    groups = summarise(finished_runs(planned, store))
+    groups = _groups(planned, store)
     files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
     say(f"figures: {len(files)} files in {store.folder / 'figures'}", err=as_json)
     return files

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.completing import complete_problem, complete_world
 from equirl.lab.cli.console import AsJson, console, print_facts, print_json, print_table, say
+from equirl.lab.cli.shell_completion import complete_problem, complete_world
 from equirl.words.formatting import number
 
 if TYPE_CHECKING:
@@ -32,13 +32,6 @@ MOST_CLASSES = 20  # listed
 MOST_STATES = 20  # listed with their values
 DIGITS = 6  # significant ones
 DIAMETER_STATES = 500  # the diameter of more states takes long and must be asked for
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(worlds)
-    app.command()(classes)
-    app.command()(solve)
 
 
 def worlds(as_json: AsJson = False) -> None:

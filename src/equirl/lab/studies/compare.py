@@ -1,4 +1,4 @@
-"""Several learners and seeds on one MDP, in one call: the quick comparison before a whole study."""
+"""Several learners and seeds in one MDP, simulator or environment, in one call: a quick comparison, without files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.interop.play import play
 from equirl.lab.studies.engines import LocalEngine
-from equirl.lab.studies.saved_runs import SavedRun, check_folder, name_of, plan_saved, save_run
+from equirl.lab.studies.saved_agents import SavedRun, check_folder, name_of, plan_saved, save_run
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.learners import HANDED, Learner, make_settings, outside_modules
 from equirl.model import TabularMDP
@@ -61,7 +62,7 @@ def simulate_many(
         Called as ``on_run(done, total)`` after each run.
     save : path, optional
         A folder in which each run leaves its learner, its policy and classes as tables and its curves, in the units of
-        the problem (:mod:`equirl.lab.studies.saved_runs`).
+        the problem (:mod:`equirl.lab.studies.saved_agents`).
 
     Returns
     -------
@@ -97,6 +98,72 @@ def simulate_many(
                 on_run(len(done), len(calls))
     labels = {label: range(k * len(seeds), (k + 1) * len(seeds)) for k, label in enumerate(named)}
     return TidyTable({label: Curves.stack([done[k] for k in rows]) for label, rows in labels.items()}, tuple(seeds))
+
+
+def play_many(
+    make_env: Callable[[], Any],
+    learners: Sequence[LearnerChoice] | Mapping[str, LearnerChoice],
+    steps: int,
+    seeds: Iterable[int] = range(10),
+    *,
+    reward_range: tuple[float, float] | None = None,
+    checkpoints: int | str | Sequence[int] | np.ndarray = 200,
+    common_random_numbers: bool = True,
+    on_run: Callable[[int, int], None] | None = None,
+) -> TidyTable:
+    """Play every learner with every seed in an environment of its own.
+
+    Parameters
+    ----------
+    make_env : function
+        Makes a new environment or simulator, one for each run: ``lambda: gymnasium.make("Blackjack-v1")``.
+    learners : sequence or mapping
+        Names, or (name, settings), or {label: either}.
+    steps : int
+        Steps per run.
+    seeds : iterable of int
+        One run of each learner for each; all different.
+    reward_range : (float, float), optional
+        As in :func:`equirl.play`.
+    checkpoints : int, "log" or sequence of int
+        Where curves are recorded, as in :func:`equirl.simulate`.
+    common_random_numbers : bool
+        Whether all learners meet the environment with the same seed; otherwise each with one of its own.
+    on_run : callable, optional
+        Called as ``on_run(done, total)`` after each run.
+
+    Returns
+    -------
+    TidyTable
+        With the curve ``reward`` and those of :func:`equirl.play`, in the user's units; there is no regret, since the
+        best possible is not known.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> table = play_many(lambda: gymnasium.make("FrozenLake-v1"), ["psrl", "random"], steps=300, seeds=range(2))
+    >>> len(table), sorted(table.final("reward"))
+    (800, ['psrl', 'random'])
+    """
+    if not callable(make_env):
+        raise TypeError(
+            f"make_env must be a function that makes an environment, not {shown(make_env)}; use lambda: ..."
+        )
+    check_callable("on_run", on_run)
+    steps = whole_number("steps", steps)
+    named, seeds, times = named_learners(learners), checked_seeds(seeds), checkpoint_times(checkpoints, steps)
+    shared, total = flag("common_random_numbers", common_random_numbers), len(named) * len(seeds)
+    curves: dict[str, Curves] = {}
+    for place, (label, (name, settings)) in enumerate(named.items()):
+        runs = []
+        for k, seed in enumerate(seeds):
+            root = np.random.SeedSequence(seed, spawn_key=() if shared else (1, place))
+            trace = play(make_env(), name, steps, root, reward_range=reward_range, checkpoints=times, **settings)
+            runs.append(trace.curves)
+            if on_run is not None:
+                on_run(place * len(seeds) + k + 1, total)
+        curves[label] = Curves.stack(runs)
+    return TidyTable(curves, tuple(seeds))
 
 
 def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, Curves], None, None]:
@@ -136,11 +203,16 @@ def named_learners(learners: Any) -> dict[str, tuple[str | Learner, dict[str, An
         choice, settings = (entry, {}) if isinstance(entry, str | Learner) else _name_and_settings(entry)
         if isinstance(choice, str):
             make_settings(choice, **{key: value for key, value in settings.items() if key not in HANDED})
-        label = given or name_of(choice) + "".join(f" {key}={value}" for key, value in settings.items())
+        label = given or labelled(name_of(choice), settings)
         if label in named:
             raise ValueError(f"learner {label!r} is listed twice; give {{label: ...}} to tell them apart")
         named[label] = choice, settings
     return named
+
+
+def labelled(name: str, settings: Mapping[str, Any]) -> str:
+    """What a learner is called where nobody gave it a label."""
+    return name + "".join(f" {key}={value}" for key, value in settings.items())
 
 
 def _name_and_settings(entry: Any) -> tuple[str, dict[str, Any]]:

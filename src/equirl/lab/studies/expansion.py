@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, derive_seed, file_digest, one_spelling, settings_of
+from equirl.lab.studies.run_specs import (
+    FILE_WORLD,
+    RunSpec,
+    derive_seed,
+    file_digest,
+    one_spelling,
+    read_settings,
+    settings_of,
+)
+from equirl.lab.studies.runs import json_key, known_world
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyError, StudyPart, WorldEntry
 from equirl.learners import AGENTS
 from equirl.words.checking import checked_path, unknown_name
-from equirl.worlds import find_world, make, parse_world
+from equirl.worlds import find_world, parse_world
+
+Block = TypeVar("Block", Study, StudyPart)
 
 
 @dataclass(frozen=True)
@@ -80,10 +91,10 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
     horizon = _chosen(study, part, "horizon")
     worlds, learners = [], []
     for entry in _chosen(study, part, "worlds"):
-        with _told_where(study, part, str(entry.world or entry.file)):
+        with _located(study, part, str(entry.world or entry.file)):
             worlds.append(_resolve_world(entry, folder))
     for entry in _chosen(study, part, "learners"):
-        with _told_where(study, part, entry.learner):
+        with _located(study, part, entry.learner):
             learners.append(_resolve_learner(entry))
     _refuse_twice(f"world of part {part.name!r}", [world.label for world in worlds])
     _refuse_twice(f"learner of part {part.name!r}", [learner.label for learner in learners])
@@ -122,8 +133,8 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
 
 
 @contextmanager
-def _told_where(study: Study, part: StudyPart, name: str) -> Iterator[None]:
-    """Inside, a mistake is told with the file and the line in which a world or learner stands."""
+def _located(study: Study, part: StudyPart, name: str) -> Iterator[None]:
+    """Inside, a mistake is named with the file and the line in which a world or learner stands."""
     try:
         yield
     except StudyError as error:
@@ -176,8 +187,9 @@ def _resolve_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
         return _saved_world(entry, folder)
     try:
         name, params = parse_world(str(entry.world))
-        make(name, **(params | entry.params))  # a mistake is an error here, not in every run
-        changed, everything = params_of(name, params | entry.params)
+        params |= entry.params
+        known_world(name, json_key(params))  # a mistake is an error here, not in every run
+        changed, everything = params_of(name, params)
     except (TypeError, ValueError) as error:
         raise StudyError(f"world {entry.world!r}: {error}") from None
     return _ResolvedWorld(entry.label or label_of(name, changed), name, changed, everything, None)
@@ -240,3 +252,30 @@ def _refuse_twice(kind: str, labels: list[str]) -> None:
     for label in labels:
         if labels.count(label) > 1:
             raise StudyError(f"{label!r} names more than one {kind}; give each its own label")
+
+
+def with_settings(study: Study, texts: Sequence[str]) -> Study:
+    """A study whose learners have other settings, as if its file said so."""
+    if not texts:
+        return study
+    blocks: list[Study | StudyPart] = [study, *study.parts]
+    chosen = read_settings(texts, dict.fromkeys(entry.learner for block in blocks for entry in block.learners or ()))
+    parts = [_changed(part, chosen) for part in study.parts]
+    return _changed(study, chosen).model_copy(update={"parts": parts})
+
+
+def _changed(block: Block, chosen: dict[str, dict[str, Any]]) -> Block:
+    if block.learners is None:
+        return block
+    return block.model_copy(update={"learners": [_with(entry, chosen[entry.learner]) for entry in block.learners]})
+
+
+def _with(entry: LearnerEntry, settings: dict[str, Any]) -> LearnerEntry:
+    if not settings:
+        return entry
+    together = entry.settings | settings
+    try:
+        settings_of(entry.learner, together)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--set: for {entry.learner!r}: {error}") from None
+    return entry.model_copy(update={"settings": together})

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from equirl.files.archives import load_npz
-from equirl.files.whole_files import DamagedFile, open_file
+from equirl.files.whole_files import DamagedFile, open_file, write_aside
 from equirl.lab.studies.expansion import PlannedRun, label_of
-from equirl.lab.studies.run_files import KIND
 from equirl.lab.studies.run_specs import RESULT_VERSION, RunSpec
-from equirl.lab.studies.set_asides import renamed
-from equirl.lab.studies.store import Store
-from equirl.lab.studies.store_errors import explained
+from equirl.lab.studies.store import KIND, Store, explained, rename_damaged
 from equirl.words.formatting import counted
+from equirl.words.tables import Table
 
 PLAN = "plan.json"
 LONGEST_PLAN = 2**30  # bytes: more than a million runs
@@ -40,7 +38,9 @@ class FoundPlan(NamedTuple):
 def write_plan(planned: Sequence[PlannedRun], store: Store) -> Path:
     """Write down the runs of a study beside their results."""
     runs = [{**asdict(run), "spec": asdict(run.spec)} for run in planned]
-    return store.write_beside(PLAN, _content({"kind": "equirl-plan", "result_version": RESULT_VERSION, "runs": runs}))
+    content = _content({"kind": "equirl-plan", "result_version": RESULT_VERSION, "runs": runs})
+    with explained(store.folder):
+        return write_aside(store.folder / PLAN, content)
 
 
 def _content(held: dict[str, Any]) -> bytes:
@@ -83,13 +83,13 @@ def plan_damage(folder: Path) -> str | None:
     return None
 
 
-def set_plan_aside(store: Store) -> str | None:
+def rename_damaged_plan(store: Store) -> str | None:
     """Rename a plan that cannot be trusted, so that the next one is not written over it."""
     damage = plan_damage(store.folder)
     if damage is None:
         return None
     with explained(store.folder):
-        aside = renamed(store.folder / PLAN)
+        aside = rename_damaged(store.folder / PLAN)
     return f"not used: {damage}; set aside as {aside.name} and written anew"
 
 
@@ -143,3 +143,17 @@ def _runs_there(folder: Path) -> tuple[list[PlannedRun], list[str]]:
         world, learner = label_of(run.world, run.params), label_of(run.learner, run.settings)
         found.append(PlannedRun(folder.name, world, learner, run))
     return sorted(found, key=lambda run: (run.world, run.learner, run.spec.replicate)), damaged
+
+
+def kept_agents(folder: Path) -> tuple[Table, list[str]]:
+    """The agents that a study has kept in a results folder, with their runs; and what people must know of it."""
+    store, found = Store(folder), read_plan(folder)
+    runs = [run for run in found.runs if store.agent_path(run.spec).is_file()]
+    return Table({
+        "part": [run.part for run in runs],
+        "world": [run.world for run in runs],
+        "learner": [run.learner for run in runs],
+        "replicate": [run.spec.replicate for run in runs],
+        "seed": [run.spec.seed for run in runs],
+        "file": [str(store.agent_path(run.spec)) for run in runs],
+    }), found.complaints  # fmt: skip

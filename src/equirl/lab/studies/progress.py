@@ -5,66 +5,89 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from equirl.lab.studies.expansion import PlannedRun
-from equirl.lab.studies.run_specs import RunSpec
-from equirl.lab.studies.runs import RunFailure, RunResult
-from equirl.lab.studies.scheduler import ProgressListener
 from equirl.words.formatting import duration, printable
+
+if TYPE_CHECKING:
+    from equirl.lab.studies.expansion import PlannedRun
+    from equirl.lab.studies.run_specs import RunSpec
+    from equirl.lab.studies.runs import RunFailure
 
 LOG_SECONDS = 60.0  # between log lines, at most
 LOG_PAUSE = 5.0  # seconds between log lines, at least
 LOG_SHARE = 0.1  # of the work that is worth a line
 
 
+class ProgressListener(Protocol):
+    """Whoever wants to know how a study goes on."""
+
+    def begin(self) -> None:
+        """The first runs are given out."""
+
+    def note(self, text: str) -> None:
+        """Something happened that a person should know."""
+
+    def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
+        """A run is over, here or in another process."""
+
+
+class SilentListener:
+    """Says nothing."""
+
+    def begin(self) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+    def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
+        pass
+
+
+SILENT = SilentListener()
+
+
 class Pace:
     """Runs done and work left; work is counted in steps, since runs are not equally long."""
 
-    def __init__(self, specs: Sequence[RunSpec]) -> None:
-        self.n_runs, self.work = len(specs), sum(spec.cost for spec in specs)
+    def __init__(self, costs: Sequence[int]) -> None:
+        self.n_runs, self.work = len(costs), sum(costs)
         self.n_done, self.n_failed, self.worked = 0, 0, 0
         self.started = time.monotonic()
         self._reported: set[tuple[str, str]] = set()
 
-    def add(self, spec: RunSpec, failed: bool) -> None:
-        """Count a finished run."""
+    def add(self, cost: int, failure: RunFailure | None = None) -> str | None:
+        """Count a finished run; what to say of it: something for the first failure of its kind, nothing else."""
         self.n_done += 1
-        self.n_failed += failed
-        self.worked += spec.cost
-
-    def news_of(self, outcome: RunResult | RunFailure | None) -> str | None:
-        """What to say of a run: something for the first failure of its kind, nothing else."""
-        if not isinstance(outcome, RunFailure) or (kind := (outcome.spec.learner, outcome.error)) in self._reported:
+        self.worked += cost
+        if failure is None:
+            return None
+        self.n_failed += 1
+        spec, kind = failure.spec, (failure.spec.learner, failure.error)
+        if kind in self._reported:
             return None
         self._reported.add(kind)
-        return f"a run of {outcome.spec.learner} in {outcome.spec.world} failed: {outcome.error}"
-
-    @property
-    def rate(self) -> float:
-        """Runs per second."""
-        return self.n_done / max(time.monotonic() - self.started, 1e-9)
-
-    @property
-    def seconds_left(self) -> float:
-        """An estimate from the work done so far."""
-        return (time.monotonic() - self.started) * (self.work - self.worked) / max(self.worked, 1)
+        return f"a run of {spec.learner} in {spec.world} failed: {failure.error}"
 
     def __str__(self) -> str:
+        passed = time.monotonic() - self.started
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        left = f", about {duration(self.seconds_left)} left" if self.n_done < self.n_runs else ""
-        return f"{self.n_done}/{self.n_runs} runs{failed}, {self.rate:.1f}/s{left}"
+        seconds_left = passed * (self.work - self.worked) / max(self.worked, 1)
+        left = f", about {duration(seconds_left)} left" if self.n_done < self.n_runs else ""
+        return f"{self.n_done}/{self.n_runs} runs{failed}, {self.n_done / max(passed, 1e-9):.1f}/s{left}"
 
 
 class LogLines:
     """A line when another tenth of the work is done or a minute has passed, for logs and clusters."""
 
     def __init__(self, specs: Sequence[RunSpec]) -> None:
-        self.pace = Pace(specs)
+        self.pace = Pace([spec.cost for spec in specs])
         self.begin()
 
     def begin(self) -> None:
@@ -73,13 +96,10 @@ class LogLines:
         self.last_work = 0
 
     def note(self, text: str) -> None:
-        """Say something at once."""
         print(time.strftime("%H:%M:%S"), printable(text), file=sys.stderr, flush=True)
 
-    def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
-        """Count a run, and say so now and then."""
-        self.pace.add(spec, isinstance(outcome, RunFailure))
-        if (news := self.pace.news_of(outcome)) is not None:
+    def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
+        if (news := self.pace.add(spec.cost, failure)) is not None:
             self.note(news)
         silent, work = time.monotonic() - self.last_time, self.pace.worked - self.last_work
         due = silent >= LOG_SECONDS or (silent >= LOG_PAUSE and work >= LOG_SHARE * self.pace.work)
@@ -92,50 +112,82 @@ class LiveDisplay:
     """One bar for all runs and one for each learner."""
 
     def __init__(self, progress: Progress, planned: Sequence[PlannedRun], specs: Sequence[RunSpec]) -> None:
-        self.progress, self.pace = progress, Pace(specs)
+        self.progress = progress
         self.label = {run.spec.key: run.learner for run in planned}
-        totals = Counter(self.label[spec.key] for spec in specs)
+        self.totals = Counter(self.label[spec.key] for spec in specs)
         self.bars: dict[str, TaskID] = {
             label: progress.add_task(printable(label), total=total, news=f"0/{total}")
-            for label, total in totals.items()
+            for label, total in self.totals.items()
         }
-        self.overall = progress.add_task("all runs", total=self.pace.work, news="starting")
         self.done: Counter[str] = Counter()
-        self.totals = totals
+        self.overall = _Overall(progress, [spec.cost for spec in specs])
 
     def begin(self) -> None:
         """Start the clock."""
-        self.pace.started = time.monotonic()
+        self.overall.pace.started = time.monotonic()
 
     def note(self, text: str) -> None:
-        """Say something above the bars."""
         self.progress.console.print(printable(text))
 
-    def finished(self, spec: RunSpec, outcome: RunResult | RunFailure | None) -> None:
-        """Move the bars."""
+    def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
         label = self.label[spec.key]
-        self.pace.add(spec, isinstance(outcome, RunFailure))
         self.done[label] += 1
-        if (news := self.pace.news_of(outcome)) is not None:
+        if (news := self.overall.add(spec.cost, failure)) is not None:
             self.note(news)
         self.progress.update(self.bars[label], advance=1, news=f"{self.done[label]}/{self.totals[label]}")
-        self.progress.update(self.overall, completed=self.pace.worked, news=str(self.pace))
+
+
+class _Overall:
+    """The bar of all runs."""
+
+    def __init__(self, progress: Progress, costs: Sequence[int]) -> None:
+        self.progress, self.pace = progress, Pace(costs)
+        self.bar = progress.add_task("all runs", total=self.pace.work, news="starting")
+
+    def add(self, cost: int, failure: RunFailure | None = None) -> str | None:
+        news = self.pace.add(cost, failure)
+        self.progress.update(self.bar, completed=self.pace.worked, news=str(self.pace))
+        return news
 
 
 @contextmanager
 def progress_shown(
     planned: Sequence[PlannedRun], specs: Sequence[RunSpec], *, quiet: bool = False
-) -> Iterator[ProgressListener | None]:
-    """Inside, a listener that shows progress: bars on a terminal, log lines elsewhere."""
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)  # labels are text, not markup
+) -> Iterator[ProgressListener]:
+    """Inside, a listener that shows how a study goes on: bars on a terminal, log lines elsewhere."""
+    console = _console()
     if quiet or not specs:
-        yield None
+        yield SILENT
     elif console.is_terminal:
-        columns = (_plain("{task.description}"), BarColumn(), _plain("{task.fields[news]}"))
-        with Progress(*columns, console=console) as progress:
+        with _bars(console) as progress:
             yield LiveDisplay(progress, planned, specs)
     else:
         yield LogLines(specs)
+
+
+@contextmanager
+def runs_shown(n_runs: int) -> Iterator[Callable[[int, int], None]]:
+    """Inside, what to call after each run; a bar on a terminal until all are done, nothing elsewhere."""
+    console = _console()
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
+    with _bars(console, transient=True) as progress:
+        overall = _Overall(progress, [1] * n_runs)
+
+        def advance(done: int, total: int) -> None:
+            overall.add(1)
+
+        yield advance
+
+
+def _console() -> Console:
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)  # labels are text, not markup
+
+
+def _bars(console: Console, *, transient: bool = False) -> Progress:
+    columns = (_plain("{task.description}"), BarColumn(), _plain("{task.fields[news]}"))
+    return Progress(*columns, console=console, transient=transient)
 
 
 def _plain(text: str) -> TextColumn:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from equirl.learners import OPEN, check_tolerance, make_settings
+from equirl.learners import AGENTS, OPEN, check_tolerance, find_learner, make_settings
+from equirl.words.checking import unknown_name
+from equirl.words.formatting import parse_value
 
 RESULT_VERSION = 2  # part of every key: raise it when the numbers of a run change, or what it records
 FILE_WORLD = "file"
@@ -38,13 +40,7 @@ def digest(*parts: Any) -> str:
 
 
 def derive_seed(*parts: Any) -> int:
-    """A seed of 63 bits that is a stable hash of its parts.
-
-    Examples
-    --------
-    >>> derive_seed(0, "river", 1) == derive_seed(0, "river", 1) != derive_seed(0, "river", 2)
-    True
-    """
+    """A seed of 63 bits that is a stable hash of its parts."""
     return int(digest(*parts)[:16], 16) >> 1
 
 
@@ -127,6 +123,35 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     changed |= {name: everything[name] for name, value in implied.as_dict().items() if everything[name] != value}
     stated = {name: everything[name] for name in OPEN if name in own}  # or the world at hand would decide
     return changed | stated | handed, everything | handed
+
+
+def read_settings(texts: Iterable[str], learners: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The settings that the command line chooses: ``c-psrl.scan=500`` for one learner, ``delta=0.1`` for all."""
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in learners}
+    for text in texts:
+        place, equals, value = text.partition("=")
+        learner, dot, key = place.strip().rpartition(".")
+        if not equals or not key:
+            raise ValueError(f"--set takes key=value, not {text!r}; for one learner alone, learner.key=value")
+        if dot and learner not in chosen:
+            what = (
+                f"{learner!r} does not play here; these do: {', '.join(chosen)}"
+                if learner in AGENTS
+                else unknown_name("learner", learner, chosen)
+            )
+            raise ValueError(f"--set {text}: {what}")
+        for name in [learner] if dot else chosen:
+            _check_key(text, name, key)
+            chosen[name][key] = parse_value(value.strip())
+    return chosen
+
+
+def _check_key(text: str, learner: str, key: str) -> None:
+    known = find_learner(learner).keys
+    if not known:
+        raise ValueError(f"--set {text}: learner {learner!r} has no settings")
+    if key not in known and key != "tolerance":  # of agent_for
+        raise ValueError(f"--set {text}: for {learner!r}: " + unknown_name("setting", key, known))
 
 
 def file_digest(path: Path) -> str:

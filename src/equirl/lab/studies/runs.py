@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from equirl.keeping.saving import agent_bytes
-from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, canonical, file_digest
-from equirl.lab.studies.saved_runs import in_units_of
+from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, file_digest
+from equirl.lab.studies.saved_agents import in_units_of
 from equirl.model import TabularMDP
 from equirl.simulation import Curves, simulate
 from equirl.solving import AVERAGE_REWARD
@@ -51,18 +52,29 @@ def build_world(spec: RunSpec) -> tuple[TabularMDP, float]:
 
     The world and its gain, which no renumbering changes, are computed once per process: many runs share them.
     """
-    mdp, gain = _build(spec.world, canonical(dict(spec.params)), spec.source)
-    return (mdp if spec.renumber_seed is None else mdp.shuffled(spec.renumber_seed)), gain
+    world = spec.world, json_key(spec.params), spec.source
+    mdp = known_world(*world)
+    return (mdp if spec.renumber_seed is None else mdp.shuffled(spec.renumber_seed)), _gain(*world)
+
+
+def json_key(params: Mapping[str, Any]) -> str:
+    """Parameters as :func:`known_world` takes them: something that can be looked up."""
+    return json.dumps(dict(params), sort_keys=True, default=str)
 
 
 @lru_cache(maxsize=32)
-def _build(world: str, params: str, source: str | None) -> tuple[TabularMDP, float]:
+def known_world(world: str, params: str, source: str | None = None) -> TabularMDP:
+    """A world made once per process: where its study is read, many runs later find it."""
     values = json.loads(params)
-    mdp = _load(Path(source or ""), values["sha256"]) if world == FILE_WORLD else make(world, **values)
-    return mdp, AVERAGE_REWARD.optimum(mdp)
+    return _loaded(Path(source or ""), values["sha256"]) if world == FILE_WORLD else make(world, **values)
 
 
-def _load(path: Path, sha256: str) -> TabularMDP:
+@lru_cache(maxsize=32)
+def _gain(world: str, params: str, source: str | None) -> float:
+    return AVERAGE_REWARD.optimum(known_world(world, params, source))
+
+
+def _loaded(path: Path, sha256: str) -> TabularMDP:
     if not path.is_file():
         raise FileNotFoundError(f"the saved world {path} is not there; every worker must be able to read it")
     if file_digest(path) != sha256:

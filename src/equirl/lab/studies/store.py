@@ -1,7 +1,7 @@
 """Where results live: one file per run, named by the run's key, whole or absent.
 
     FOLDER/runs/KEY.npz      a finished run: its spec, seeds, versions and curves
-    FOLDER/agents/KEY.npz    the learner as the run left it, where the study keeps it (``kept_agents``)
+    FOLDER/agents/KEY.npz    the agent as the run left it, where the study keeps it
     FOLDER/plan.json         the runs of the study last started there (``plan_file``)
     FOLDER/failed/KEY.json   a run that raised: its spec and traceback; removed when the run succeeds
 
@@ -11,23 +11,35 @@ of processes may share a folder. A file that cannot be trusted is renamed ``*.da
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from equirl.files.whole_files import DamagedFile, clear_parts, open_file, write_aside
-from equirl.lab.studies.kept_agents import agent_path, check_agent, load_kept
-from equirl.lab.studies.run_files import read_run, write_run
-from equirl.lab.studies.run_specs import RunSpec
-from equirl.lab.studies.runs import RunFailure, RunResult
-from equirl.lab.studies.set_asides import make_way, renamed
-from equirl.lab.studies.store_errors import explained
-from equirl.learners import Learner
+import numpy as np
 
+from equirl.files.archives import load_npz, save_npz
+from equirl.files.whole_files import DamagedFile, clear_parts, open_file, write_aside
+from equirl.keeping.saving import load_agent
+from equirl.lab.studies.run_specs import RESULT_VERSION, RunSpec, canonical
+from equirl.lab.studies.runs import FACTS, RunFailure, RunResult
+from equirl.lab.studies.saved_agents import check_agent
+from equirl.learners import Learner
+from equirl.simulation import Curves
+
+KIND = "equirl-run"
+LONGEST_HEADER = 2**22  # bytes of the header of a run: a million characters
 LONGEST_RECORD = 2**24  # bytes of the record of a failure
+
+
+class StoreError(Exception):
+    """Results cannot be kept: the disk is full, or the folder cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,7 @@ class Store:
         -------
         Path
         """
-        return agent_path(self.folder, spec)
+        return self.folder / "agents" / f"{spec.key}.npz"
 
     def has(self, spec: RunSpec) -> bool:
         """Whether a run is there, with its learner where it keeps one; not whether the files can be trusted.
@@ -133,7 +145,14 @@ class Store:
         DamagedFile
             If it cannot be trusted.
         """
-        return load_kept(self.folder, spec)
+        path = self.agent_path(spec)
+        try:
+            check_agent(path, spec.key)
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f'no learner was kept at {path}: write keep = ["agent"] in the study, or give --keep-agents'
+            ) from None
+        return load_agent(path)
 
     def prepare(self) -> None:
         """Make the folders, try to write in them, and clear what killed processes left half-written.
@@ -170,28 +189,10 @@ class Store:
         """
         with explained(self.folder):
             if result.agent is not None:  # first: a run that is there has its learner
-                write_aside(make_way(self.agent_path(result.spec)), result.agent)
-            path = write_run(self.path(result.spec), result)
-            make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
+                write_aside(_make_way(self.agent_path(result.spec)), result.agent)
+            path = _write_run(self.path(result.spec), result)
+            _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
-
-    def write_beside(self, name: str, content: bytes) -> Path:
-        """Keep something about the study as a whole.
-
-        Parameters
-        ----------
-        name : str
-            The name of the file in the folder.
-        content : bytes
-            All of it.
-
-        Returns
-        -------
-        Path
-            Its file.
-        """
-        with explained(self.folder):
-            return write_aside(self.folder / name, content)
 
     def write_failure(self, failure: RunFailure) -> Path:
         """Record a run that raised.
@@ -208,7 +209,7 @@ class Store:
         """
         record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
         with explained(self.folder):
-            place = make_way(self.failure_path(failure.spec))
+            place = _make_way(self.failure_path(failure.spec))
             return write_aside(place, json.dumps(record, indent=1).encode())
 
     def read(self, spec: RunSpec) -> RunResult:
@@ -230,7 +231,7 @@ class Store:
         DamagedFile
             If it cannot be trusted.
         """
-        return read_run(self.path(spec), spec)
+        return _read_run(self.path(spec), spec)
 
     def failure(self, spec: RunSpec) -> dict[str, Any] | None:
         """The record of a failed run.
@@ -250,10 +251,10 @@ class Store:
                 record = json.loads(file.read(LONGEST_RECORD))
         except (OSError, ValueError, RecursionError):
             return None
-        told = isinstance(record, dict) and all(isinstance(record.get(key), str) for key in ("error", "traceback"))
-        return record if told else None
+        whole = isinstance(record, dict) and all(isinstance(record.get(key), str) for key in ("error", "traceback"))
+        return record if whole else None
 
-    def set_aside(self, spec: RunSpec) -> Path:
+    def rename_damaged(self, spec: RunSpec) -> Path:
         """Rename the file of a run, or of its learner, that cannot be trusted: it is neither used nor lost.
 
         Parameters
@@ -270,8 +271,8 @@ class Store:
             try:
                 self.read(spec)
             except (DamagedFile, FileNotFoundError):
-                return renamed(self.path(spec))
-            return renamed(self.agent_path(spec))
+                return rename_damaged(self.path(spec))
+            return rename_damaged(self.agent_path(spec))
 
     def status(self, specs: Iterable[RunSpec]) -> Status:
         """Read every result and say which runs are done, missing, failed or damaged.
@@ -290,7 +291,7 @@ class Store:
             try:
                 result = self.read(spec)
                 if spec.keeps_agent:
-                    check_agent(self.folder, spec)
+                    check_agent(self.agent_path(spec), spec.key)
             except FileNotFoundError:
                 (status.failed if os.path.lexists(self.failure_path(spec)) else status.missing).append(spec)
             except DamagedFile as error:
@@ -300,3 +301,88 @@ class Store:
                 version = str(result.provenance.get("versions", {}).get("equirl", "unknown"))
                 status.versions[version] = status.versions.get(version, 0) + 1
         return status
+
+
+def _write_run(path: Path, result: RunResult) -> Path:
+    meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
+    meta |= {"facts": result.facts, "provenance": result.provenance}
+    return save_npz(path, KIND, RESULT_VERSION, _arrays(result.curves), meta)
+
+
+def _read_run(path: Path, spec: RunSpec) -> RunResult:
+    try:
+        arrays, meta = load_npz(path, KIND, RESULT_VERSION, longest_header=LONGEST_HEADER)
+    except IsADirectoryError:
+        raise DamagedFile(f"{path} is a folder, not the file of a run") from None
+    if canonical(meta.get("spec")) != canonical(spec.identity()):
+        raise DamagedFile(f"{path} holds another run than its name says")
+    _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
+    _check_whole(path, meta)
+    t = arrays.pop("t", np.zeros(0))
+    whole = t.ndim == 1 and len(t) > 0 and t.dtype.kind in "iu" and t[-1] == spec.horizon
+    same = all(curve.shape == t.shape and curve.dtype.kind in "biuf" for curve in arrays.values())
+    if not whole or not same or "regret" not in arrays:
+        raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
+    return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
+
+
+def _arrays(curves: Curves) -> dict[str, np.ndarray]:
+    """The checkpoints and curves of one run, as its file holds them: (K,) each."""
+    return {"t": curves.t} | {name: curves[name][0] for name in curves}
+
+
+def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:
+    """An error where a default has changed since the run was computed, so that it is another run now."""
+    then = then if isinstance(then, dict) else {}
+    for name in sorted(now.keys() - then.keys()):
+        raise DamagedFile(f"{path} does not say with which {name} it was computed")
+    for name in sorted(then.keys() & now.keys()):
+        if then[name] != now[name]:
+            raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
+
+
+def _check_whole(path: Path, meta: dict[str, Any]) -> None:
+    """An error where a file lacks what tables and summaries need of the run as a whole."""
+    facts, provenance = meta.get("facts"), meta.get("provenance")
+    numbers = [facts.get(name) for name in FACTS] if isinstance(facts, dict) else [None]
+    if not all(isinstance(number, int | float) for number in numbers) or not isinstance(provenance, dict):
+        raise DamagedFile(f"{path} says nothing of the run as a whole")
+    seconds, versions = provenance.get("seconds", math.nan), provenance.get("versions", {})
+    if not isinstance(seconds, int | float) or not isinstance(versions, dict):
+        raise DamagedFile(f"{path} does not say how its run was computed")
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Turn the system's errors of writing into one that says what happened, that nothing is lost, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "the disk is full. Finished runs are safe; free some space and give the same command again"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            remedy = "it is not writable. Choose another folder with --out, or change its permissions"
+        elif error.errno == errno.ENOENT:
+            remedy = "it was removed while the study ran. Give the same command again to compute what is gone"
+        elif error.errno in (errno.ENOTDIR, errno.EEXIST):
+            remedy = "a file stands where a folder should be. Choose another folder with --out"
+        else:
+            remedy = f"{error}. Finished runs are safe; give the same command again when this is solved"
+        raise StoreError(f"cannot keep results in {folder}: {remedy}") from error
+
+
+def _make_way(path: Path) -> Path:
+    """The path, at which now stands a file or nothing: anything else, such as a folder, is renamed."""
+    if path.exists() and not path.is_file():
+        rename_damaged(path)
+    return path
+
+
+def rename_damaged(path: Path) -> Path:
+    """Give a file that cannot be trusted a name at which nothing stands yet."""
+    suffixes = chain([""], (f"-{k}" for k in count(2)))
+    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in suffixes)
+    aside = next(name for name in names if not os.path.lexists(name))
+    with suppress(FileNotFoundError):  # another process may be faster
+        os.rename(path, aside)
+    return aside

@@ -9,23 +9,30 @@
 
 Every world meets every learner ``runs`` times. A study may have several ``[[parts]]``; each gives a ``name`` and
 whatever differs from the top of the file. ``expansion.expand`` lists the runs of a study.
+
+A mistake is explained: where it stands, which key, what is wrong with it, what the key means.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic_core import ErrorDetails
 
-from equirl.lab.studies.study_errors import explain, place_of_name
-from equirl.words.checking import LARGEST, checked_path
-from equirl.words.formatting import printable
+from equirl.words.checking import LARGEST, checked_path, unknown_name
+from equirl.words.formatting import printable, shown
 
 LONGEST_NAME = 200  # bytes; file systems take 255
 MOST_RUNS = 10**6  # of one learner in one world
+_LIMITS = {
+    "greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than"), "less_than_equal": ("le", "at most"),
+}  # fmt: skip
 
 
 class StudyError(ValueError):
@@ -115,10 +122,10 @@ class Study(_Block):
     _written: tuple[str, str] = PrivateAttr(("", ""))  # how messages call its file, and the text
 
     def place_of(self, name: str, part: str) -> str:
-        """Where a world or learner of a part is written, for messages: the file and, where it can be told, the line."""
+        """Where a world or learner of a part is written, for messages: the file and, where it is found, the line."""
         place, text = self._written
         k = next((k for k, own in enumerate(self.parts) if own.name == part), None)
-        return place_of_name(name, text, place, k) if place else ""
+        return _place_of_name(name, text, place, k) if place else ""
 
     def keeping_agents(self) -> Study:
         """This study, with the learner of every run kept."""
@@ -162,25 +169,109 @@ def load_study(path: str | os.PathLike[str]) -> Study:
 
 
 def parse_study(text: str, place: str = "study") -> Study:
-    """Validate the text of a study.
-
-    Examples
-    --------
-    >>> study = parse_study('horizon = 1000\\nworlds = ["riverswim:n_states=6"]\\nlearners = ["ucrl2-l"]\\nruns = 3')
-    >>> study.runs, study.learners[0].learner
-    (3, 'ucrl2-l')
-    >>> parse_study("horizn = 1000")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    equirl.lab.studies.study_file.StudyError: study, line 1: unknown key 'horizn'; did you mean 'horizon'? (horizon: ...
-    """
+    """Validate the text of a study."""
     try:
         study = Study.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        raise StudyError(explain(error, text, place, Study)) from None
+        raise StudyError(_explained(error, text, place, Study)) from None
     except RecursionError:
         raise StudyError(f"{place} is nested too deeply for a study") from None
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         raise StudyError(f"{place} is not valid TOML: {error}") from None
     study._written = place, text
     return study
+
+
+def shipped_study(name: str) -> Study:
+    """A study that comes with the package: what equivalence saves under a discount, or in the ready problems."""
+    file = f"{name}.toml"
+    return parse_study(files("equirl.lab.studies").joinpath(file).read_text(encoding="utf-8"), file)
+
+
+def _explained(error: ValidationError, text: str, place: str, model: type[BaseModel]) -> str:
+    """The mistakes of a study in words."""
+    messages: dict[tuple[str | int, ...], str] = {}
+    for detail in error.errors():
+        path, inside = _locate(detail["loc"], model, detail["type"] == "extra_forbidden")
+        messages.setdefault(path, _message(detail, path, inside))
+    return "\n".join(f"{_place(path, text, place)}: {message}" for path, message in messages.items())
+
+
+def _locate(
+    loc: Sequence[str | int], model: type[BaseModel], unknown: bool
+) -> tuple[tuple[str | int, ...], type[BaseModel]]:
+    """The keys and positions of a place in a study (without the names of alternatives), and the model it lies in."""
+    path: list[str | int] = []
+    inside = model
+    for k, step in enumerate(loc):
+        if isinstance(step, int):
+            path.append(step)
+        elif step in inside.model_fields:
+            path.append(step)
+            deeper = _model_in(inside.model_fields[step].annotation)
+            if deeper is not None and k + 1 < len(loc):
+                inside = deeper
+        elif unknown and k + 1 == len(loc):
+            path.append(step)
+    return tuple(path), inside
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(part) for part in get_args(annotation))
+    return next((part for part in found if part is not None), None)
+
+
+def _message(detail: ErrorDetails, path: tuple[str | int, ...], model: type[BaseModel]) -> str:
+    keys = [step for step in path if isinstance(step, str)]
+    key, given, kind = keys[-1] if keys else "the study", detail["input"], detail["type"]
+    if kind == "extra_forbidden":
+        text = unknown_name("key", key, model.model_fields)
+        near = re.search(r"did you mean '(\w+)'", text)
+        return f"{text.split(' Known:')[0]}{_meaning(near.group(1), model)}" if near else text
+    if kind == "missing":
+        return f"the key {key!r} is missing{_meaning(key, model)}"
+    if kind in _LIMITS:
+        limit, words = _LIMITS[kind]
+        return f"{key} must be {words} {detail['ctx'][limit]}, not {shown(given)}{_meaning(key, model)}"
+    if kind in ("too_short", "string_too_short"):
+        return f"{key} is empty{_meaning(key, model)}"
+    wanted = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    wanted = "" if key == "checkpoints" else f"; it should be {wanted}"
+    return f"{key} cannot be {shown(given)}{wanted}{_meaning(key, model)}"
+
+
+def _meaning(key: str, model: type[BaseModel]) -> str:
+    field = model.model_fields.get(key)
+    return f" ({key}: {field.description})" if field and field.description else ""
+
+
+def _place_of_name(name: str, text: str, place: str, part: int | None) -> str:
+    lines = text.splitlines()
+    for first, last in (_lines_of(lines, part), _lines_of(lines, None)):
+        for k in range(first, last):
+            if f'"{name}"' in lines[k] or f"'{name}'" in lines[k]:
+                return f"{place}, line {k + 1}"
+    return place
+
+
+def _lines_of(lines: list[str], part: int | None) -> tuple[int, int]:
+    """The first line of a part, or of the top, and the one after its last."""
+    headers = [k for k, line in enumerate(lines) if re.match(r"\s*\[\[\s*parts\s*\]\]", line)]
+    bounds = [0, *headers, len(lines)]
+    block = 0 if part is None or part >= len(headers) else part + 1
+    return bounds[block], bounds[block + 1]
+
+
+def _place(path: tuple[str | int, ...], text: str, place: str) -> str:
+    """The name of the file and, where it is found, the line of a key."""
+    lines = text.splitlines()
+    in_part = len(path) > 1 and path[0] == "parts" and isinstance(path[1], int)
+    first, last = _lines_of(lines, path[1] if in_part else None)  # type: ignore[arg-type]
+    for key in (re.escape(step) for step in reversed(path) if isinstance(step, str)):
+        is_given = re.compile(rf"(^|[\s,{{]){key}\s*=|^\s*\[+\s*{key}(?!\w)")
+        for k in range(first, last):
+            if is_given.search(lines[k]):
+                return f"{place}, line {k + 1}"
+    return place

@@ -1,4 +1,7 @@
-"""What shells are told when somebody presses Tab: worlds, learners, studies, files; and ``equirl completion``."""
+"""What Tab offers in a shell: worlds, learners, settings, studies, files; and ``equirl completion``.
+
+Answers and the scripts of zsh and fish are Typer's own. Its script for bash offers nothing after a colon.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +37,15 @@ complete -o default -F _equirl_completion equirl
 
 
 class Shell(StrEnum):
-    """Shells that can be told."""
+    """Shells that can complete."""
 
     bash = "bash"
     zsh = "zsh"
     fish = "fish"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command; where a shell asks for completions, make ready to answer."""
-    app.command()(completion)
+def answer_shells() -> None:
+    """Make ready to answer, where a shell asks for completions."""
     if COMPLETE_VARIABLE in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 

@@ -1,7 +1,9 @@
-"""What runs leave behind: the learner, its policy and classes as tables, its curves; in the user's units.
+"""Agents as runs leave them: in the units of the problem, each file with the run it comes from.
 
-    FOLDER/LEARNER/seed-0/agent.npz     the learner, for equirl.load_agent
-                          policy.csv    what it would play, state by state, where it tells a policy
+A study keeps them by the keys of its runs (``store``). A quick comparison leaves what people look at beside each:
+
+    FOLDER/LEARNER/seed-0/agent.npz     the agent, for equirl.load_agent
+                          policy.csv    what it would play, state by state, where it has a policy
                           classes.csv   the pairs with their classes, where it forms classes
                           trace.csv     the curves at the checkpoints
                           run.json      what was run, and how it ended; written last
@@ -23,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from equirl.files.archives import described
-from equirl.files.whole_files import check_place, open_file, write_aside, write_csv
-from equirl.keeping.saving import fingerprint
+from equirl.files.archives import described, load_npz
+from equirl.files.whole_files import DamagedFile, check_place, open_file, write_aside, write_csv
+from equirl.keeping.saving import KIND as AGENT_KIND, VERSION, agent_bytes, fingerprint
 from equirl.learners import Learner
 from equirl.model import TabularMDP
 from equirl.simulation import Trace, in_usual_order
@@ -37,6 +39,26 @@ LONGEST_RECORD = 2**24  # bytes of run.json
 FILES = ("agent.npz", "policy.csv", "classes.csv", "trace.csv", "run.json")
 LONGEST_NAME = 60  # characters of a label that its folder takes over
 _PLAIN = re.compile(r"\w[\w.= +-]*(?<![. ])")  # labels that are good names of folders, but for their spaces
+
+
+def in_units_of(mdp: TabularMDP, agent: Learner) -> Learner:
+    """An agent of rewards in [0, 1] as one of rewards in the units of the problem."""
+    if agent.reward_map == mdp.reward_map:
+        return agent
+    twin = agent.copy()
+    twin.reward_map = mdp.reward_map
+    return twin
+
+
+def check_agent(path: Path, run: Any) -> None:
+    """An error where the agent of a run is not there, or its file cannot be trusted."""
+    try:
+        _, meta = load_npz(path, AGENT_KIND, VERSION)
+    except IsADirectoryError:
+        raise DamagedFile(f"{path} is a folder, not the file of a learner") from None
+    about = meta.get("about")
+    if not isinstance(about, dict) or about.get("run") != run:
+        raise DamagedFile(f"{path} holds the learner of another run than its name says")
 
 
 @dataclass(frozen=True)
@@ -115,7 +137,7 @@ def check_folder(folder: str | os.PathLike[str], runs: Iterable[SavedRun]) -> Pa
 def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path:
     """Save what a run leaves behind, each file whole or absent."""
     place, agent = run.folder_in(folder), in_units_of(mdp, trace.agent)
-    agent.save(place / "agent.npz")
+    write_aside(place / "agent.npz", agent_bytes(agent, {"run": run.plain()}))
     if agent.beliefs.has_policy:
         agent.beliefs.policy_table().to_csv(place / "policy.csv")
     if agent.beliefs.forms_classes:
@@ -131,15 +153,6 @@ def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path
     return place
 
 
-def in_units_of(mdp: TabularMDP, agent: Learner) -> Learner:
-    """A learner of rewards in [0, 1] as one that is given and tells the problem's own."""
-    if agent.reward_map == mdp.reward_map:
-        return agent
-    twin = agent.copy()
-    twin.reward_map = mdp.reward_map
-    return twin
-
-
 def saved_runs(folder: Path) -> Table:
     """The runs that were saved in a folder."""
     found = [(path.parent, _read(path.parent)) for path in _records(folder)]
@@ -147,13 +160,13 @@ def saved_runs(folder: Path) -> Table:
         ((place, held) for place, held in found if held is not None),
         key=lambda item: (str(item[1]["run"].get("label")), int(item[1]["run"].get("seed", 0))),
     )
-    told = [(held["run"], held["ended"]) for _, held in runs]
+    records = [(held["run"], held["ended"]) for _, held in runs]
     return Table({
-        "learner": [run.get("label") for run, _ in told],
-        "seed": [run.get("seed") for run, _ in told],
-        "world": [run.get("world") for run, _ in told],
-        "steps": [ended.get("steps") for _, ended in told],
-        "regret": [ended.get("regret") for _, ended in told],
+        "learner": [run.get("label") for run, _ in records],
+        "seed": [run.get("seed") for run, _ in records],
+        "world": [run.get("world") for run, _ in records],
+        "steps": [ended.get("steps") for _, ended in records],
+        "regret": [ended.get("regret") for _, ended in records],
         "file": [str(place / "agent.npz") for place, _ in runs],
     })  # fmt: skip
 
