@@ -11,7 +11,7 @@ import numpy as np
 from websockets.sync.client import connect
 
 from equirl.lab.explore.explore_server import ExploreServer
-from equirl.lab.explore.opening import Opening
+from equirl.lab.explore.first_view import FirstView
 from equirl.lab.studies.plan_file import write_plan
 from equirl.lab.studies.runs import RunResult
 from equirl.lab.studies.store import Store
@@ -22,9 +22,9 @@ PATIENCE = 300.0  # seconds until a test that hangs is given up
 
 
 @contextmanager
-def running(opening=None, **options):
+def running(first_view=None, **options):
     """A server that runs; it has ended when the block has."""
-    server = ExploreServer(opening or Opening(), port=0, **options)
+    server = ExploreServer(first_view or FirstView(), port=0, **options)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_for(lambda: server.server.started)

@@ -35,7 +35,7 @@ FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md"
          "Makefile", "mkdocs.yml")  # fmt: skip
 PAPER = """
 from pathlib import Path
-from equirl.lab.paper.figures import draw_maps
+from equirl.lab.paper.report import draw_maps
 from equirl.lab.paper.published import MAPS
 from equirl.lab.paper.report import write_report
 write_report([], draw_maps(Path("figures"), MAPS[:1]), Path(), "equirl paper")

@@ -19,7 +19,7 @@ from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND, VERSION
 from equirl.lab.cli import app
-from equirl.lab.plots.arrows import policy_text
+from equirl.lab.plots.sheets import policy_text
 from equirl.lab.studies import compare
 from equirl.solving import value_iteration
 from equirl.theory import proposition1_samples

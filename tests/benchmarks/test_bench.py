@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirl.lab.benchmarks import clustering_speed, learning_speed, memory, planning_speed, startup
+from equirl.lab.benchmarks import clustering_speed, learning_speed, planning_speed, process_costs
 from equirl.lab.benchmarks.bench_report import BEGIN, END, as_markdown, put_markdown, report_of
-from equirl.lab.benchmarks.measurement import Measure, Skipped, in_new_process, power, side_by_side
-from equirl.lab.benchmarks.plain_clustering import plain_approx_equivalence
-from equirl.lab.benchmarks.suite import SIZES, SUBJECTS, Sizes, run_benchmarks, with_settings
+from equirl.lab.benchmarks.clustering_speed import plain_approx_equivalence
+from equirl.lab.benchmarks.measurement import SIZES, Measure, Sizes, Skipped, in_new_process, power, side_by_side
+from equirl.lab.benchmarks.suite import SUBJECTS, run_benchmarks, with_settings
 from equirl.lab.cli import app
 from equirl.numerics import THREAD_VARIABLES
 from equirl.planning.sweeps import single_sweep
@@ -38,19 +38,19 @@ def test_every_figure_is_finite_and_positive_but_for_powers(subject):
 
 
 def test_starting_is_measured_cold_and_warm(monkeypatch):
-    monkeypatch.setattr(startup, "LEARN", "import equirl")
-    found = {measure.name: measure.value for measure in startup.measure_startup(TINY)}
+    monkeypatch.setattr(process_costs, "LEARN", "import equirl")
+    found = {measure.name: measure.value for measure in process_costs.measure_startup(TINY)}
     assert found["learning with a cold cache"] > 0
     assert found["learning with a warm cache"] > 0
 
 
 def test_memory_is_the_peak_of_the_process_and_not_what_is_held_at_its_end():
     code = "held = bytearray(300 * 2**20); del held"
-    assert float(in_new_process(memory.PEAK.format(code)).printed) > 300
+    assert float(in_new_process(process_costs.PEAK.format(code)).printed) > 300
 
 
 def test_every_memory_case_is_code_that_compiles():
-    cases = memory.memory_cases(SIZES["full"])
+    cases = process_costs.memory_cases(SIZES["full"])
     assert all(compile(code, "case", "exec") for code in cases.values())
 
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equirl.lab.benchmarks.suite import SIZES, Sizes
+from equirl.lab.benchmarks.measurement import SIZES, Sizes
 from equirl.lab.cli import app
 from studies_kit import SMALL
 
@@ -49,12 +49,12 @@ def folder(tmp_path, monkeypatch):
     tiny = Sizes(seconds=0.01, oracle_pairs=30, growth_pairs=(30, 100))
     monkeypatch.setitem(SIZES, "quick", tiny)
     monkeypatch.setattr("equirl.lab.paper.paper_study.paper_runs", lambda runs: [])
-    monkeypatch.setattr("equirl.lab.paper.figures.draw_paper", lambda groups, folder: {})
+    monkeypatch.setattr("equirl.lab.paper.report.draw_paper", lambda groups, folder: {})
     monkeypatch.setattr(
         "equirl.lab.paper.report.write_report", lambda groups, figures, out, command: out / "report.html"
     )
 
-    def serve(opening, host, port, *, browser, say, on_ready):
+    def serve(first_view, host, port, *, browser, say, on_ready):
         if on_ready is not None:
             on_ready("http://127.0.0.1:1/")
         say("http://127.0.0.1:1/")

@@ -9,7 +9,7 @@ import pytest
 
 import equirl as eq
 from browser_kit import GRID, SECONDS, Visit
-from equirl.lab.explore.opening import Opening, opening_of
+from equirl.lab.explore.first_view import FirstView, first_view_of
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study
 from equirl.lab.studies.expansion import expand
@@ -308,8 +308,8 @@ def test_a_study_is_shown_while_its_runs_land(browser, tmp_path):
     last = max((tmp_path / "runs").iterdir())
     held = last.read_bytes()
     last.unlink()
-    with running(opening_of(str(tmp_path))) as own:
-        page = Visit(browser, own, opening_of(str(tmp_path)).fragment)
+    with running(first_view_of(str(tmp_path))) as own:
+        page = Visit(browser, own, first_view_of(str(tmp_path)).fragment)
         page.reads("#study-words", "3 of 4 runs done")
         last.write_bytes(held)
         page.reads("#study-words", "4 of 4 runs done")
@@ -326,7 +326,7 @@ def test_a_study_is_shown_while_its_runs_land(browser, tmp_path):
 
 
 def test_a_server_that_stops_is_told_and_what_is_shown_stays(browser):
-    with running(Opening()) as own:
+    with running(FirstView()) as own:
         page = Visit(browser, own, "#view=learning&world=four-room&learners=psrl&T=5000000&runs=1")
         page.page.locator("#play").click()
         page.reads("#where", "^[1-9]")

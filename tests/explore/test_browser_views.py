@@ -9,7 +9,7 @@ import pytest
 
 import equirl as eq
 from browser_kit import GRID
-from equirl.lab.explore.opening import opening_of
+from equirl.lab.explore.first_view import first_view_of
 from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
 from equirl.lab.paper.paper_study import paper_runs
 from equirl.lab.studies.expansion import expand
@@ -52,7 +52,7 @@ def study_servers(tmp_path_factory):
         def server_of(kind):
             if kind not in started:
                 folder = filled(tmp_path_factory.mktemp(kind), PLANS[kind]())
-                started[kind] = stack.enter_context(running(opening_of(str(folder))))
+                started[kind] = stack.enter_context(running(first_view_of(str(folder))))
             return started[kind]
 
         yield server_of
@@ -87,7 +87,7 @@ def test_the_papers_claims_are_shown_and_change_when_runs_land(visit, tmp_path):
     planned = paper_runs(1)
     filled(tmp_path, planned[:6])
     write_plan(planned, Store(tmp_path))
-    with running(opening_of(str(tmp_path))) as own:
+    with running(first_view_of(str(tmp_path))) as own:
         page = visit("#view=study", own)
         page.reads("#study-words", "6 of 28 runs done")
         page.reads("#found-claims h2", "The paper’s claims")
@@ -110,7 +110,7 @@ def test_the_papers_claims_are_shown_and_change_when_runs_land(visit, tmp_path):
 def test_a_damaged_plan_is_told_on_the_page(visit, tmp_path):
     filled(tmp_path, paper_runs(1)[:2])
     (tmp_path / "plan.json").write_bytes(b"{}")
-    with running(opening_of(str(tmp_path))) as own:
+    with running(first_view_of(str(tmp_path))) as own:
         page = visit("#view=study", own)
         page.reads("#study-complaints", r"plan\.json is damaged.*the runs that are there are taken instead")
         page.page.close()

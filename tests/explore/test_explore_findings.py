@@ -10,12 +10,12 @@ import tomllib
 import pytest
 
 from equirl.lab.explore import results_watch
-from equirl.lab.explore.desk_process import encoded
+from equirl.lab.explore.messages import encoded
 from equirl.lab.explore.results_watch import ResultsWatch
-from equirl.lab.explore.study_desk import StudyDesk
 from equirl.lab.explore.study_findings import class_tables, shipped_kind
-from equirl.lab.explore.study_reproduction import place_as_python, place_as_study
-from equirl.lab.leaderboard import board_tables
+from equirl.lab.explore.study_service import StudyService
+from equirl.lab.explore.takeaway import place_as_python, place_as_study
+from equirl.lab.leaderboard import board_page
 from equirl.lab.leaderboard.board_page import write_page
 from equirl.lab.leaderboard.expectations import advise, check_expectations
 from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
@@ -41,15 +41,15 @@ learners = ["random", {{ learner = "c-psrl", settings = {{ alpha = 0.7 }}, label
 """
 
 
-def told(desk, do="study", **fields):
-    replies = list(desk.handle({"do": do, **fields}))
-    while desk.pause() == 0.0:
-        replies += list(desk.tick())
+def told(service, do="study", **fields):
+    replies = list(service.handle({"do": do, **fields}))
+    while service.pause() == 0.0:
+        replies += list(service.tick())
     return {reply["kind"]: json.loads(encoded(reply)) for reply in replies}
 
 
-def taken(desk, what, **fields):
-    return base64.b64decode(next(iter(desk.handle({"do": "take", "what": what, **fields})))["base64"])
+def taken(service, what, **fields):
+    return base64.b64decode(next(iter(service.handle({"do": "take", "what": what, **fields})))["base64"])
 
 
 def words(cell):
@@ -58,14 +58,14 @@ def words(cell):
 
 @pytest.fixture(autouse=True)
 def all_is_read_at_once(monkeypatch):
-    """However slow the machine is: between two messages a desk reads for a while only."""
+    """However slow the machine is: between two messages a service reads for a while only."""
     monkeypatch.setattr(results_watch, "READ", math.inf)
 
 
 @pytest.fixture(scope="module")
 def paper(tmp_path_factory):
     folder, planned = tmp_path_factory.mktemp("paper"), paper_runs(2)
-    return StudyDesk({"results": filled(folder, planned)}), summarise((run, stand_in(run)) for run in planned)
+    return StudyService({"results": filled(folder, planned)}), summarise((run, stand_in(run)) for run in planned)
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +73,15 @@ def leaderboard(tmp_path_factory):
     planned = expand(leaderboard_study(2, LEARNERS, ["cycle-20", "random-20", "river-25"]))
     folder = tmp_path_factory.mktemp("board")
     return (
-        StudyDesk({"results": filled(folder, planned)}),
+        StudyService({"results": filled(folder, planned)}),
         boards(summarise((run, stand_in(run)) for run in planned), planned),
         folder,
     )
 
 
 def test_the_papers_claims_are_shown_with_their_verdicts(paper):
-    desk, groups = paper
-    found = told(desk)["findings"]
+    service, groups = paper
+    found = told(service)["findings"]
     (section,) = found["sections"]
     claims = check_claims(groups)
     rows = [row for row in section["table"]["rows"] if isinstance(row, list)]
@@ -97,68 +97,68 @@ def test_the_papers_claims_are_shown_with_their_verdicts(paper):
 
 
 def test_published_values_stand_beside_those_of_the_papers_study_alone(paper, tmp_path):
-    desk, _ = paper
-    places = told(desk)["study"]["places"]
+    service, _ = paper
+    places = told(service)["study"]["places"]
     rows = {row["learner"]: row["published"] for row in places[0]["rows"]}
     assert (rows["UCRL2-L"], rows["C-UCRL (our defaults)"]) == (6.2e4, None)
-    curves = told(desk, "look", part="ergodic-25", world="ergodic-riverswim")["curves"]
+    curves = told(service, "look", part="ergodic-25", world="ergodic-riverswim")["curves"]
     assert {line["label"]: line["published"] for line in curves["learners"]} == rows
     text = '[[parts]]\nname = "ergodic-25"\nhorizon = 50\nlearners = ["ucrl2-l"]\nworlds = ["ergodic-riverswim"]'
-    other = told(StudyDesk({"results": filled(tmp_path, expand(parse_study(text)))}))
+    other = told(StudyService({"results": filled(tmp_path, expand(parse_study(text)))}))
     assert other["study"]["places"][0]["rows"][0]["published"] is None
     assert "findings" not in other
 
 
 def test_claims_without_runs_say_so_and_follow_when_runs_land(paper, tmp_path):
     planned = paper_runs(1)
-    desk = StudyDesk({"results": filled(tmp_path, planned[:1])})
+    service = StudyService({"results": filled(tmp_path, planned[:1])})
     write_plan(planned, Store(tmp_path))
-    before = told(desk)["findings"]
+    before = told(service)["findings"]
     assert {row[3]["text"] for row in before["sections"][0]["table"]["rows"] if isinstance(row, list)} == {"no data"}
     for run in planned:
         Store(tmp_path).write(stand_in(run))
-    after = {reply["kind"]: reply for reply in desk.tick()}
+    after = {reply["kind"]: reply for reply in service.tick()}
     verdicts = {row[3]["text"] for row in after["findings"]["sections"][0]["table"]["rows"] if isinstance(row, list)}
     assert "no data" not in verdicts
-    assert list(desk.tick()) == []
+    assert list(service.tick()) == []
 
 
 def test_the_leaderboards_page_is_shown(leaderboard):
-    desk, found, _ = leaderboard
-    sections = {section["name"]: section for section in told(desk)["findings"]["sections"]}
-    assert sections["when"]["table"]["rows"] == [board_tables.advice_cells(item) for item in advise(found)]
+    service, found, _ = leaderboard
+    sections = {section["name"]: section for section in told(service)["findings"]["sections"]}
+    assert sections["when"]["table"]["rows"] == [board_page.advice_cells(item) for item in advise(found)]
     expected = check_expectations(found)
     assert [[words(cell) for cell in row] for row in sections["expected"]["table"]["rows"]] == [
-        board_tables.expectation_cells(item) for item in expected
+        board_page.expectation_cells(item) for item in expected
     ]
-    assert sections["failures"]["items"] == board_tables.failures(found, expected, {})
+    assert sections["failures"]["items"] == board_page.failures(found, expected, {})
     matrix = sections["matrix"]["table"]
     for board, (world, *cells) in zip(found, matrix["rows"], strict=True):
         assert world == {"text": board.name, "part": board.name}
         for name, cell in zip(matrix["head"][1:], cells, strict=True):
-            assert cell["text"] == board_tables.relative_text(board.find(name))
+            assert cell["text"] == board_page.relative_text(board.find(name))
             assert cell["best"] == (cell["text"].rstrip("†") == "1" and board.find(name).rank == 1)
     assert matrix["given"] == ["given nothing"] * 3 + ["given classes and profiles"]
 
 
 def test_runs_that_raised_are_among_the_failures(leaderboard, tmp_path):
     planned = expand(leaderboard_study(1, ["psrl", "c-psrl"], ["cycle-20"]))
-    desk = StudyDesk({"results": filled(tmp_path, planned[:1])})
+    service = StudyService({"results": filled(tmp_path, planned[:1])})
     store = Store(tmp_path)
     write_plan(planned, store)
     store.write_failure(RunFailure(planned[1].spec, "ValueError: no luck", "Traceback"))
-    replies = told(desk)
+    replies = told(service)
     assert replies["study"]["failed"] == 1
     items = next(s for s in replies["findings"]["sections"] if s["name"] == "failures")["items"]
     assert "1 run raised an error: c-psrl in cycle-20: ValueError: no luck." in items
 
 
 def test_worlds_are_looked_at_once(leaderboard, monkeypatch):
-    desk, _, folder = leaderboard
-    told(desk)
+    service, _, folder = leaderboard
+    told(service)
     monkeypatch.setattr("equirl.lab.leaderboard.standings.build_world", None)
     next((folder / "runs").iterdir()).touch()
-    assert {reply["kind"] for reply in desk.tick()} >= {"study", "findings"}
+    assert {reply["kind"] for reply in service.tick()} >= {"study", "findings"}
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_the_tables_of_the_appendix_are_those_of_the_report():
 
 @pytest.mark.parametrize("kind", ["paper", "leaderboard"])
 def test_the_report_can_be_taken_away(kind, paper, leaderboard, monkeypatch, tmp_path):
-    monkeypatch.setattr("equirl.lab.paper.figures.draw_paper", lambda groups, folder: {})
-    monkeypatch.setattr("equirl.lab.leaderboard.board_figures.draw_boards", lambda found, folder: {})
-    desk = paper[0] if kind == "paper" else leaderboard[0]
-    places = told(desk)["study"]["places"]
-    text = taken(desk, "html", part=places[0]["part"], world=places[0]["world"]).decode()
+    monkeypatch.setattr("equirl.lab.paper.report.draw_paper", lambda groups, folder: {})
+    monkeypatch.setattr("equirl.lab.leaderboard.board_page.draw_boards", lambda found, folder: {})
+    service = paper[0] if kind == "paper" else leaderboard[0]
+    places = told(service)["study"]["places"]
+    text = taken(service, "html", part=places[0]["part"], world=places[0]["world"]).decode()
     if kind == "leaderboard":
         command = "equirl leaderboard --runs 2"
         assert text == write_page(leaderboard[1], {}, tmp_path, command, {}).read_text()
@@ -197,26 +197,26 @@ def test_the_report_can_be_taken_away(kind, paper, leaderboard, monkeypatch, tmp
 
 
 def test_other_studies_have_no_report(tmp_path):
-    desk = StudyDesk({"results": filled(tmp_path, expand(parse_study(SMALL.format(seed=0))))})
-    told(desk)
+    service = StudyService({"results": filled(tmp_path, expand(parse_study(SMALL.format(seed=0))))})
+    told(service)
     with pytest.raises(ValueError, match="unknown file to take away 'html'"):
-        taken(desk, "html", part="small", world="four-room")
+        taken(service, "html", part="small", world="four-room")
 
 
 @pytest.mark.parametrize("seed", [0, 2019])
 @pytest.mark.parametrize("world", ["a $river", "four-room"])
 def test_the_study_taken_away_has_the_very_runs_on_screen(tmp_path, seed, world):
     planned = expand(parse_study(SMALL.format(seed=seed)))
-    desk = StudyDesk({"results": filled(tmp_path, planned, lambda run: execute(run.spec))})
-    told(desk)
+    service = StudyService({"results": filled(tmp_path, planned, lambda run: execute(run.spec))})
+    told(service)
     own = [run for run in planned if run.world == world]
-    again = expand(parse_study(taken(desk, "toml", part="small", world=world).decode()))
+    again = expand(parse_study(taken(service, "toml", part="small", world=world).decode()))
     assert [(run.part, run.world, run.learner, run.spec.key) for run in again] == [
         (run.part, run.world, run.learner, run.spec.key) for run in own
     ]
     printed = []
-    exec(taken(desk, "py", part="small", world=world).decode(), {"print": printed.append})
-    (place,) = (place for place in told(desk)["study"]["places"] if place["world"] == world)
+    exec(taken(service, "py", part="small", world=world).decode(), {"print": printed.append})
+    (place,) = (place for place in told(service)["study"]["places"] if place["world"] == world)
     assert {row["learner"]: row["mean"] for row in printed} == {row["learner"]: row["mean"] for row in place["rows"]}
 
 
@@ -249,10 +249,10 @@ def test_a_seed_that_cannot_be_found_is_not_made_up():
 def test_the_world_of_a_study_can_be_taken_away(leaderboard, tmp_path):
     from equirl import TabularMDP
 
-    desk, _, _ = leaderboard
-    told(desk)
-    (tmp_path / "world.npz").write_bytes(taken(desk, "npz", part="cycle-20", world="cycle"))
-    first = next(run for run in desk.watch.planned if run.part == "cycle-20")
+    service, _, _ = leaderboard
+    told(service)
+    (tmp_path / "world.npz").write_bytes(taken(service, "npz", part="cycle-20", world="cycle"))
+    first = next(run for run in service.watch.planned if run.part == "cycle-20")
     assert TabularMDP.load(tmp_path / "world.npz") == build_world(first.spec)[0]
 
 

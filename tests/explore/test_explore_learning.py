@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.lab.cli import app
-from equirl.lab.explore import learning_desk
-from equirl.lab.explore.asked_runs import asked_runs
-from equirl.lab.explore.learning_desk import MOST_CREDIT, LearningDesk
-from equirl.lab.explore.packing import unpacked
+from equirl.lab.explore import learning_service
+from equirl.lab.explore.learning_service import MOST_CREDIT, LearningService
+from equirl.lab.explore.messages import unpacked
+from equirl.lab.explore.page_requests import requested_runs
 from equirl.lab.studies.expansion import expand
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.study_file import parse_study
@@ -27,33 +27,33 @@ ASKED = {"world": WORLD, "learners": LEARNERS, "horizon": 600, "seed": 3, "runs"
 
 
 def started(**changes):
-    desk = LearningDesk({})
-    replies = list(desk.handle({"do": "learn", **ASKED, **changes}))
+    service = LearningService({})
+    replies = list(service.handle({"do": "learn", **ASKED, **changes}))
     assert replies[0]["kind"] == "learning"
-    return desk
+    return service
 
 
-def played(desk, **options):
-    """All frames until the desk rests."""
-    list(desk.handle({"do": "play", **options}))
-    return drained(desk)
+def played(service, **options):
+    """All frames until the service rests."""
+    list(service.handle({"do": "play", **options}))
+    return drained(service)
 
 
-def drained(desk):
+def drained(service):
     frames = []
-    while desk.pause() is not None:
-        frames += list(desk.tick())
-        list(desk.handle({"do": "ack"}))
+    while service.pause() is not None:
+        frames += list(service.tick())
+        list(service.handle({"do": "ack"}))
     return frames
 
 
-def taken(desk, what, **fields):
-    file = next(desk.handle({"do": "take", "what": what, **fields}))
+def taken(service, what, **fields):
+    file = next(service.handle({"do": "take", "what": what, **fields}))
     return base64.b64decode(file["base64"])
 
 
 @pytest.fixture(scope="module")
-def desk():
+def service():
     found = started()
     found.last = played(found)[-1]
     return found
@@ -63,19 +63,19 @@ def regret(curves, label):
     return np.array(curves["curves"][label]["regret"]["mean"])
 
 
-def test_the_curves_on_screen_are_those_of_simulate(desk):
+def test_the_curves_on_screen_are_those_of_simulate(service):
     mdp = eq.load_world(WORLD["text"])
-    assert desk.last["done"]
-    for entry, label in zip(LEARNERS, desk.last["curves"], strict=True):
+    assert service.last["done"]
+    for entry, label in zip(LEARNERS, service.last["curves"], strict=True):
         settings = {"balance": 2, "delta": 0.1} if "settings" in entry else {}
         runs = [eq.simulate(mdp, entry["name"], 600, seed=seed, **settings) for seed in (3, 4)]
-        np.testing.assert_array_equal(desk.last["times"], runs[0].t)
-        np.testing.assert_array_equal(regret(desk.last, label), np.mean([run.regret for run in runs], axis=0))
+        np.testing.assert_array_equal(service.last["times"], runs[0].t)
+        np.testing.assert_array_equal(regret(service.last, label), np.mean([run.regret for run in runs], axis=0))
 
 
 def test_the_numbers_are_those_of_the_command_line(tmp_path):
-    desk = started(learners=[{"name": "c-psrl"}, {"name": "ucrl2-l"}], runs=1)
-    shown = played(desk)[-1]
+    service = started(learners=[{"name": "c-psrl"}, {"name": "ucrl2-l"}], runs=1)
+    shown = played(service)[-1]
     command = ["run", WORLD["text"], "c-psrl,ucrl2-l", "--horizon", "600", "--runs", "1", "--seed", "3"]
     done = CliRunner().invoke(app, [*command, "--csv", str(tmp_path / "curves.csv")])
     assert done.exit_code == 0, done.output
@@ -87,11 +87,11 @@ def test_the_numbers_are_those_of_the_command_line(tmp_path):
 
 @pytest.mark.parametrize("common", [False, True])
 def test_the_python_and_the_study_taken_away_give_the_numbers_on_screen(common):
-    desk = started(common=common, horizon=300)
-    shown = played(desk)[-1]
+    service = started(common=common, horizon=300)
+    shown = played(service)[-1]
     names = {}
-    exec(taken(desk, "py").decode().replace("print(table)", ""), names)
-    planned = expand(parse_study(taken(desk, "toml").decode()))
+    exec(taken(service, "py").decode().replace("print(table)", ""), names)
+    planned = expand(parse_study(taken(service, "toml").decode()))
     for label in shown["curves"]:
         learner = label.split()[0]
         from_python = names["table"].curves[label].mean("regret")
@@ -102,20 +102,20 @@ def test_the_python_and_the_study_taken_away_give_the_numbers_on_screen(common):
 
 def test_a_drawn_map_comes_back_from_the_python_and_the_study_taken_away():
     rows = "#" * 12 + "/" + "/".join(["#S........3#"] * 1 + ["#..........#"] * 4 + ["#.........G#"]) + "/" + "#" * 12
-    desk = started(
+    service = started(
         world={"text": f"grid:map={rows},kernel=0.8/0.05/0.1"}, learners=[{"name": "psrl"}], runs=1, horizon=100
     )
     names = {}
-    exec(taken(desk, "py").decode().replace("print(table)", ""), names)
+    exec(taken(service, "py").decode().replace("print(table)", ""), names)
     assert names["mdp"] == eq.make("grid", map=rows, kernel="0.8/0.05/0.1")
-    (run,) = expand(parse_study(taken(desk, "toml").decode()))
+    (run,) = expand(parse_study(taken(service, "toml").decode()))
     assert eq.make(run.spec.world, **run.spec.params) == names["mdp"]
 
 
-def test_the_table_taken_away_has_every_run(desk):
-    rows = list(csv.DictReader(io.StringIO(taken(desk, "csv").decode())))
-    assert len(rows) == 3 * 2 * len(desk.last["times"])
-    assert taken(desk, "svg").startswith(b"<?xml")
+def test_the_table_taken_away_has_every_run(service):
+    rows = list(csv.DictReader(io.StringIO(taken(service, "csv").decode())))
+    assert len(rows) == 3 * 2 * len(service.last["times"])
+    assert taken(service, "svg").startswith(b"<?xml")
 
 
 def test_nothing_is_taken_away_before_the_first_checkpoint():
@@ -123,10 +123,10 @@ def test_nothing_is_taken_away_before_the_first_checkpoint():
         taken(started(), "csv")
 
 
-def test_learners_taken_away_are_those_on_screen(desk):
-    rows = list(csv.DictReader(io.StringIO(taken(desk, "csv", of="learners").decode())))
+def test_learners_taken_away_are_those_on_screen(service):
+    rows = list(csv.DictReader(io.StringIO(taken(service, "csv", of="learners").decode())))
     mdp = eq.load_world(WORLD["text"])
-    for told, label in zip(desk.last["learners"], desk.last["curves"], strict=True):
+    for told, label in zip(service.last["learners"], service.last["curves"], strict=True):
         own = [row for row in rows if row["learner"] == label]
         assert [int(row["visits"]) for row in own] == unpacked(told["visits"]).tolist()
         assert [k for k, row in enumerate(own) if row["in_policy"] == "1"] == sorted(unpacked(told["policy"]).tolist())
@@ -135,27 +135,27 @@ def test_learners_taken_away_are_those_on_screen(desk):
             shown = [str(max(label, -1)) for label in unpacked(told["classes"]["shown"]).tolist()]
         assert [row["stands_for"] for row in own] == shown
     for what, head in (("svg", b"<?xml"), ("png", b"\x89PNG")):
-        assert taken(desk, what, of="learners").startswith(head)
-    assert taken(desk, "npz")[:2] == b"PK"
-    assert taken(desk, "svg", measure="reward") != taken(desk, "svg")
+        assert taken(service, what, of="learners").startswith(head)
+    assert taken(service, "npz")[:2] == b"PK"
+    assert taken(service, "svg", measure="reward") != taken(service, "svg")
     with pytest.raises(ValueError, match="nothing is played yet"):
         taken(started(), "svg", of="learners")
     with pytest.raises(ValueError, match="unknown file to take away 'toml'"):
-        taken(desk, "toml", of="learners")
+        taken(service, "toml", of="learners")
 
 
-def test_taking_away_changes_nothing_of_a_run(desk):
+def test_taking_away_changes_nothing_of_a_run(service):
     other = started()
     played(other, until=200)
     for what, of in (("csv", "learners"), ("csv", None)):
         taken(other, what, of=of)
-    assert played(other)[-1]["curves"] == desk.last["curves"]
+    assert played(other)[-1]["curves"] == service.last["curves"]
 
 
-def test_a_frame_shows_what_the_learner_thinks(desk):
+def test_a_frame_shows_what_the_learner_thinks(service):
     mdp = eq.load_world(WORLD["text"])
     trace = eq.simulate(mdp, "c-psrl", 600, seed=3)
-    agent, told = trace.agent, desk.last["learners"][0]
+    agent, told = trace.agent, service.last["learners"][0]
     assert told["regret"] == trace.regret[-1]
     np.testing.assert_array_equal(unpacked(told["visits"]), agent.counts.snapshot().visits)
     np.testing.assert_array_equal(unpacked(told["policy"]), agent.beliefs.plan.policy_pair)
@@ -164,15 +164,15 @@ def test_a_frame_shows_what_the_learner_thinks(desk):
     truth = eq.equivalence_classes(mdp, rewards=False)
     np.testing.assert_array_equal(unpacked(told["classes"]["true"]), truth.label)
     assert told["classes"]["wrong"] == eq.misclustering_ratio(agent.beliefs.partition, truth)
-    assert desk.last["learners"][2]["classes"] is None
+    assert service.last["learners"][2]["classes"] is None
 
 
 def test_a_step_goes_to_the_next_plan_of_each_learner():
-    desk = started(learners=[{"name": "ucrl2-l"}, {"name": "c-psrl"}], runs=1)
+    service = started(learners=[{"name": "ucrl2-l"}, {"name": "c-psrl"}], runs=1)
     before = [0, 0]
     for _ in range(5):
-        list(desk.handle({"do": "step"}))
-        (frame,) = drained(desk)
+        list(service.handle({"do": "step"}))
+        (frame,) = drained(service)
         now = [learner["episodes"] for learner in frame["learners"]]
         assert all(b <= a <= b + 1 for a, b in zip(now, before, strict=True))
         assert max(a - b for a, b in zip(now, before, strict=True)) == 1
@@ -180,19 +180,19 @@ def test_a_step_goes_to_the_next_plan_of_each_learner():
 
 
 def test_play_may_stop_at_a_time_and_go_on():
-    desk = started(runs=1)
-    halfway = played(desk, until=300)[-1]
+    service = started(runs=1)
+    halfway = played(service, until=300)[-1]
     assert 300 <= halfway["t"] < 600
     assert not halfway["playing"]
-    np.testing.assert_array_equal(regret(played(desk)[-1], "c-psrl"), regret(played(started(runs=1))[-1], "c-psrl"))
+    np.testing.assert_array_equal(regret(played(service)[-1], "c-psrl"), regret(played(started(runs=1))[-1], "c-psrl"))
 
 
 def test_learners_keep_step_with_the_slowest():
-    desk = started(learners=[{"name": "psrl"}, {"name": "random"}], horizon=100_000, runs=1)
-    list(desk.handle({"do": "play"}))
+    service = started(learners=[{"name": "psrl"}, {"name": "random"}], horizon=100_000, runs=1)
+    list(service.handle({"do": "play"}))
     for _ in range(20):
-        list(desk.tick())
-        steps = sorted(view.run.steps for view in desk.comparison.everyone)
+        list(service.tick())
+        steps = sorted(view.run.steps for view in service.live.everyone)
         assert steps[1] - steps[0] <= 1 << 15
 
 
@@ -208,26 +208,26 @@ class Clock:
 
 
 def test_a_slow_speed_is_kept(monkeypatch):
-    desk, clock = started(runs=1, horizon=100_000, learners=[{"name": "c-psrl"}]), Clock(0.0)
-    monkeypatch.setattr(learning_desk, "time", clock)
-    list(desk.handle({"do": "play", "speed": 500}))
+    service, clock = started(runs=1, horizon=100_000, learners=[{"name": "c-psrl"}]), Clock(0.0)
+    monkeypatch.setattr(learning_service, "time", clock)
+    list(service.handle({"do": "play", "speed": 500}))
     for _ in range(100):
         clock.now += 0.01
-        list(desk.tick())
-        list(desk.handle({"do": "ack"}))
-        longest = max(np.diff([*desk.comparison.everyone[0].run.learner.episode_starts, desk.comparison.reached + 1]))
-        assert 500 * clock.now - 1.001 < desk.comparison.reached <= 500 * clock.now + longest
+        list(service.tick())
+        list(service.handle({"do": "ack"}))
+        longest = max(np.diff([*service.live.everyone[0].run.learner.episode_starts, service.live.reached + 1]))
+        assert 500 * clock.now - 1.001 < service.live.reached <= 500 * clock.now + longest
 
 
 def test_no_more_frames_are_sent_than_a_page_takes(monkeypatch):
-    desk = started(horizon=50_000)
-    monkeypatch.setattr(learning_desk, "time", Clock(learning_desk.SLICE / 4))
-    list(desk.handle({"do": "play"}))
-    frames = [frame for _ in range(50) for frame in desk.tick()]
-    assert desk.playing
+    service = started(horizon=50_000)
+    monkeypatch.setattr(learning_service, "time", Clock(learning_service.SLICE / 4))
+    list(service.handle({"do": "play"}))
+    frames = [frame for _ in range(50) for frame in service.tick()]
+    assert service.playing
     assert len(frames) == MOST_CREDIT
-    list(desk.handle({"do": "ack"}))
-    frames += [frame for _ in range(50) for frame in desk.tick()]
+    list(service.handle({"do": "ack"}))
+    frames += [frame for _ in range(50) for frame in service.tick()]
     assert len(frames) == MOST_CREDIT + 1
 
 
@@ -262,9 +262,9 @@ def test_what_is_too_much_or_wrong_is_refused_in_words(changes, complaint):
 @pytest.mark.parametrize("do", ["play", "pause", "step", "take"])
 def test_messages_before_the_start_are_refused(do):
     with pytest.raises(ValueError, match="start them first"):
-        list(LearningDesk({}).handle({"do": do}))
+        list(LearningService({}).handle({"do": do}))
 
 
 def test_settings_are_read_as_on_the_command_line():
-    asked = asked_runs({"learners": [{"name": "c-ucrl", "settings": "balance=2, ties=index"}]})
+    asked = requested_runs({"learners": [{"name": "c-ucrl", "settings": "balance=2, ties=index"}]})
     assert asked.learners == {"c-ucrl balance=2 ties=index": ("c-ucrl", {"balance": 2, "ties": "index"})}

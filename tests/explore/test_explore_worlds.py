@@ -11,13 +11,11 @@ import pytest
 
 import equirl as eq
 from equirl.files.archives import save_npz
-from equirl.lab.explore.asked_world import asked_world, blamed_parameter
-from equirl.lab.explore.facts_desk import FactsDesk
+from equirl.lab.explore.first_view import first_view_of
 from equirl.lab.explore.forms import catalogue, parameter_notes, world_fields
-from equirl.lab.explore.opening import opening_of
-from equirl.lab.explore.packing import unpacked
-from equirl.lab.explore.world_desk import WorldDesk
-from equirl.lab.explore.world_view import WorldView
+from equirl.lab.explore.messages import unpacked
+from equirl.lab.explore.page_requests import blamed_parameter, requested_world
+from equirl.lab.explore.world_service import FactsService, WorldService, WorldView
 from equirl.structure.partition import Partition
 from equirl.structure.quality import match_classes
 from equirl.worlds.grids import four_room
@@ -25,7 +23,7 @@ from equirl.worlds.world_registry import WORLDS
 
 
 def shown(text, **fields):
-    return next(WorldDesk({}).handle({"do": "world", "world": {"text": text}, **fields}))
+    return next(WorldService({}).handle({"do": "world", "world": {"text": text}, **fields}))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +69,7 @@ def test_a_pair_that_is_none_is_named(pair):
 
 
 def test_facts_are_those_of_the_library():
-    gain, longest = FactsDesk({}).handle({"do": "facts", "world": {"text": "access-control"}})
+    gain, longest = FactsService({}).handle({"do": "facts", "world": {"text": "access-control"}})
     mdp = eq.make("access-control")
     best = eq.solve(mdp)
     assert gain["gain"] == best.gain
@@ -82,7 +80,7 @@ def test_facts_are_those_of_the_library():
 
 def test_a_diameter_that_takes_long_is_found_where_asked_for():
     asked = {"text": "random-walls:height=27,width=27"}
-    *_, unasked = FactsDesk({}).handle({"do": "facts", "world": asked})
+    *_, unasked = FactsService({}).handle({"do": "facts", "world": asked})
     assert unasked["diameter"] is None
     assert "where asked for" in unasked["why"]
     assert unasked["offered"]
@@ -111,7 +109,7 @@ def test_a_diameter_that_takes_long_is_found_where_asked_for():
 )
 def test_wrong_worlds_are_refused_in_the_librarys_words(asked, complaint):
     with pytest.raises((TypeError, ValueError), match=complaint):
-        asked_world(asked, {})
+        requested_world(asked, {})
 
 
 def test_a_complaint_is_shown_at_the_field_it_names():
@@ -141,9 +139,9 @@ def test_the_catalogue_has_every_learner():
 
 @pytest.mark.parametrize("what", ["svg", "png", "csv", "npz", "py"])
 def test_what_is_taken_away_is_whole(what, tmp_path):
-    desk = WorldDesk({})
-    list(desk.handle({"do": "world", "world": {"text": "grid:map=S3.G"}}))
-    file = next(desk.handle({"do": "take", "what": what}))
+    service = WorldService({})
+    list(service.handle({"do": "world", "world": {"text": "grid:map=S3.G"}}))
+    file = next(service.handle({"do": "take", "what": what}))
     path = tmp_path / file["name"]
     path.write_bytes(base64.b64decode(file["base64"]))
     mdp = eq.make("grid", map="S3.G")
@@ -165,12 +163,12 @@ def test_what_is_taken_away_is_whole(what, tmp_path):
 
 
 def test_what_cannot_be_taken_away_is_named():
-    desk = WorldDesk({})
+    service = WorldService({})
     with pytest.raises(ValueError, match="ask for a world first"):
-        list(desk.handle({"do": "take", "what": "svg"}))
-    list(desk.handle({"do": "world", "world": {"text": "grid"}}))
+        list(service.handle({"do": "take", "what": "svg"}))
+    list(service.handle({"do": "world", "world": {"text": "grid"}}))
     with pytest.raises(ValueError, match="unknown file to take away 'exe'"):
-        list(desk.handle({"do": "take", "what": "exe"}))
+        list(service.handle({"do": "take", "what": "exe"}))
 
 
 def test_found_classes_take_the_place_of_those_they_overlap_most():
@@ -185,24 +183,24 @@ def test_files_are_opened_by_name_alone(tmp_path):
     (tmp_path / "hall.txt").write_text("S..G")
     save_npz(tmp_path / "other.npz", "something", 1, {}, {})
     (tmp_path / "link.npz").symlink_to("/etc/hostname")
-    opening = opening_of(str(tmp_path))
-    assert set(opening.files) == {"hall.txt", "other.npz", "river.npz"}
-    assert asked_world({"file": "river.npz"}, opening.files).n_states == 5
-    assert asked_world({"file": "hall.txt"}, opening.files).n_states == 4
+    first_view = first_view_of(str(tmp_path))
+    assert set(first_view.files) == {"hall.txt", "other.npz", "river.npz"}
+    assert requested_world({"file": "river.npz"}, first_view.files).n_states == 5
+    assert requested_world({"file": "hall.txt"}, first_view.files).n_states == 4
     with pytest.raises(ValueError, match="holds 'something'"):
-        asked_world({"file": "other.npz"}, opening.files)
+        requested_world({"file": "other.npz"}, first_view.files)
 
 
 def test_what_the_command_is_pointed_at_becomes_the_state_of_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     eq.make("riverswim", n_states=5).save("river.npz")
-    assert opening_of(None).fragment == ""
-    assert opening_of("river.npz").fragment == "#view=world&file=river.npz"
-    assert opening_of("http://127.0.0.1:8642/?token=old#view=learning&t=5").fragment == "#view=learning&t=5"
+    assert first_view_of(None).fragment == ""
+    assert first_view_of("river.npz").fragment == "#view=world&file=river.npz"
+    assert first_view_of("http://127.0.0.1:8642/?token=old#view=learning&t=5").fragment == "#view=learning&t=5"
     (tmp_path / "results" / "explored" / "runs").mkdir(parents=True)
-    assert opening_of("results/explored").files == {"results": tmp_path / "results" / "explored"}
+    assert first_view_of("results/explored").files == {"results": tmp_path / "results" / "explored"}
     (tmp_path / "explored.toml").write_text('horizon = 10\nworlds = ["riverswim"]\nlearners = ["psrl"]')
-    assert opening_of("explored.toml").fragment == "#view=study"
+    assert first_view_of("explored.toml").fragment == "#view=study"
 
 
 @pytest.mark.parametrize(
@@ -219,4 +217,4 @@ def test_the_command_says_what_it_cannot_open(what, complaint, tmp_path, monkeyp
     (tmp_path / "empty").mkdir()
     (tmp_path / "new.toml").write_text("horizon = 10")
     with pytest.raises((ValueError, OSError), match=complaint):
-        opening_of(what)
+        first_view_of(what)

@@ -61,10 +61,10 @@ def test_worlds_asked_for_one_after_another_are_answered_by_one_process(server, 
     found = links(monkeypatch)
     with page_of(server) as page:
         page.get("world", world=GRID)
-        process = found[-1].desks["world"].process
+        process = found[-1].processes["world"].process
         for seed in range(1, 12):
             assert page.get("world", world={"text": f"{GRID['text']},seed={seed}"})["S"] > 400
-        assert found[-1].desks["world"].process is process
+        assert found[-1].processes["world"].process is process
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def first_process_standing_still():
     opened, stopped = page_link.PageLink._open, []
 
     def still(self, name):
-        desk = opened(self, name)
+        service = opened(self, name)
         if not stopped:
-            stopped.append(desk.process)
-            os.kill(desk.process.pid, signal.SIGSTOP)
-        return desk
+            stopped.append(service.process)
+            os.kill(service.process.pid, signal.SIGSTOP)
+        return service
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_link.PageLink, "_open", still)
@@ -146,12 +146,12 @@ def test_the_time_a_process_takes_to_start_does_not_count(server, monkeypatch):
         return clock[0]
 
     def slowly(self, name):
-        desk = opened(self, name)
+        service = opened(self, name)
         if name == "facts":
             clock[0] += 1000
-            os.kill(desk.process.pid, signal.SIGSTOP)
-            threading.Thread(target=resume, args=(desk.process,)).start()
-        return desk
+            os.kill(service.process.pid, signal.SIGSTOP)
+            threading.Thread(target=resume, args=(service.process,)).start()
+        return service
 
     def resume(process):
         """The process may answer once the page has looked at its requests again, at least twice."""
@@ -180,7 +180,7 @@ def test_a_newer_question_about_facts_replaces_the_older(page):
 def test_slow_work_can_be_cancelled(page):
     with first_process_standing_still():
         slow = page.send("facts", world={"text": "four-room"})
-        page.send("cancel", desk="facts")
+        page.send("cancel", service="facts")
         assert ends(page, {slow})[slow]["message"] == "cancelled"
 
 
@@ -214,7 +214,7 @@ def test_a_run_ends_when_its_page_is_gone(server, monkeypatch):
         page.get("learn", **RUNS)
         page.get("play")
         page.frames(lambda frame: frame["t"] > 100)
-        processes = [desk.process for desk in found[-1].desks.values()]
+        processes = [service.process for service in found[-1].processes.values()]
         assert len(processes) == 2
         assert all(process.is_alive() for process in processes)
     wait_for(lambda: not any(process.is_alive() for process in processes))
@@ -273,11 +273,12 @@ def hostile(rng):
         "seed": rng.choice([0, -1, 2**70]), "pair": rng.choice([0, -1, 10**9, "x", None, [1]]),
         "speed": rng.choice([1, 0, -1, 1e400, "fast", None]), "until": rng.choice([5, 0, -3, 10**20, "x"]),
         "what": rng.choice(["svg", "py", "../../x", None, 5]), "part": rng.choice(["..", None, 3]),
-        "measure": rng.choice(["regret", "__class__", 9]), "desk": rng.choice(["learning", "facts", "none", None, 4]),
+        "measure": rng.choice(["regret", "__class__", 9]),
+        "service": rng.choice(["learning", "facts", "none", None, 4]),
         "learner": rng.choice([{"name": "psrl", "settings": "prior=2"}, None, "psrl", {"name": None}]),
         "rewards": rng.choice([True, False, "no"]), "diameter": False,
     }  # fmt: skip
-    do = rng.choice([*page_link.DESK_OF, "cancel", "ack", "play", "quit", "", "__class__"])
+    do = rng.choice([*page_link.SERVICE_OF, "cancel", "ack", "play", "quit", "", "__class__"])
     message = {"id": rng.choice([rng.randrange(10**6), rng.randrange(10**6), -1, None, "7"]), "do": do, **fields}
     text = json.dumps(message)
     kind = rng.randrange(10)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
 
-from equirl.lab.explore.request_arrival import Arrivals
+from equirl.lab.explore.access import Arrivals
 from explore_kit import running
 
 PATIENCE = 30.0  # seconds after which a test gives up

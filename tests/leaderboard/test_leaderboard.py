@@ -7,8 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equirl.lab.cli import app
-from equirl.lab.leaderboard.board_figures import draw_boards
-from equirl.lab.leaderboard.board_page import markdown, write_page
+from equirl.lab.leaderboard.board_page import draw_boards, markdown, write_page
 from equirl.lab.leaderboard.entrants import (
     BASES,
     BOTH,

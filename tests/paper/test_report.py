@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from equirl.lab.paper.claims import Margin, check_claims
-from equirl.lab.paper.figures import draw_maps
 from equirl.lab.paper.paper_study import draw_counts, map_rows, paper_runs, room_rows
 from equirl.lab.paper.published import (
     AT_QUARTER,
@@ -19,7 +18,7 @@ from equirl.lab.paper.published import (
     REGRET,
     UCRL2L,
 )
-from equirl.lab.paper.report import write_report
+from equirl.lab.paper.report import draw_maps, write_report
 from equirl.lab.studies.runs import RunResult
 from equirl.lab.studies.summary import summarise
 from equirl.simulation.curves import Curves

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from equirl.lab.cli import app
 from equirl.lab.plots import animate_learning, film_learning, write_film
 from equirl.lab.plots.canvas import label_colours
-from equirl.lab.plots.learning_frames import Moment, _kept_colours
+from equirl.lab.plots.films import Moment, _kept_colours
 from equirl.simulation.simulated_runs import simulate
 from equirl.worlds.world_registry import make
 

@@ -7,8 +7,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 import equirl as eq
-from equirl.lab.plots.learner_figures import Belief, draw_learners
-from equirl.lab.plots.learning_frames import ALONE
+from equirl.lab.plots.learner_figures import ALONE, Belief, draw_learners
 from equirl.lab.plots.maps import looks_by_size
 from equirl.words.formatting import number
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equirl.lab.plots import draw_classes, draw_policy, save_figure
-from equirl.lab.plots.arrows import action_signs, policy_steps, policy_text
 from equirl.lab.plots.canvas import COLOURS, label_colours, label_hatches
+from equirl.lab.plots.sheets import action_signs, policy_steps, policy_text
 from equirl.model.mdp import TabularMDP
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition

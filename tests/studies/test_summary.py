@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from equirl.lab.plots.canvas import LEARNER_STYLES, OTHER_STYLES, line_styles, save_all
 from equirl.lab.plots.curve_figures import foot, plot_curves
 from equirl.lab.plots.study_figures import theory_bounds
-from equirl.lab.plots.style import LEARNER_STYLES, OTHER_STYLES, line_styles, save_all
 from equirl.lab.studies.runs import RunResult
 from equirl.lab.studies.summary import SUMMARY_COLUMNS, compare_groups, final_rows, find, summarise
 from equirl.simulation.curves import Curves

@@ -131,7 +131,7 @@ class Trace:
         measure : str, optional
             The name of a curve; default ``regret``, or ``reward`` where nobody knows the regret, as after ``play``.
         """
-        from equirl.lab.plots.comparison_figures import draw_trace
+        from equirl.lab.plots.curve_figures import draw_trace
 
         if measure is None:
             measure = "regret" if "regret" in self.curves else "reward"

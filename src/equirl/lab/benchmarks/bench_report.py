@@ -9,15 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from equirl.files.whole_files import write_aside
-from equirl.lab.benchmarks.measurement import Finding, Measure, Skipped
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped
 from equirl.lab.studies.engines import available_cores
 from equirl.words.formatting import counted, number
-
-if TYPE_CHECKING:
-    from equirl.lab.benchmarks.suite import Sizes
 
 BEGIN, END = "<!-- equirl bench: begin -->", "<!-- equirl bench: end -->"
 

@@ -8,17 +8,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from equirl.keeping.journal import Sync, open_agent
 from equirl.lab.benchmarks.learning_speed import N_STATES, PLACE, WORLD, drive
-from equirl.lab.benchmarks.measurement import Finding, Measure, side_by_side
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, side_by_side
 from equirl.learners import agent_for
 from equirl.model import TabularMDP
 from equirl.worlds import make
-
-if TYPE_CHECKING:
-    from equirl.lab.benchmarks.suite import Sizes
 
 SUBJECT = "journal"
 MEASURED = ("ucrl2-l", "c-psrl")
@@ -52,7 +48,7 @@ def _decisions(mdp: TabularMDP, name: str, sizes: Sizes) -> Iterator[Measure]:
     alone = times["without"] / steps
     for mode in MODES:
         ratio = alone * played[mode] / times[str(mode)]
-        what, note = f"{name}: decisions/s with sync={mode!r} against without", f"{PLACE}{sizes.told(name)}"
+        what, note = f"{name}: decisions/s with sync={mode!r} against without", f"{PLACE}{sizes.settings_note(name)}"
         yield Measure(SUBJECT, what, ratio, "times", note)
     waiting = 1e3 * times["always"] / played["always"]
     yield Measure(SUBJECT, f"{name}: a step with sync='always'", waiting, "ms", "most of it waits for the disk")

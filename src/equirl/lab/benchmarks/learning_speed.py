@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from equirl.interop.gym import TabularEnv
-from equirl.lab.benchmarks.measurement import Finding, Measure, Skipped, in_new_process, power, side_by_side
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped, in_new_process, power, side_by_side
 from equirl.learners import agent_for
 from equirl.model import TabularMDP
 from equirl.simulation import simulate
@@ -17,7 +17,6 @@ from equirl.worlds import make
 
 if TYPE_CHECKING:
     from equirl.keeping.journal import JournalledAgent
-    from equirl.lab.benchmarks.suite import Sizes
     from equirl.learners import Learner
 
 SUBJECT = "learning"
@@ -34,15 +33,15 @@ def measure_learning(sizes: Sizes) -> Iterator[Finding]:
     gain = solve(mdp).gain
     long, short = sizes.horizon, sizes.loop_steps
     for name in MEASURED:
-        own, told = sizes.chosen(name), sizes.told(name)
+        own, chosen = sizes.chosen(name), sizes.settings_note(name)
         times = side_by_side({
             "long": partial(simulate, mdp, name, long, gain=gain, **own),
             "short": partial(simulate, mdp, name, short, gain=gain, **own),
             "loop": partial(step_by_step, mdp, name, short, **own),
         }, sizes.seconds)  # fmt: skip
-        note = f"{PLACE}, T = {long}{told}"
+        note = f"{PLACE}, T = {long}{chosen}"
         yield Measure(SUBJECT, f"{name}, whole run", long / times["long"] / 1e6, "million steps/s", note)
-        ratio, note = times["loop"] / times["short"], f"{PLACE}, T = {short}{told}"
+        ratio, note = times["loop"] / times["short"], f"{PLACE}, T = {short}{chosen}"
         yield Measure(SUBJECT, f"{name}: loop of act and observe against simulate", ratio, "times", note)
     yield from _against_uncompiled(mdp, gain, sizes)
     yield from _against_statisticalrl(mdp, gain, sizes)
@@ -82,7 +81,7 @@ def _against_uncompiled(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterator[
         plain = float(in_new_process(code, NUMBA_DISABLE_JIT="1").printed)
         run = partial(simulate, mdp, name, sizes.plain_steps, gain=gain, **sizes.chosen(name))
         ours = side_by_side({"run": run}, sizes.seconds / 5)["run"]
-        note = f"T = {sizes.plain_steps}{sizes.told(name)}, the same program with every kernel interpreted"
+        note = f"T = {sizes.plain_steps}{sizes.settings_note(name)}, the same program with every kernel interpreted"
         yield Measure(SUBJECT, f"{name}: plain bodies against compiled", plain / ours, "times", note)
 
 
@@ -105,7 +104,7 @@ def _against_statisticalrl(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterat
     theirs = time.perf_counter() - start
     run = partial(simulate, mdp, "ucrl2", steps, gain=gain, **sizes.chosen("ucrl2"))
     ours = side_by_side({"run": run}, sizes.seconds / 5)
-    note = f"the first {steps} steps{sizes.told('ucrl2')}; it plans to accuracy 1/t, ours to 1/sqrt(t)"
+    note = f"the first {steps} steps{sizes.settings_note('ucrl2')}; it plans to accuracy 1/t, ours to 1/sqrt(t)"
     yield Measure(SUBJECT, name, theirs / ours["run"], "times", note)
 
 
@@ -116,5 +115,5 @@ def _growth(mdp: TabularMDP, gain: float, sizes: Sizes) -> Measure:
         )["run"]
         for T in sizes.growth_horizons
     ]
-    note = f"{GROWING}{sizes.told(GROWING)}, T = {sizes.growth_horizons[0]} to {sizes.growth_horizons[-1]}"
+    note = f"{GROWING}{sizes.settings_note(GROWING)}, T = {sizes.growth_horizons[0]} to {sizes.growth_horizons[-1]}"
     return Measure(SUBJECT, "growth of a run with T", power(sizes.growth_horizons, times), "power", note)

@@ -6,18 +6,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equirl.lab.benchmarks.measurement import Finding, Measure, Skipped, side_by_side
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped, side_by_side
 from equirl.logs.log import from_log
 from equirl.logs.log_classes import classes_of
 from equirl.model import TabularMDP
 from equirl.worlds import make
-
-if TYPE_CHECKING:
-    from equirl.lab.benchmarks.suite import Sizes
 
 SUBJECT = "logs"
 

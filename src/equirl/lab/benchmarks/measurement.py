@@ -1,4 +1,4 @@
-"""How things are measured: compared cases take turns, and the quiet moments count.
+"""How things are measured, and at which sizes: compared cases take turns, and the quiet moments count.
 
 A shared machine is disturbed now and then, never sped up. So every round runs each case once, and a case is judged by
 the lowest decile of its rounds. Cases that need a process of their own (start-up, memory, uncompiled code) get one.
@@ -11,11 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 MOST_ROUNDS = 1000
+Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid, learner, its settings
 
 
 class Measure(NamedTuple):
@@ -106,3 +108,50 @@ def peak_mebibytes() -> float:
 
         unit = 2**20 if sys.platform == "darwin" else 2**10
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large and how long."""
+
+    seconds: float = 2.0
+    sweep_states: int = 10_000
+    dense_states: int = 400
+    growth_states: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000)
+    horizon: int = 500_000
+    loop_steps: int = 50_000
+    plain_steps: int = 1_000
+    growth_horizons: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    oracle_pairs: int = 200
+    growth_pairs: tuple[int, ...] = (1_000, 2_000, 4_000, 10_000)
+    large: tuple[Large, ...] = ((20, "c-ucrl-c-sigma", ()), (20, "c-ucrl", ()), (20, "ucrl2-l", ()))
+    large_horizon: int = 100_000
+    starts: int = 5
+    log_rows: int = 1_000_000
+    log_side: int = 51
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def chosen(self, learner: str) -> dict[str, Any]:
+        """The settings of a learner that differ from its defaults."""
+        return dict(self.settings.get(learner, {}))
+
+    def settings_note(self, learner: str) -> str:
+        """The same, to be added to a note."""
+        return "".join(f", {key}={value}" for key, value in self.chosen(learner).items())
+
+
+SIZES = {
+    "quick": Sizes(
+        seconds=0.3, growth_states=(1_000, 10_000), horizon=100_000, loop_steps=5_000, plain_steps=200,
+        growth_horizons=(10_000, 100_000), oracle_pairs=100, growth_pairs=(1_000, 2_000),
+        large=((11, "c-ucrl", ()),), large_horizon=20_000, starts=2, log_rows=100_000, log_side=21,
+    ),
+    "standard": Sizes(),
+    "full": Sizes(
+        growth_pairs=(1_000, 4_000, 10_000, 40_000), large=(
+            *Sizes.large, (20, "c-ucrl", (("effort", 1e4),)), (100, "c-ucrl-c-sigma", ()),
+            (100, "c-ucrl", (("effort", 1e4),)),
+        ),
+        large_horizon=1_000_000,
+    ),
+}  # fmt: skip

@@ -35,8 +35,8 @@ def bench(
 
     pin_threads()
     from equirl.lab.benchmarks.bench_report import as_markdown, put_markdown, report_of, show
-    from equirl.lab.benchmarks.measurement import Skipped
-    from equirl.lab.benchmarks.suite import SIZES, SUBJECTS, run_benchmarks, with_settings
+    from equirl.lab.benchmarks.measurement import SIZES, Skipped
+    from equirl.lab.benchmarks.suite import SUBJECTS, run_benchmarks, with_settings
     from equirl.lab.cli.console import console, print_json
 
     sizes = with_settings(SIZES["quick" if quick else "full" if full else "standard"], setting or [])

@@ -32,7 +32,7 @@ def explore(
     as_json: AsJson = False,
 ) -> None:
     """Look at worlds, classes, learners and studies in the browser."""
-    from equirl.lab.explore.opening import opening_of
+    from equirl.lab.explore.first_view import first_view_of
 
     try:
         from equirl.lab.explore.explore_server import explore as serve
@@ -42,4 +42,4 @@ def explore(
         raise ImportError(f"explore needs {error.name}: pip install 'equirl[explore]'") from None
     tell = partial(say, err=as_json)
     on_ready = (lambda address: print_json({"address": address})) if as_json else None
-    serve(opening_of(what), host, port, browser=open_page, say=tell, on_ready=on_ready)
+    serve(first_view_of(what), host, port, browser=open_page, say=tell, on_ready=on_ready)

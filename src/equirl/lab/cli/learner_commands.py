@@ -169,7 +169,7 @@ def run(
 
     _check_files(plot, csv)
     if animate is not None:
-        from equirl.lab.plots.film_files import check_film
+        from equirl.lab.plots.films import check_film
 
         check_film(animate)
     mdp, seeds = load_world(world), range(seed, seed + runs)
@@ -216,7 +216,7 @@ def _write_curves(table: TidyTable, csv: Path | None, plot: Path | None, title: 
         table.to_csv(csv)
         say(f"curves written to {csv}", err=True)
     if plot is not None:
-        from equirl.lab.plots.comparison_figures import save_comparison
+        from equirl.lab.plots.curve_figures import save_comparison
 
         save_comparison(table, plot, title=title)
         say(f"figure written to {plot}", err=True)

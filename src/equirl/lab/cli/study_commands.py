@@ -171,9 +171,8 @@ def paper(
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper: every figure and table, next to the published values, in one report."""
-    from equirl.lab.paper.figures import draw_paper
     from equirl.lab.paper.paper_study import paper_runs
-    from equirl.lab.paper.report import write_report
+    from equirl.lab.paper.report import draw_paper, write_report
     from equirl.lab.studies.store import Store
 
     planned, store = paper_runs(runs), Store(out)
@@ -205,8 +204,7 @@ def leaderboard(
     as_json: AsJson = False,
 ) -> None:
     """Compare every learner in many worlds, renumbered at random: one page of standings."""
-    from equirl.lab.leaderboard.board_figures import draw_boards
-    from equirl.lab.leaderboard.board_page import write_page
+    from equirl.lab.leaderboard.board_page import draw_boards, write_page
     from equirl.lab.leaderboard.leaderboard_study import leaderboard_study, raised
     from equirl.lab.leaderboard.standings import boards
     from equirl.lab.studies.expansion import expand, with_settings

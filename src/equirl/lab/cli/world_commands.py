@@ -235,7 +235,7 @@ def _print_values(mdp: TabularMDP, value: np.ndarray) -> None:
 
 
 def _end_with_policy(mdp: TabularMDP, policy: np.ndarray, accuracy: float, converged: bool) -> None:
-    from equirl.lab.plots.arrows import policy_text
+    from equirl.lab.plots.sheets import policy_text
 
     if not converged:
         say(f"equirl: the accuracy {accuracy:g} was not reached", err=True)

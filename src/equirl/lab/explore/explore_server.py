@@ -19,12 +19,11 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI, Response, WebSocket
 
-from equirl.lab.explore.access import Gate, is_loopback
-from equirl.lab.explore.opening import Opening
+from equirl.lab.explore.access import Arrivals, Gate, TimelyHttp, is_loopback
+from equirl.lab.explore.first_view import FirstView
 from equirl.lab.explore.page_limits import MESSAGE_BYTES, MOST_PAGES
 from equirl.lab.explore.page_link import PageLink
 from equirl.lab.explore.page_processes import process_context, warm_learners
-from equirl.lab.explore.request_arrival import Arrivals, TimelyHttp
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 USUAL_PORT = 8642
@@ -36,7 +35,7 @@ TOO_MANY = 4429  # the code with which a socket is closed
 class ExploreServer:
     """A server that listens; :meth:`run` serves until it is stopped."""
 
-    opening: Opening
+    first_view: FirstView
     host: str = "127.0.0.1"
     port: int | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -65,7 +64,7 @@ class ExploreServer:
         """What to open in a browser."""
         shown = "127.0.0.1" if self.host in ("0.0.0.0", "::", "localhost") else self.host
         name = f"[{shown}]" if ":" in shown else shown
-        return f"http://{name}:{self.port}/?token={self.token}{self.opening.fragment}"
+        return f"http://{name}:{self.port}/?token={self.token}{self.first_view.fragment}"
 
     def run(self, on_ready: Callable[[str], None] | None = None) -> None:
         """Serve until interrupted, which is then a KeyboardInterrupt, or until stopped."""
@@ -100,7 +99,7 @@ class ExploreServer:
                 return
             self.n_pages += 1
             try:
-                await PageLink(socket, self.context, self.opening.files).serve()
+                await PageLink(socket, self.context, self.first_view.files).serve()
             finally:
                 self.n_pages -= 1
 
@@ -133,7 +132,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
 
 def explore(
-    opening: Opening,
+    first_view: FirstView,
     host: str,
     port: int | None,
     *,
@@ -142,7 +141,7 @@ def explore(
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve pages until interrupted (KeyboardInterrupt) or asked to end by SIGTERM (SystemExit)."""
-    server = ExploreServer(opening, host, port)
+    server = ExploreServer(first_view, host, port)
     if not is_loopback(host):
         say(f"equirl: others on the network can reach {host}; whoever knows the token can use this machine through it")
     signal.signal(signal.SIGTERM, _end)  # uvicorn, once it has ended, passes both signals on

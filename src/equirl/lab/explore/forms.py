@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from equirl.lab.explore import page_limits
-from equirl.lab.plots.style import LEARNER_STYLES, OTHER_STYLES
+from equirl.lab.plots.canvas import LEARNER_STYLES, OTHER_STYLES
 from equirl.learners import AGENTS, RECOMMENDED
 from equirl.model import REWARD_LAWS
 from equirl.worlds import COMMON, KERNELS, WORLDS, World

@@ -18,6 +18,6 @@ MOST_LEARNERS = 6
 MOST_RUNS = 20  # of each learner
 MOST_STUDY_RUNS = 50_000  # of a results folder
 
-SECONDS = {  # that one request may take, by desk
+SECONDS = {  # that one request may take, by service
     "world": 30.0, "facts": 120.0, "learning": 300.0, "study": 120.0, "report": 600.0,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """One page: its socket, and the processes that compute for it. When the socket closes, they end.
 
 A page sends ``{"id": 7, "do": "world", ...}``; replies carry the same id and end with ``done`` or ``problem``. Each
-kind of request belongs to one desk. Frames of learners come unasked, as many as the page acknowledges.
+kind of request belongs to one service. Frames of learners come unasked, as many as the page acknowledges.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from equirl.lab.explore.desk_process import encoded
+from equirl.lab.explore.messages import encoded
 from equirl.lab.explore.page_limits import MESSAGE_BYTES, MOST_UNREAD, MOST_WAITING, SECONDS
-from equirl.lab.explore.page_processes import DeskProcess
+from equirl.lab.explore.page_processes import Sent, ServiceProcess
 
-DESK_OF = {
+SERVICE_OF = {
     "catalogue": "world", "world": "world", "pair": "world", "settings": "world", "take": "world",
     "facts": "facts",
     "learn": "learning", "play": "learning", "pause": "learning", "step": "learning", "ack": "learning",
@@ -30,7 +30,7 @@ DESK_OF = {
     "study": "study", "look": "study", "maps": "study", "take-study": "study",
     "take-report": "report",
 }  # fmt: skip
-RESTARTS = {"facts", "learn", "take-report"}  # whose desk starts anew, giving up what it was doing
+RESTARTS = {"facts", "learn", "take-report"}  # whose service starts anew, giving up what it was doing
 UNREAD_SECONDS = 30.0  # that replies may wait for a page to read them
 WATCH = 0.5  # seconds between two looks at what takes too long
 
@@ -40,9 +40,9 @@ class PageLink:
 
     def __init__(self, page: WebSocket, context: BaseContext, files: Mapping[str, Path]) -> None:
         self.page, self.context, self.files = page, context, files
-        self.desks: dict[str, DeskProcess] = {}
-        self.waiting: dict[str, dict[Any, float]] = {name: {} for name in SECONDS}  # desk -> id -> since when
-        self.outbox: asyncio.Queue[bytes] = asyncio.Queue()
+        self.processes: dict[str, ServiceProcess] = {}
+        self.waiting: dict[str, dict[Any, float]] = {name: {} for name in SECONDS}  # service -> id -> since when
+        self.outbox: asyncio.Queue[str] = asyncio.Queue()
         self.loop = asyncio.get_running_loop()
 
     async def serve(self) -> None:
@@ -56,15 +56,14 @@ class PageLink:
                 if isinstance(ended, Exception) and not isinstance(ended, (WebSocketDisconnect, OSError, RuntimeError)):
                     logging.getLogger("equirl").error("a page was closed by an error", exc_info=ended)
         finally:
-            for name in list(self.desks):
+            for name in list(self.processes):
                 self._end(name)
             with suppress(RuntimeError, OSError, WebSocketDisconnect):
                 await self.page.close()
 
     async def _send(self) -> None:
         while True:
-            message = await self.outbox.get()
-            await self.page.send_text(message.decode())
+            await self.page.send_text(await self.outbox.get())
 
     async def _receive(self) -> None:
         while True:
@@ -84,7 +83,7 @@ class PageLink:
         while True:
             await asyncio.sleep(WATCH)
             for name, since in self.waiting.items():
-                if name in self.desks and since and time.monotonic() - min(since.values()) > SECONDS[name]:
+                if name in self.processes and since and time.monotonic() - min(since.values()) > SECONDS[name]:
                     self._drop(
                         name, f"this took longer than {SECONDS[name]:.0f} seconds and was given up; ask for less"
                     )
@@ -97,65 +96,64 @@ class PageLink:
             return
         do, number = message["do"], message["id"]
         if do == "cancel":
-            name = message.get("desk")
+            name = message.get("service")
             if isinstance(name, str) and name in self.waiting:
                 self._drop(name, "cancelled")
             self._post({"kind": "done", "id": number, "do": do})
             return
-        name = DESK_OF[do]
+        name = SERVICE_OF[do]
         if do in RESTARTS and (self.waiting[name] or do == "learn"):
             self._drop(name, "given up for a newer request")
-        if do == "ack" and name not in self.desks:
+        if do == "ack" and name not in self.processes:
             return
         if len(self.waiting[name]) >= MOST_WAITING and do != "ack":
             self._refuse(message, "too many requests at once; wait for an answer")
             return
         if do != "ack":
             self.waiting[name][number] = time.monotonic()
-        if name not in self.desks:
+        if name not in self.processes:
             try:
-                self.desks[name] = await self.loop.run_in_executor(None, self._open, name)
+                self.processes[name] = await self.loop.run_in_executor(None, self._open, name)
             except (OSError, EOFError) as error:
                 self._drop(name, f"no process could be started: {error}")
                 return
             self.waiting[name] = dict.fromkeys(self.waiting[name], time.monotonic())  # loading does not count
         plain = {**message, "do": "take" if do.startswith("take") else do}
-        if not self.desks[name].send(encoded(plain)):
+        if not self.processes[name].send(plain):
             self.waiting[name].pop(number, None)
             self._refuse(message, "too many requests at once; wait for an answer")
 
-    def _open(self, name: str) -> DeskProcess:
-        """Start a desk; its replies come back to the loop of this page."""
-        box: list[DeskProcess] = []
+    def _open(self, name: str) -> ServiceProcess:
+        """Start a service; its replies come back to the loop of this page."""
+        box: list[ServiceProcess] = []
 
-        def deliver(reply: bytes | None) -> None:
+        def deliver(reply: Sent | None) -> None:
             with suppress(RuntimeError):  # the loop has ended
                 self.loop.call_soon_threadsafe(self._arrived, name, box, reply)
 
-        box.append(DeskProcess(self.context, name, self.files, deliver))
+        box.append(ServiceProcess(self.context, name, self.files, deliver))
         return box[0]
 
-    def _arrived(self, name: str, box: list[DeskProcess], reply: bytes | None) -> None:
-        if any(desk.ended for desk in box):
+    def _arrived(self, name: str, box: list[ServiceProcess], reply: Sent | None) -> None:
+        if any(process.ended for process in box):
             return
         if reply is None:
             self._drop(name, "the process that computed this ended; it may have needed too much memory")
             return
-        head = reply[:80]
-        if b'"kind":"done"' in head or b'"kind":"problem"' in head:
-            self.waiting[name].pop(json.loads(reply).get("id"), None)
-        self.outbox.put_nowait(reply)
+        if reply.last:
+            self.waiting[name].pop(reply.number, None)
+        self.outbox.put_nowait(reply.text)
 
     def _drop(self, name: str, why: str) -> None:
-        """End a desk, and say so to all who wait for it."""
+        """End a service, and say so to all who wait for it."""
         self._end(name)
         for number in self.waiting[name]:
-            self._post({"kind": "problem", "id": number, "do": None, "message": why, "desk": name})
+            self._post({"kind": "problem", "id": number, "do": None, "message": why, "service": name})
         self.waiting[name].clear()
 
     def _end(self, name: str) -> None:
-        if name in self.desks:
-            self.desks.pop(name).kill()
+        if name in self.processes:
+            self.processes.pop(name).kill()
 
     def _refuse(self, message: dict[str, Any], why: str) -> None:
         self._post({"kind": "problem", "id": message["id"], "do": message["do"], "message": why})
@@ -177,6 +175,6 @@ def _parsed(text: str) -> dict[str, Any] | str:
     number = message.get("id")
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**53:
         return "a message must have an id, a whole number"
-    if message["do"] not in DESK_OF and message["do"] != "cancel":
+    if message["do"] not in SERVICE_OF and message["do"] != "cancel":
         return f"there is nothing called {message['do'][:40]!r} to do"
     return message

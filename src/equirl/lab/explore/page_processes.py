@@ -1,26 +1,56 @@
-"""Processes that compute for pages. Each has one desk, and ends when its page says so, is gone, or asks too much.
+"""Processes that compute for pages. Each runs one service, and ends when its page says so, is gone, or asks too much.
 
 They are forked from a process that has everything loaded, where the system can do that, and start in milliseconds.
+Over the pipe go a page's messages, parsed, and :class:`Sent` replies, whose text is JSON ready for the page.
 """
 
 from __future__ import annotations
 
+import gc
+import logging
 import multiprocessing
 import os
 import queue
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
+from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from equirl.lab.explore.desk_process import serve_desk
-from equirl.lab.explore.page_limits import MOST_WAITING
-from equirl.lab.studies.engines import one_thread, without_main
+from equirl.lab.explore.messages import Message, Reply, Service, encoded
+from equirl.lab.explore.page_limits import MEMORY_BYTES, MOST_WAITING
+from equirl.lab.studies.engines import one_thread, start_worker, without_main
 
-NICENESS = {"world": 0, "facts": 5, "learning": 5, "study": 5, "report": 10}
+
+class ServiceKind(NamedTuple):
+    """Where a service is found, and how far its processes step back behind others."""
+
+    module: str
+    name: str
+    niceness: int
+
+
+SERVICES = {
+    "world": ServiceKind("world_service", "WorldService", 0),
+    "facts": ServiceKind("world_service", "FactsService", 5),
+    "learning": ServiceKind("learning_service", "LearningService", 5),
+    "study": ServiceKind("study_service", "StudyService", 5),
+    "report": ServiceKind("study_service", "StudyService", 10),  # writes long reports, while the other looks on
+}
 _starting = threading.Lock()  # a start hides __main__ for a moment
+
+
+class Sent(NamedTuple):
+    """A reply on its way from a process to a page."""
+
+    number: Any  # the id of the message that it answers, or None
+    last: bool  # whether it is the last to that message
+    text: str
 
 
 def process_context() -> BaseContext:
@@ -32,29 +62,29 @@ def process_context() -> BaseContext:
     return context
 
 
-class DeskProcess:
-    """One process with one desk, seen from the server."""
+class ServiceProcess:
+    """One process with one service, seen from the server."""
 
     def __init__(
-        self, context: BaseContext, desk: str, files: Mapping[str, Path], deliver: Callable[[bytes | None], None]
+        self, context: BaseContext, service: str, files: Mapping[str, Path], deliver: Callable[[Sent | None], None]
     ) -> None:
         self.connection, its = context.Pipe()
         with _starting, one_thread(), without_main():
             self.process = context.Process(  # type: ignore[attr-defined]
-                target=serve_desk, args=(its, desk, dict(files), NICENESS[desk]), daemon=True
+                target=serve, args=(its, service, dict(files)), daemon=True
             )
             self.process.start()
         its.close()
         self._deliver = deliver
         self.ended = False
-        self._letters: queue.Queue[bytes | None] = queue.Queue(4 * MOST_WAITING)
+        self._messages: queue.Queue[Message | None] = queue.Queue(4 * MOST_WAITING)
         for work in (self._read, self._write):
             threading.Thread(target=work, daemon=True).start()
 
-    def send(self, message: bytes) -> bool:
-        """Hand a message over; False where too many wait already."""
+    def send(self, message: Message) -> bool:
+        """Send a message; False where too many wait already."""
         try:
-            self._letters.put_nowait(message)
+            self._messages.put_nowait(message)
         except queue.Full:
             return False
         return True
@@ -68,22 +98,94 @@ class DeskProcess:
     def _read(self) -> None:
         try:
             while True:
-                self._deliver(self.connection.recv_bytes())
+                self._deliver(self.connection.recv())
         except (EOFError, OSError):
             self._deliver(None)
         self.process.join()
         self.connection.close()
         with suppress(queue.Full):
-            self._letters.put_nowait(None)
+            self._messages.put_nowait(None)
 
     def _write(self) -> None:
         with suppress(OSError, ValueError):
-            while (message := self._letters.get()) is not None:
-                self.connection.send_bytes(message)
+            while (message := self._messages.get()) is not None:
+                self.connection.send(message)
 
 
-def _nobody(_: bytes | None) -> None:
+def _nobody(_: Sent | None) -> None:
     """Where replies of a killed process go."""
+
+
+def serve(connection: Connection, service: str, files: Mapping[str, Path]) -> None:
+    """Inside the process: answer messages until the other end is gone."""
+    start_worker()
+    gc.freeze()  # what was loaded before stays; no need to look through it again and again
+    logging.getLogger("equirl").setLevel(logging.ERROR)
+    kind = SERVICES[service]
+    if hasattr(os, "nice"):
+        os.nice(kind.niceness)
+    _limit_memory()
+    at_work: Service = getattr(import_module(f"equirl.lab.explore.{kind.module}"), kind.name)(files)
+    try:
+        while True:
+            _serve_once(connection, at_work)
+    except (EOFError, OSError, KeyboardInterrupt):
+        return
+
+
+def _serve_once(connection: Connection, service: Service) -> None:
+    """Wait for a message, or for the service's own time; send its replies."""
+    message: Message = {}
+
+    def send(reply: Reply, *, last: bool = False) -> None:
+        number = message.get("id")
+        connection.send(Sent(number, last, encoded({"id": number, **reply})))
+
+    try:
+        if connection.poll(service.pause()):
+            message = connection.recv()
+            replies = service.handle(message)
+        else:
+            replies = service.tick()
+        for reply in replies:
+            send(reply)
+        if message:
+            send({"kind": "done", "do": message["do"]}, last=True)
+    except (EOFError, OSError):
+        raise
+    except Exception as error:
+        problem = {"kind": "problem", "do": message.get("do"), "message": explained(error)}
+        send({**problem, **service.problem_fields(message, error)}, last=True)
+
+
+def explained(error: Exception) -> str:
+    """An error in words for a page.
+
+    Examples
+    --------
+    >>> explained(MemoryError()), explained(ValueError("n_states must be at least 2, not 1"))
+    ('this needs more memory than one page may use; ask for less', 'n_states must be at least 2, not 1')
+    """
+    if isinstance(error, MemoryError):
+        return "this needs more memory than one page may use; ask for less"
+    text = " ".join(str(error.args[0] if isinstance(error, KeyError) and error.args else error).split())
+    if isinstance(error, (ValueError, TypeError, KeyError, ArithmeticError, RuntimeError)) and text:
+        return text
+    traceback.print_exception(error)
+    return f"something unexpected happened: {type(error).__name__} {text}".strip()
+
+
+def _limit_memory() -> None:
+    """Where the system has such limits: a page's process may grow by so much and no more."""
+    try:
+        import resource
+
+        with open("/proc/self/statm") as statm:
+            pages = int(statm.read().split()[5])  # data and stack
+        limit = pages * resource.getpagesize() + MEMORY_BYTES
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    except (ImportError, OSError, ValueError):
+        return
 
 
 def warm_learners(context: BaseContext) -> None:
@@ -93,7 +195,6 @@ def warm_learners(context: BaseContext) -> None:
 
 
 def _play_a_little() -> None:
-    from equirl.lab.studies.engines import start_worker
     from equirl.simulation import simulate
     from equirl.worlds import make
 

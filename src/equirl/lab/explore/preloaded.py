@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import equirl.lab.explore.facts_desk
-import equirl.lab.explore.learning_desk
-import equirl.lab.explore.study_desk
-import equirl.lab.explore.world_desk  # noqa: F401
-from equirl.lab.explore.world_view import WorldView
+import equirl.lab.explore.learning_service
+import equirl.lab.explore.study_service  # noqa: F401
+from equirl.lab.explore.world_service import WorldView
 from equirl.solving import solve
 from equirl.worlds import make
 

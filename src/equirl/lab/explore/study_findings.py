@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from equirl.lab.leaderboard import board_page, board_tables as tables
+from equirl.lab.leaderboard import board_page
 from equirl.lab.leaderboard.expectations import advise, check_expectations
 from equirl.lab.leaderboard.leaderboard_study import leaderboard_parts
 from equirl.lab.leaderboard.standings import Board, WorldFacts, boards
@@ -76,31 +76,32 @@ def leaderboard_findings(
     """What the leaderboard's page says of all worlds together."""
     found = boards(groups, planned, known)
     expectations = check_expectations(found)
-    items = tables.failures(found, expectations, failed)
-    advice = _table(tables.ADVICE_COLUMNS, map(tables.advice_cells, advise(found)), numeric=(2, 3, 5))
-    kept = [[*cells[:-1], _verdict(cells[-1])] for cells in map(tables.expectation_cells, expectations)]
+    items = board_page.failures(found, expectations, failed)
+    advice = _table(board_page.ADVICE_COLUMNS, map(board_page.advice_cells, advise(found)), numeric=(2, 3, 5))
+    kept = [[*cells[:-1], _verdict(cells[-1])] for cells in map(board_page.expectation_cells, expectations)]
+    matrix = _matrix(found)
     sections = [
-        _section("when", "Which learner to take when", tables.ABOUT_ADVICE, advice),
-        _section("matrix", "Regret relative to the best learner given nothing", tables.ABOUT_MATRIX, _matrix(found)),
-        _section("expected", "What equivalence should bring, world by world", tables.ABOUT_EXPECTATIONS,
-                 _table(tables.EXPECTATION_COLUMNS, kept)),
-        _section("failures", "Failures", "" if items else tables.NO_FAILURES, items=items),
+        _section("when", "Which learner to take when", board_page.ABOUT_ADVICE, advice),
+        _section("matrix", "Regret relative to the best learner given nothing", board_page.ABOUT_MATRIX, matrix),
+        _section("expected", "What equivalence should bring, world by world", board_page.ABOUT_EXPECTATIONS,
+                 _table(board_page.EXPECTATION_COLUMNS, kept)),
+        _section("failures", "Failures", "" if items else board_page.NO_FAILURES, items=items),
     ]  # fmt: skip
-    told = tables.facts_line(found, expectations), tables.provisional(found)
+    told = board_page.facts_line(found, expectations), board_page.provisional(found)
     return _findings("leaderboard", board_page.LEAD, *told, sections)
 
 
 def _matrix(found: Sequence[Board]) -> dict[str, Any]:
     """Worlds by learners: text and colour of each cell, and the part of the study that a row leads to."""
-    learners = tables.learners_by_merit(found)
+    learners = board_page.learners_by_merit(found)
     rows = []
     for board in found:
         cells = [board.find(name) for _, name in learners]
         shown = [
             {
-                "text": tables.relative_text(row),
-                "back": tables.shade(row),
-                "best": tables.is_best(row),
+                "text": board_page.relative_text(row),
+                "back": board_page.shade(row),
+                "best": board_page.is_best(row),
             }
             for row in cells
         ]

@@ -1,139 +1,40 @@
-"""What a page can take away: figures, tables, the world as a file, and texts that reproduce what is on screen."""
+"""What a page can take away: files of figures, tables and worlds, and texts that reproduce what is on screen.
+
+The texts are a Python snippet and a study. A results folder does not say the seed that its runs' seeds were derived
+from; it is found by trying. What is written of a study is expanded again before it is given out: it has the very runs
+that are on screen, or is refused.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from equirl.files.whole_files import write_csv
-from equirl.lab.explore.asked_runs import AskedRuns
-from equirl.lab.explore.reproduction import python_snippet, study_text
-from equirl.lab.explore.world_view import PAIR_COLUMNS, WorldView
-from equirl.lab.plots.learner_figures import Belief
-from equirl.lab.plots.sheets import state_labels
+from equirl.lab.explore.messages import Reply
+from equirl.lab.explore.page_requests import RunRequest
+from equirl.lab.studies.expansion import PlannedRun, expand, label_of
+from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, derive_seed
+from equirl.lab.studies.study_file import StudyError, parse_study
 from equirl.lab.studies.summary import Group
-from equirl.lab.studies.tidy_table import TidyTable
-from equirl.model import TabularMDP
-from equirl.simulation import Curves
 from equirl.words.checking import unknown_name
+from equirl.worlds import parse_world
 
 KINDS = {
     "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv", "npz": "application/octet-stream",
     "py": "text/x-python", "toml": "application/toml", "html": "text/html",
 }  # fmt: skip
-BELIEF_COLUMNS = (
-    "learner", "t", "pair", "state", "action", "visits", "in_policy", "unsure", "stands_for", "true_class",
-)  # fmt: skip
+SHORT = 70  # characters of a world that fit into one line
+CHECKPOINTS = 200  # as simulate records by default
+MOST_SEEDS = 100_000  # tried
 Writer = Callable[[Path], object]
 
 
-def class_file(view: WorldView, asked: Any, what: str) -> dict[str, Any]:
-    """A file about a world and its classes."""
-
-    def draw(path: Path) -> None:
-        from equirl.lab.plots import draw_classes, save_figure
-
-        save_figure(draw_classes(view.mdp, view.partition), path)
-
-    writers: dict[str, Writer] = {
-        "svg": draw,
-        "png": draw,
-        "csv": lambda path: write_csv(path, PAIR_COLUMNS, view.pair_rows()),
-        "npz": lambda path: view.mdp.save(path),
-        "py": lambda path: path.write_text(python_snippet(asked, rewards=view.rewards), encoding="utf-8"),
-    }
-    return file_reply(_stem(asked), what, writers)
-
-
-def curve_file(
-    curves: Mapping[str, Curves],
-    mdp: TabularMDP,
-    world: Any,
-    asked: AskedRuns,
-    what: str,
-    *,
-    measure: str = "regret",
-    log: bool = False,
-) -> dict[str, Any]:
-    """A file about a comparison of learners."""
-    if what in ("svg", "png", "csv") and not len(next(iter(curves.values())).t):
-        raise ValueError("no checkpoint is passed yet; let the learners play a little")
-    seeds = tuple(asked.seeds)
-
-    def draw(path: Path) -> None:
-        groups = [
-            Group("", "", label, asked.learners[label][0], found, seeds, facts={}) for label, found in curves.items()
-        ]
-        draw_curves(groups, mdp.name, path, log, measure)
-
-    writers: dict[str, Writer] = {
-        "svg": draw,
-        "png": draw,
-        "csv": lambda path: TidyTable(curves, seeds).to_csv(path),
-        "npz": lambda path: mdp.save(path),
-        "py": lambda path: path.write_text(python_snippet(world, asked), encoding="utf-8"),
-        "toml": lambda path: path.write_text(study_text(world, asked), encoding="utf-8"),
-    }
-    return file_reply(_stem(world) if what == "npz" else f"{_stem(world)}-learning", what, writers)
-
-
-def belief_file(beliefs: Sequence[Belief], mdp: TabularMDP, world: Any, what: str) -> dict[str, Any]:
-    """A file about what learners have seen and believe, at the time on screen."""
-    if not any(belief.t for belief in beliefs):
-        raise ValueError("nothing is played yet; let the learners play a little")
-
-    def draw(path: Path) -> None:
-        from equirl.lab.plots import save_figure
-        from equirl.lab.plots.learner_figures import draw_learners
-
-        save_figure(draw_learners(mdp, beliefs, _short(mdp.name)), path)
-
-    writers: dict[str, Writer] = {
-        "svg": draw,
-        "png": draw,
-        "csv": lambda path: write_csv(path, BELIEF_COLUMNS, belief_rows(beliefs, mdp)),
-    }
-    return file_reply(f"{_stem(world)}-learners", what, writers)
-
-
-def belief_rows(beliefs: Sequence[Belief], mdp: TabularMDP) -> Iterator[tuple[Any, ...]]:
-    """A row per learner and pair, in the columns of ``BELIEF_COLUMNS``; empty where a learner has no such thing."""
-    states, actions = state_labels(mdp), mdp.pairs.action_names
-    for belief in beliefs:
-        played = set(belief.policy.tolist())
-        for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
-            unsure = "" if belief.unsure is None else float(belief.unsure[k])
-            stands_for = "" if belief.stands_for is None else int(belief.stands_for[k])
-            name = str(actions[a]) if actions else a
-            seen = (int(belief.visits[k]), int(k in played), unsure, stands_for, int(belief.truth.label[k]))
-            yield (belief.label, belief.t, k, states[s], name, *seen)
-
-
-def draw_curves(
-    groups: list[Group],
-    title: str,
-    path: Path,
-    log: bool,
-    measure: str = "regret",
-    points: Mapping[str, float] | None = None,
-) -> None:
-    """Draw and save a figure of curves."""
-    from equirl.lab.plots.curve_figures import plot_curves
-    from equirl.lab.plots.style import save_all
-
-    figure = plot_curves(groups, measure, title=_short(title), log=log, points=points)
-    save_all(figure, path.with_suffix(""), [path.suffix[1:]])
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= 60 else title.partition(":")[0]
-
-
-def file_reply(stem: str, what: str, writers: Mapping[str, Writer]) -> dict[str, Any]:
+def file_reply(stem: str, what: str, writers: Mapping[str, Writer]) -> Reply:
     """A reply with a file."""
     if what not in writers:
         raise ValueError(unknown_name("file to take away", what, writers))
@@ -145,7 +46,7 @@ def file_reply(stem: str, what: str, writers: Mapping[str, Writer]) -> dict[str,
     return {"kind": "file", "name": name, "type": KINDS[what], "base64": base64.b64encode(content).decode()}
 
 
-def _stem(asked: Any) -> str:
+def file_stem(asked: Any) -> str:
     return plain_name(Path(asked["file"]).stem if "file" in asked else asked["text"].partition(":")[0])
 
 
@@ -158,3 +59,213 @@ def plain_name(text: str) -> str:
     'rivers-riverswim-n_states-5'
     """
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:60] or "explored"
+
+
+def draw_curves(
+    groups: list[Group],
+    title: str,
+    path: Path,
+    log: bool,
+    measure: str = "regret",
+    points: Mapping[str, float] | None = None,
+) -> None:
+    """Draw and save a figure of curves."""
+    from equirl.lab.plots.canvas import save_all
+    from equirl.lab.plots.curve_figures import plot_curves
+
+    figure = plot_curves(groups, measure, title=short_title(title), log=log, points=points)
+    save_all(figure, path.with_suffix(""), [path.suffix[1:]])
+
+
+def short_title(title: str) -> str:
+    return title if len(title) <= 60 else title.partition(":")[0]
+
+
+def python_snippet(world: Any, asked: RunRequest | None = None, rewards: bool = True) -> str:
+    """Python that computes what is shown.
+
+    Examples
+    --------
+    >>> print(python_snippet({"text": "riverswim:n_states=6"}))
+    import equirl as eq
+    <BLANKLINE>
+    mdp = eq.load_world("riverswim:n_states=6")
+    classes = eq.equivalence_classes(mdp)
+    best = eq.solve(mdp)
+    print(mdp.n_states, mdp.n_pairs, classes.n_classes, best.gain, best.kind)
+    print(eq.diameter(mdp, max_states=mdp.n_states))
+    <BLANKLINE>
+    """
+    lines = ["import equirl as eq", "", _world_line(world)]
+    if asked is None:
+        lines += [
+            f"classes = eq.equivalence_classes(mdp{'' if rewards else ', rewards=False'})",
+            "best = eq.solve(mdp)",
+            "print(mdp.n_states, mdp.n_pairs, classes.n_classes, best.gain, best.kind)",
+            "print(eq.diameter(mdp, max_states=mdp.n_states))",
+        ]
+        return "\n".join(lines) + "\n"
+    entries = [repr(name) if not settings else repr((name, settings)) for name, settings in asked.learners.values()]
+    common = ", common_random_numbers=True" if asked.common else ""
+    seeds = f"range({asked.seeds.start}, {asked.seeds.stop})"
+    lines += [
+        f"learners = [{', '.join(entries)}]".replace("'", '"').replace("inf", 'float("inf")'),
+        f"table = eq.simulate_many(mdp, learners, horizon={asked.horizon}, seeds={seeds}{common})",
+        "print(table)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def study_text(world: Any, asked: RunRequest) -> str:
+    """A study in TOML that computes what is shown.
+
+    Examples
+    --------
+    >>> from equirl.lab.explore.page_requests import requested_runs
+    >>> asked = requested_runs({"learners": [{"name": "c-psrl"}], "runs": 2})
+    >>> print(study_text({"text": "riverswim:n_states=6"}, asked))
+    name = "explored"
+    horizon = 20000
+    seeds = [0, 1]
+    checkpoints = 200
+    worlds = ["riverswim:n_states=6"]
+    learners = ["c-psrl"]
+    <BLANKLINE>
+    """
+    learners = [
+        json.dumps(name) if not settings else f"{{ learner = {json.dumps(name)}, settings = {inline_table(settings)} }}"
+        for name, settings in asked.learners.values()
+    ]
+    entry = f"{{ file = {json.dumps(world['file'])} }}" if "file" in world else json.dumps(world["text"])
+    lines = [
+        'name = "explored"',
+        f"horizon = {asked.horizon}",
+        f"seeds = {list(asked.seeds)}",
+        f"checkpoints = {CHECKPOINTS}",
+        f"worlds = [{entry}]",
+        f"learners = [{', '.join(learners)}]",
+    ]
+    lines += ["common_random_numbers = true"] if asked.common else []
+    return "\n".join(lines) + "\n"
+
+
+def _world_line(world: Any) -> str:
+    if "file" in world:
+        return f"mdp = eq.load_world({json.dumps(world['file'])})"
+    if len(world["text"]) <= SHORT:
+        return f"mdp = eq.load_world({json.dumps(world['text'])})"
+    name, params = parse_world(world["text"])
+    plain = "".join(f", {key}={value!r}" for key, value in params.items() if key != "map").replace("'", '"')
+    if "map" not in params:
+        return f'mdp = eq.make("{name}"{plain})'
+    rows = "\n".join(params["map"].strip().split("/"))
+    return f'mdp = eq.make("{name}"{plain}, map="""\n{rows}\n""")'
+
+
+def place_as_study(planned: Sequence[PlannedRun]) -> str:
+    """A study in TOML of the runs of one world.
+
+    Examples
+    --------
+    >>> text = 'name = "two"\\nseed = 7\\nruns = 2\\nhorizon = 50\\nworlds = ["cycle"]\\nlearners = ["psrl"]'
+    >>> print(place_as_study(expand(parse_study(text))))
+    name = "taken-away"
+    seed = 7
+    runs = 2
+    horizon = 50
+    checkpoints = 50
+    worlds = ["cycle"]
+    learners = ["psrl"]
+    <BLANKLINE>
+    [[parts]]
+    name = "two"
+    <BLANKLINE>
+    """
+    first = planned[0]
+    spec, learners = first.spec, {run.learner: run.spec for run in planned}
+    replicates = sorted({run.spec.replicate for run in planned})
+    lines = ['name = "taken-away"', *_seeds(planned, len(replicates)), f"horizon = {spec.horizon}"]
+    lines += [f"checkpoints = {json.dumps(spec.checkpoints)}"]
+    lines += [f"measures = {json.dumps(list(spec.measures))}"] if spec.measures else []
+    lines += ["common_random_numbers = true"] if spec.world_seed is not None else []
+    lines += ["renumber = true"] if spec.renumber_seed is not None else []
+    lines += [f"worlds = [{_world(first)}]"]
+    lines += [f"learners = [{', '.join(_learner(label, own) for label, own in learners.items())}]"]
+    text = "\n".join([*lines, "", "[[parts]]", f"name = {json.dumps(first.part)}"]) + "\n"
+    try:
+        again = {run.spec.key for run in expand(parse_study(text))}
+    except StudyError as error:
+        raise ValueError(f"these runs cannot be written as a study: {error}") from None
+    if again != {run.spec.key for run in planned}:
+        raise ValueError("the seed of this study is not known here; its own TOML file has it")
+    return text
+
+
+def place_as_python(planned: Sequence[PlannedRun]) -> str:
+    """Python that computes the runs of one world, and its table."""
+    return f"""from equirl.lab.studies.expansion import expand
+from equirl.lab.studies.runs import execute
+from equirl.lab.studies.study_file import parse_study
+from equirl.lab.studies.summary import SUMMARY_COLUMNS, final_rows, summarise
+
+study = parse_study('''
+{place_as_study(planned)}''')
+runs = [(run, execute(run.spec)) for run in expand(study)]
+for row in final_rows(summarise(runs)):
+    print(dict(zip(SUMMARY_COLUMNS, row)))
+"""
+
+
+def _seeds(planned: Sequence[PlannedRun], n_runs: int) -> list[str]:
+    """The seed of the study and the number of its runs, or the seeds that it gives one by one."""
+    given = {run.spec.replicate: run.spec.seed for run in planned}
+    shared = all(given[run.spec.replicate] == run.spec.seed for run in planned)
+    seed = _seed_of(planned[0].spec)
+    if seed is None and shared and len(given) == n_runs:
+        return [f"seeds = {[given[k] for k in sorted(given)]}"]
+    return [f"seed = {seed or 0}", f"runs = {n_runs}"]
+
+
+def _seed_of(spec: RunSpec) -> int | None:
+    """The seed from which that of a run was derived, if it is among those tried."""
+    for seed in range(MOST_SEEDS):
+        derived = derive_seed("run", seed, spec.world, spec.params, spec.learner, spec.settings, spec.replicate)
+        if derived == spec.seed:
+            return seed
+    return None
+
+
+def _world(run: PlannedRun) -> str:
+    spec = run.spec
+    entry: dict[str, Any] = {"file": spec.source} if spec.world == FILE_WORLD else {"world": spec.world}
+    if spec.world != FILE_WORLD and spec.params:
+        entry["params"] = dict(spec.params)
+    if spec.world == FILE_WORLD or run.world != label_of(spec.world, spec.params):
+        entry["label"] = run.world
+    return json.dumps(spec.world) if set(entry) == {"world"} else inline_table(entry)
+
+
+def _learner(label: str, spec: RunSpec) -> str:
+    entry: dict[str, Any] = {"learner": spec.learner}
+    if spec.settings:
+        entry["settings"] = dict(spec.settings)
+    if label != label_of(spec.learner, spec.settings):
+        entry["label"] = label
+    return json.dumps(spec.learner) if set(entry) == {"learner"} else inline_table(entry)
+
+
+def inline_table(entry: Mapping[str, Any]) -> str:
+    """A table of TOML on one line.
+
+    Examples
+    --------
+    >>> inline_table({"world": "grid", "params": {"goal_reward": 0.5}})
+    '{ world = "grid", params = { goal_reward = 0.5 } }'
+    """
+    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in entry.items()) + " }"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return inline_table(value)
+    return str(value) if isinstance(value, float) else json.dumps(value)

@@ -1,36 +1,34 @@
-"""The leaderboard's page: one HTML file that needs nothing else; its tables as CSV, and one as Markdown."""
+"""The leaderboard's page: its figures, what it says besides the standings, and one HTML file that needs nothing else.
+
+Tables are written as CSV too, and one as Markdown; rows of text are also for whoever shows the study.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
 from pathlib import Path
 
+import numpy as np
+
 from equirl.files.whole_files import write_aside, write_csv
-from equirl.lab.leaderboard.board_tables import (
-    ABOUT_ADVICE,
-    ABOUT_EXPECTATIONS,
-    ABOUT_MATRIX,
-    ADVICE_COLUMNS,
-    EXPECTATION_COLUMNS,
-    NO_FAILURES,
-    advice_cells,
-    all_standings,
-    expectation_cells,
-    facts_line,
-    failures,
-    is_best,
-    learners_by_merit,
-    provisional,
-    relative_text,
-    shade,
+from equirl.lab.leaderboard.entrants import GIVEN, NOTHING
+from equirl.lab.leaderboard.expectations import (
+    Advice,
+    Expectation,
+    advise,
+    check_expectations,
+    lock_ins,
+    overall,
 )
-from equirl.lab.leaderboard.entrants import GIVEN
-from equirl.lab.leaderboard.expectations import Advice, Expectation, advise, check_expectations
 from equirl.lab.leaderboard.standings import Board, Standing
-from equirl.lab.paper.html_parts import image, page, repeat_section, table
+from equirl.lab.paper.html_parts import image, page, repeat_section, table, versions, work_done
+from equirl.lab.plots.canvas import save_all
+from equirl.lab.plots.curve_figures import Bound, plot_curves
+from equirl.structure import Partition, equivalence_classes
+from equirl.theory import regret_lower_bound
 from equirl.words.formatting import counted, mean_with_interval, number
 
 TITLE = "Leaderboard: which learner, in which world"
@@ -42,6 +40,29 @@ COLUMNS = (
     "name", "world", "n_states", "n_pairs", "n_laws", "n_classes", "chain", "gain", "horizon",
     "given", "rank", "learner", "runs", "mean", "ci95_low", "ci95_high", "relative", "locked_in",
 )  # fmt: skip
+ENOUGH_RUNS = 20
+ADVICE_COLUMNS = ("when", "take", "geometric mean", "worst world", "runner-up", "worlds", "locked in")
+EXPECTATION_COLUMNS = ("world", "expected", "measured", "verdict")
+ABOUT_ADVICE = (
+    "For each situation the learner with the least regret relative to the best learner given nothing (geometric mean "
+    "over the worlds in question), its worst world, and the runner-up. A value of 1 is as good as the best learner "
+    "given nothing in every world. The figures come from the runs below, so they describe these worlds; where "
+    "intervals overlap, so do the choices."
+)
+ABOUT_MATRIX = (
+    "Mean regret at T divided by that of the best learner given nothing, which is 1 and bold. Green is less regret, "
+    "red more; a dagger marks runs that locked in (regret in the last quarter above half of g* T / 4). Received "
+    "rewards are noisy, so a mean counts as at least 1 and at least half the interval of the best one. Learners stand "
+    "by their geometric mean over all worlds; a dash is a world in which a learner does not play."
+)
+ABOUT_EXPECTATIONS = (
+    "In a structured world (classes of transition probabilities fewer than a third of the pairs) the best learner "
+    "given nothing should look for classes and have less than half the regret of the best one that treats every pair "
+    "on its own. In a world without structure, looking for classes should cost nothing: at most 1.05 times the regret "
+    "of the same learner without it; that fails when the whole 95 % interval of the ratio lies above. In brackets: "
+    "Fieller’s 95 % interval of the ratio of means. Worlds with a little structure are under neither rule."
+)
+NO_FAILURES = "None: every expectation stands or is open, and no run locked in."
 
 
 def write_page(
@@ -187,3 +208,124 @@ def _markdown_cell(row: Standing | None) -> str:
         return "–"
     text = mean_with_interval(row.mean, row.half_width) + ("†" if row.n_locked_in else "")
     return f"**{text}**" if row.rank == 1 and row.given == GIVEN[0] else text
+
+
+def all_standings(boards: Sequence[Board]) -> Iterator[tuple[Board, Standing]]:
+    """Every learner of every world, one by one."""
+    return ((board, row) for board in boards for row in board.standings)
+
+
+def facts_line(boards: Sequence[Board], expectations: Sequence[Expectation]) -> str:
+    """What the page rests on, and how many expectations hold."""
+    groups = [row.group for _, row in all_standings(boards)]
+    kinds = ("holds", "undecided", "fails")
+    good, open_, bad = (sum(item.verdict == kind for item in expectations) for kind in kinds)
+    learners = len({group.learner for group in groups})
+    return (
+        f"{counted(len(boards), 'world')}, {counted(learners, 'learner')}, {work_done(groups)}. "
+        f"Expectations that hold: {good} of {len(expectations)}; undecided: {open_}; failed: {bad}. "
+        f"Computed with {versions()}."
+    )
+
+
+def provisional(boards: Sequence[Board]) -> str:
+    """What a reader must know first where runs are few; else nothing."""
+    fewest = min((row.group.n_runs for _, row in all_standings(boards)), default=0)
+    if fewest >= ENOUGH_RUNS:
+        return ""
+    return (
+        f"Provisional: some results rest on {counted(fewest, 'run')}. With fewer than {ENOUGH_RUNS}, ranks and "
+        "verdicts may change by chance alone."
+    )
+
+
+def advice_cells(item: Advice) -> list[str]:
+    """A row in the columns of ``ADVICE_COLUMNS``."""
+    scores = [number(item.relative, 2), number(item.worst, 2)]
+    return [item.when, item.take, *scores, item.runner_up, str(item.n_worlds), item.beware or "never"]
+
+
+def expectation_cells(item: Expectation) -> list[str]:
+    """A row in the columns of ``EXPECTATION_COLUMNS``."""
+    return [item.world, item.statement, item.measured, item.verdict]
+
+
+def learners_by_merit(boards: Sequence[Board]) -> list[tuple[str, str]]:
+    """(given, learner) by what is given, the best overall first; those that missed a world last."""
+    found = []
+    for given in GIVEN:
+        own = dict.fromkeys(row.learner for _, row in all_standings(boards) if row.given == given)
+        found += [(given, name) for name in dict.fromkeys([*overall(boards, given), *own])]
+    return found
+
+
+def relative_text(row: Standing | None) -> str:
+    """The relative regret of a learner in a world, with a dagger where runs locked in."""
+    if row is None or not math.isfinite(row.relative):
+        return "–"
+    return number(row.relative, 2) + ("†" if row.n_locked_in else "")
+
+
+def is_best(row: Standing | None) -> bool:
+    """Whether a learner is the one that the others of its world are compared with."""
+    return row is not None and row.relative == 1.0 and row.rank == 1
+
+
+def shade(row: Standing | None) -> str:
+    """The colour behind a relative regret: green below 1, red above, deepest at a factor of 30; none for a dash."""
+    return _shade(row.relative) if row is not None and math.isfinite(row.relative) else ""
+
+
+def _shade(relative: float) -> str:
+    """
+    >>> _shade(1.0), _shade(30.0)
+    ('rgba(27,110,60,0.00)', 'rgba(163,50,26,0.45)')
+    """
+    depth = math.log(max(relative, 1e-3)) / math.log(30)
+    red, green, blue = (163, 50, 26) if depth > 0 else (27, 110, 60)
+    return f"rgba({red},{green},{blue},{0.45 * min(abs(depth), 1.0):.2f})"
+
+
+def failures(boards: Sequence[Board], expectations: Sequence[Expectation], failed: Mapping[str, int]) -> list[str]:
+    """What went wrong, in words: expectations that fail, runs that locked in or raised, plans that were cut short."""
+    items = [
+        f"{item.world}: {item.statement}: fails. {item.measured}." for item in expectations if item.verdict == "fails"
+    ]
+    items += lock_ins(boards)
+    items += [f"{counted(n, 'run')} raised an error: {what}." for what, n in failed.items()]
+    items += [
+        f"{row.learner} in {board.name}: {counted(n, 'plan')} stopped at the cap on sweeps."
+        for board, row in all_standings(boards)
+        if (n := int(row.group.facts["n_unconverged"].sum()))
+    ]
+    return items
+
+
+def draw_boards(boards: Sequence[Board], folder: Path, *, with_bounds: bool = False) -> dict[str, Path]:
+    """Two figures a world: learners given nothing; those given something, beside the best given nothing."""
+    shown: dict[str, Path] = {}
+    for board in boards:
+        nothing = [row.group for row in board.given_nothing()]
+        given = [row.group for row in board.standings if row.given != NOTHING]
+        ergodic = with_bounds and board.kind == "ergodic"
+        if nothing:
+            bounds = _bound(board) if ergodic else None
+            figure = plot_curves(nothing, title=f"{board.name}: given nothing", log=True, bounds=bounds)
+            shown[f"{board.name}-nothing"] = _saved(figure, folder / f"{board.name}-nothing")
+        if given:
+            bounds = _bound(board, equivalence_classes(board.mdp)) if ergodic else None
+            figure = plot_curves([*nothing[:1], *given], title=f"{board.name}: given classes", log=True, bounds=bounds)
+            shown[f"{board.name}-given"] = _saved(figure, folder / f"{board.name}-given")
+    return shown
+
+
+def _bound(board: Board, classes: Partition | None = None) -> dict[str, Bound]:
+    """The lower bound as a named curve; none where it is 0."""
+    c = regret_lower_bound(board.mdp, classes)
+    given = ", classes and profiles given" if classes is not None else ""
+    return {f"{c:.3g} log T, asymptotic lower bound{given}": lambda t: c * np.log(np.maximum(t, 2))} if c > 0 else {}
+
+
+def _saved(figure: object, stem: Path) -> Path:
+    files = save_all(figure, stem)  # type: ignore[arg-type]
+    return next(path for path in files if path.suffix == ".svg")

@@ -1,11 +1,18 @@
-"""Where figures begin and end: an empty figure outside Matplotlib's global state, and a file of it."""
+"""Where figures begin and end, and how they look: an empty figure, its style, colours and lines, and files of it.
+
+Colours are told apart by colour-blind readers, dashes and markers survive a grey printer. Nothing touches Matplotlib's
+global state.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equirl.files.whole_files import write_aside
 from equirl.words.checking import checked_path, whole_number
@@ -25,16 +32,56 @@ COLOURS = (
 )  # fmt: skip
 HATCHES = (None, "///", "...", "xxx", "---", "|||")  # on a second round of the colours, and a third ...
 
+RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "equirl",  # the same figure gives the same bytes
+}
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Inside, Matplotlib draws and saves in the style of this package; its own settings are left alone."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
+    with mpl.rc_context(RC):
+        yield
+
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure that places its parts by itself, and that a notebook shows."""
+    return _figure_class()(figsize=(width, height), layout="constrained")
+
+
+@cache
+def _figure_class() -> type[Figure]:
     try:
-        import matplotlib.figure  # noqa: F401
+        from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
-    from equirl.lab.plots.notebook_figure import NotebookFigure
 
-    return NotebookFigure(figsize=(width, height), layout="constrained")
+    class NotebookFigure(Figure):
+        """Notebooks show it by itself; Matplotlib's own only once ``matplotlib.pyplot`` is imported."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=110)
+            return buffer.getvalue()
+
+    return NotebookFigure
 
 
 def figure_text(text: object) -> str:
@@ -92,6 +139,14 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) ->
     return write_aside(path, buffer.getvalue())
 
 
+def save_all(figure: Figure, stem: str | os.PathLike[str], formats: Sequence[str] = FIGURE_FORMATS) -> list[Path]:
+    """Save a figure in several formats; its parts are placed once, for all of them."""
+    with figure_style():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        return [save_figure(figure, f"{os.fspath(stem)}.{kind}") for kind in formats]
+
+
 def check_format(path: str | os.PathLike[str]) -> None:
     """Check that a file's ending names a format that figures are written in; ask before long work."""
     if checked_path("path", path).suffix[1:].lower() not in FIGURE_FORMATS:
@@ -114,3 +169,57 @@ def label_hatches(n_labels: int) -> list[str | None]:
     [None, '///']
     """
     return [HATCHES[i // len(COLOURS) % len(HATCHES)] for i in range(n_labels)]
+
+
+class LineStyle(NamedTuple):
+    """Colour, dashes and marker of one learner."""
+
+    color: str
+    dashes: str | tuple[int, tuple[float, ...]]
+    marker: str
+
+
+LEARNER_STYLES = {
+    "ucrl2-l": LineStyle("#000000", "solid", "o"),
+    "c-ucrl-published": LineStyle("#D55E00", (0, (5, 1.5)), "s"),
+    "c-ucrl": LineStyle("#0072B2", "solid", "^"),
+    "c-ucrl-c": LineStyle("#56B4E9", (0, (1, 1.2)), "D"),
+    "c-ucrl-c-sigma": LineStyle("#009E73", (0, (6, 1.5, 1, 1.5)), "v"),
+    "ucrl2": LineStyle("#999999", (0, (3, 1)), "P"),
+    "ucrl2-b": LineStyle("#B8860B", (0, (5, 1.5)), "<"),
+    "kl-ucrl": LineStyle("#5F7A99", (0, (1, 1.2)), "h"),
+    "ucrl3": LineStyle("#6A3D9A", (0, (6, 1.5, 1, 1.5)), ">"),
+    "imed-rl": LineStyle("#117733", (0, (3, 1)), "p"),
+    "psrl": LineStyle("#FF8C00", (0, (8, 2)), "X"),
+    "c-psrl": LineStyle("#C00000", "solid", "8"),
+    "c-psrl-c": LineStyle("#FF69B4", (0, (5, 1.5)), "d"),
+    "c-psrl-c-sigma": LineStyle("#882255", (0, (6, 1.5, 1, 1.5)), "H"),
+    "c-ucrl2-b-c-sigma": LineStyle("#DAA520", (0, (2, 1)), "1"),
+    "c-kl-ucrl-c-sigma": LineStyle("#7FA7C9", (0, (2, 1)), "2"),
+    "c-ucrl3-c-sigma": LineStyle("#9E7BC8", (0, (2, 1)), "3"),
+    "random": LineStyle("#CC79A7", (0, (1, 2)), "x"),
+    "optimal": LineStyle("#F0E442", "solid", "*"),
+}
+OTHER_STYLES = (
+    LineStyle("#E69F00", "solid", "X"),
+    LineStyle("#CC79A7", (0, (4, 1, 1, 1, 1, 1)), "p"),
+    LineStyle("#8B4513", (0, (2, 1)), "<"),
+    LineStyle("#4B0082", (0, (8, 2)), ">"),
+    LineStyle("#708090", "solid", "h"),
+)
+
+
+def line_styles(learners: Sequence[str]) -> list[LineStyle]:
+    """A style for each learner of a figure; a learner shown twice gets another one the second time.
+
+    Examples
+    --------
+    >>> [style.marker for style in line_styles(["ucrl2-l", "c-ucrl", "c-ucrl"])]
+    ['o', '^', 'X']
+    """
+    styles: list[LineStyle] = []
+    for name in learners:
+        spare = [style for style in OTHER_STYLES if style not in styles] or list(OTHER_STYLES)
+        own = LEARNER_STYLES.get(name)
+        styles.append(own if own is not None and own not in styles else spare[0])
+    return styles

@@ -1,17 +1,24 @@
-"""Learners side by side at one time: where each has been and what it plays, how unsure it is, its classes, the true."""
+"""Learners at one time: where each has been and what it plays, how unsure it is, its classes beside the true ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from equirl.lab.plots.arrows import action_signs, policy_steps
 from equirl.lab.plots.canvas import figure_text, new_figure
-from equirl.lab.plots.learning_frames import ALONE, Moment, cells_have_triangles, draw_pairs, draw_visits
 from equirl.lab.plots.maps import READABLE, looks_by_size, mark_cells, show_board
-from equirl.lab.plots.sheets import Sheet, line_sheet, map_sheet, sheet_colours
+from equirl.lab.plots.sheets import (
+    STEPS,
+    Sheet,
+    action_signs,
+    draw_arrows,
+    line_sheet,
+    map_sheet,
+    policy_steps,
+    sheet_colours,
+)
 from equirl.model import TabularMDP
 from equirl.structure import Partition
 from equirl.words.formatting import counted, number
@@ -22,6 +29,19 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 8  # actions
 MOST_UNSURE = np.array([0.84, 0.37, 0.0])  # the colour of an L1 distance of 2
+
+
+DARKEST = np.array([0.34, 0.71, 0.91])  # the state visited most
+ALONE = (0.82, 0.82, 0.82, 1.0)  # a visited pair that is held alike to no other
+
+
+class Moment(NamedTuple):
+    """A learner at one time."""
+
+    t: int  # steps played before it
+    visits: np.ndarray  # (M,)
+    label: np.ndarray | None  # (M,) the class of each pair, where the learner forms classes
+    policy: np.ndarray | None  # (S,) the best action by what it has seen, where it can say
 
 
 class Belief(NamedTuple):
@@ -120,6 +140,58 @@ def _draw_believed(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, ce
 def _draw_true(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:
     colours = looks_by_size(belief.truth)[0][belief.truth.label]
     draw_pairs(axes, mdp, sheet, colours, counted(belief.truth.n_classes, "true class", "true classes"))
+
+
+def draw_pairs(axes: Axes, mdp: TabularMDP, sheet: Sheet, fill: np.ndarray, title: str) -> None:
+    """Every pair as a part of its state's cell."""
+    from matplotlib.collections import PolyCollection
+
+    show_board(axes, sheet_colours(sheet), sheet.cell[~sheet.brick], title)
+    parts = _parts_of_cell(mdp)
+    shown = [k for k in range(mdp.n_pairs) if not sheet.brick[mdp.pairs.state[k]]]
+    corners = [sheet.cell[mdp.pairs.state[k]][::-1] + parts[int(mdp.pairs.action[k])] for k in shown]
+    axes.add_collection(PolyCollection(corners, facecolor=fill[shown], edgecolor="white", linewidth=0.4), autolim=False)
+
+
+def cells_have_triangles(mdp: TabularMDP) -> bool:
+    """Whether a cell is cut into a triangle per action: on a map, where actions have different directions."""
+    steps = _steps_of_actions(mdp)
+    return mdp.picture is not None and len(set(steps)) == len(steps) and None not in steps and (0, 0) not in steps
+
+
+def _steps_of_actions(mdp: TabularMDP) -> list[tuple[int, int] | None]:
+    names = mdp.pairs.action_names
+    return [STEPS.get(str(names[a]).lower()) if names else None for a in np.unique(mdp.pairs.action).tolist()]
+
+
+def _parts_of_cell(mdp: TabularMDP) -> Mapping[int, np.ndarray]:
+    """The corners, (x, y) from the middle of a cell, of each action's part: triangles for directions, else bands."""
+    actions, steps = np.unique(mdp.pairs.action).tolist(), _steps_of_actions(mdp)
+    if cells_have_triangles(mdp):
+        ends = {(-1, 0): (-1, -1, 1, -1), (1, 0): (-1, 1, 1, 1), (0, -1): (-1, -1, -1, 1), (0, 1): (1, -1, 1, 1)}
+        return {
+            a: 0.5 * np.array([(0, 0), ends[step][:2], ends[step][2:]])
+            for a, step in zip(actions, steps, strict=True) if step is not None
+        }  # fmt: skip
+    edges = np.linspace(-0.5, 0.5, len(actions) + 1)
+    return {
+        a: np.array([(-0.5, top), (0.5, top), (0.5, end), (-0.5, end)])
+        for a, top, end in zip(actions, edges[:-1], edges[1:], strict=True)
+    }
+
+
+def draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, moment: Moment, actions: str = "best actions") -> None:
+    """States in blue, darker the more visits, and the actions of a policy, where something was seen."""
+    visits = np.bincount(mdp.pairs.state, moment.visits, mdp.n_states)
+    shade = np.log1p(visits) / max(1.0, np.log1p(visits.max()))
+    fill = np.ones((mdp.n_states, 4))
+    fill[:, :3] = 1 - shade[:, None] ** 3 * (1 - DARKEST)
+    fill[sheet.brick] = (0, 0, 0, 1)
+    title = f"visits, most {number(float(visits.max()), 2)}; {actions}"
+    show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], title)
+    if moment.policy is not None:
+        steps = enumerate(policy_steps(mdp, moment.policy))
+        draw_arrows(axes, sheet, {s: step for s, step in steps if step is not None and visits[s] > 0})
 
 
 DRAWN = {"visits": _draw_visits, "unsure": _draw_unsure, "believed": _draw_believed, "true": _draw_true}

@@ -6,26 +6,31 @@ Where the problem has a map its states are drawn on it; otherwise they are drawn
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.lab.plots.arrows import action_signs, draw_arrows, marked_cells, played_pairs, policy_steps
 from equirl.lab.plots.canvas import checked_title, figure_text, label_colours, label_hatches, new_figure
-from equirl.lab.plots.legends import MOST_LISTED, action_legend, class_legend
 from equirl.lab.plots.sheets import (
     ABSENT,
     FLOOR,
+    LETTER,
     LONGEST_SIGN,
     Sheet,
+    action_signs,
+    draw_arrows,
     height_of_labels,
     line_sheet,
     map_sheet,
+    marked_cells,
+    played_pairs,
+    policy_steps,
     sheet_colours,
     state_labels,
 )
 from equirl.model import TabularMDP, check_mdp
-from equirl.structure import Partition
+from equirl.structure import Partition, summarise_class
 from equirl.words.formatting import shown
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 READABLE = 0.15  # inches: a cell large enough for a number
+MOST_LISTED = 12  # entries of a legend
+EDGE: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.4}
 
 
 def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None) -> Figure:
@@ -146,7 +153,7 @@ def _action_fill(
     fill[states] = colours[np.searchsorted(actions, played[states])]
     names = [_action_name(mdp, a) for a in actions]
     texts = names if _short_names(mdp) else [f"{a}: {name}" for a, name in zip(actions, names, strict=True)]
-    action_legend(figure, texts, list(colours))
+    _action_legend(figure, texts, list(colours))
     return fill
 
 
@@ -189,7 +196,7 @@ def _classes_on_map(
     signs: dict[str, dict[str, Any]] = {"start": {"linestyle": "--"}, "goal": {}} if cell >= READABLE else {}
     signs |= {"wall": {"hatch": "///"}} if sheet.brick.any() else {}
     looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
-    class_legend(tiles[-1], mdp, partition, looks, signs, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
+    _class_legend(tiles[-1], mdp, partition, looks, signs, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
     return figure
 
 
@@ -210,8 +217,47 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
     _number_classes(axes, at, partition.label, colours, cell)
     _number_states(axes, mdp, sheet, [_action_name(mdp, a) for a in actions], cell)
     looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
-    class_legend(legend, mdp, partition, looks, {}, fontsize=9)
+    _class_legend(legend, mdp, partition, looks, {}, fontsize=9)
     return figure
+
+
+def _class_legend(
+    axes: Axes,
+    mdp: TabularMDP,
+    partition: Partition,
+    looks: Sequence[Mapping[str, Any]],
+    signs: Mapping[str, Mapping[str, Any]],
+    fontsize: float,
+) -> None:
+    """Fill axes with the largest classes in words, and the other signs of the picture."""
+    from matplotlib.patches import Patch
+
+    axes.set_axis_off()
+    largest = np.argsort(-partition.sizes, kind="stable")
+    handles = [Patch(**looks[c], **EDGE) for c in largest[:MOST_LISTED]]
+    texts = [figure_text(summarise_class(mdp, partition, int(c))) for c in largest[:MOST_LISTED]]
+    if partition.n_classes > MOST_LISTED:
+        handles.append(Patch(facecolor="none"))
+        texts.append(f"and {partition.n_classes - MOST_LISTED} more classes")
+    handles += [Patch(facecolor="none", edgecolor="black", **look) for look in signs.values()]
+    texts += [figure_text(sign) for sign in signs]
+    axes.legend(handles, texts, loc="center", frameon=False, fontsize=fontsize, handlelength=1.4)
+
+
+def _action_legend(figure: Figure, names: Sequence[str], colours: Sequence[Any]) -> None:
+    """Put actions by name under a figure, which grows by the place they take."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(facecolor=colour, **EDGE) for colour in colours[:MOST_LISTED]]
+    texts = list(names[:MOST_LISTED])
+    if len(names) > MOST_LISTED:
+        handles.append(Patch(facecolor="none"))
+        texts.append(f"and {len(names) - MOST_LISTED} more")
+    width, height = figure.get_size_inches()
+    columns = max(1, min(len(texts), int(width / (0.55 + LETTER * max(map(len, texts))))))
+    figure.set_size_inches(width, height + 0.22 * -(-len(texts) // columns) + 0.1)
+    texts = [figure_text(text) for text in texts]
+    figure.legend(handles, texts, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
 
 
 def show_board(axes: Axes, board: np.ndarray, cells: np.ndarray, title: str) -> None:

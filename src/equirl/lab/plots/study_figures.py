@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equirl.lab.plots.canvas import save_all
 from equirl.lab.plots.curve_figures import Bound, plot_curves
-from equirl.lab.plots.style import save_all
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import build_world
 from equirl.lab.studies.summary import Group

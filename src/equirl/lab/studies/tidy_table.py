@@ -130,7 +130,7 @@ class TidyTable:
         ValueError
             If no learner has it.
         """
-        from equirl.lab.plots.comparison_figures import draw_comparison
+        from equirl.lab.plots.curve_figures import draw_comparison
 
         return draw_comparison(self, measure)
 

@@ -94,7 +94,7 @@ export class LearningView {
     this.started = this.playing = false;
     this.givenUp = true;
     this.frame = null;
-    this.link.ask("cancel", { desk: "learning" }).catch(() => {});
+    this.link.ask("cancel", { service: "learning" }).catch(() => {});
     this.#buttons();
   }
 
@@ -134,7 +134,7 @@ export class LearningView {
       this.started = true;
       return true;
     } catch (problem) {
-      if (problem.desk !== "learning") this.#say(problem.message);
+      if (problem.service !== "learning") this.#say(problem.message);
       return false;
     } finally {
       clearTimeout(slow);
@@ -192,7 +192,7 @@ export class LearningView {
   }
 
   #frame(frame) {
-    this.link.tell("ack");
+    this.link.send("ack");
     if (!this.started && !this.cards.length) return;
     this.frame = frame;
     this.playing = frame.playing;

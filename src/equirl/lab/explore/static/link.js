@@ -4,7 +4,7 @@ export class Problem extends Error {
   constructor(reply) {
     super(reply.message);
     this.field = reply.field || null;
-    this.desk = reply.desk || null;
+    this.service = reply.service || null;
   }
 }
 
@@ -45,7 +45,7 @@ export class Link {
   }
 
   // Say something that needs no answer.
-  tell(what, fields = {}) {
+  send(what, fields = {}) {
     if (this.isOpen) this.socket.send(JSON.stringify({ ...fields, id: this.next++, do: what }));
   }
 

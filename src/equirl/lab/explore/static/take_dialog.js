@@ -70,7 +70,7 @@ export class TakeDialog {
   // A minute's work, by a process of its own; asked for again, it is given up.
   async #report(view) {
     if (this.writing) {
-      this.link.ask("cancel", { desk: "report" }).catch(() => {});
+      this.link.ask("cancel", { service: "report" }).catch(() => {});
       return;
     }
     this.writing = true;

@@ -39,7 +39,7 @@ export class WorldView {
     laws.classList.add("inline");
     this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", hidden: true, onclick: () => this.#adopt() });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
-    this.working = el("p", { class: "working", role: "status", hidden: true }, "Computing …", el("button", { type: "button", text: "Cancel", onclick: () => this.link.ask("cancel", { desk: "world" }).catch(() => {}) }));
+    this.working = el("p", { class: "working", role: "status", hidden: true }, "Computing …", el("button", { type: "button", text: "Cancel", onclick: () => this.link.ask("cancel", { service: "world" }).catch(() => {}) }));
     this.facts = new FactStrip(() => this.#facts(true), () => this.#cancelFacts());
     this.pictures = el("div", { class: "pictures" });
     this.card = new PairCard();
@@ -230,13 +230,13 @@ export class WorldView {
       });
     } catch (problem) {
       if (asked !== this.asked) return;
-      if (problem.desk) this.facts.stopped();
+      if (problem.service) this.facts.stopped();
       else this.facts.failed(problem.message);
     }
   }
 
   #cancelFacts() {
-    this.link.ask("cancel", { desk: "facts" }).catch(() => {});
+    this.link.ask("cancel", { service: "facts" }).catch(() => {});
   }
 
   #point(pair) {

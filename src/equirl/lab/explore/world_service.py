@@ -1,22 +1,32 @@
-"""A world as a page draws it: sizes, where states stand, the class of each pair, and one pair looked at closely."""
+"""Worlds for a page: what it draws of one, its slower facts, its pairs looked at one by one, and files about it."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from equirl.lab.explore.packing import packed
+from equirl.files.whole_files import write_csv
+from equirl.lab.explore.forms import catalogue
+from equirl.lab.explore.messages import Message, Reply, Service, packed
+from equirl.lab.explore.page_requests import blamed_parameter, requested_learner, requested_world
+from equirl.lab.explore.takeaway import Writer, file_reply, file_stem, python_snippet
 from equirl.lab.plots.sheets import map_sheet
 from equirl.model import TabularMDP
-from equirl.solving import chain_kind
+from equirl.solving import IllConditioned, chain_kind, diameter, solve
 from equirl.structure import Partition, Profiles, equivalence_classes, profiles
 
 MOST_NODES = 300  # states of a node-link picture
 MOST_EDGES = 20_000  # successors drawn in it
 MOST_NAMES = 5_000  # states whose names are sent along
 MOST_DESCRIBED = 60  # classes in words
+DIAMETER_STATES = 500  # up to here the diameter is found unasked
+LARGEST_DIAMETER = 3_000  # from here on it is refused
+PAIR_COLUMNS = ("pair", "state", "action", "class", "mean_reward", "profile")
 
 
 class WorldView:
@@ -29,10 +39,9 @@ class WorldView:
 
     @cached_property
     def profiles(self) -> Profiles:
-        """The profiles of all pairs."""
         return profiles(self.mdp)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Reply:
         """Everything a page draws a world from, ready for JSON."""
         mdp, part, pairs = self.mdp, self.partition, self.mdp.pairs
         return {
@@ -44,7 +53,7 @@ class WorldView:
             "starts": np.flatnonzero(mdp.initial)[:100].tolist(), "edges": self._edges(),
         }  # fmt: skip
 
-    def pair(self, number: int) -> dict[str, Any]:
+    def pair(self, number: Any) -> Reply:
         """One pair: what it is called, its class, its profile and where each mass goes."""
         mdp, part, table = self.mdp, self.partition, self.profiles
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < mdp.n_pairs:
@@ -112,4 +121,85 @@ class WorldView:
         return {"ptr": packed(rows.ptr), "succ": packed(rows.succ), "prob": packed(rows.prob, "f4")}
 
 
-PAIR_COLUMNS = ("pair", "state", "action", "class", "mean_reward", "profile")
+class WorldService(Service):
+    """Answers ``catalogue``, ``world``, ``pair``, ``settings`` and ``take``."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self.files = files
+        self.asked: Any = None
+        self.view: WorldView | None = None
+
+    def handle(self, message: Message) -> Iterator[Reply]:
+        do = message["do"]
+        if do == "catalogue":
+            yield {"kind": "catalogue", **catalogue(), "files": sorted(self.files)}
+        elif do == "settings":
+            requested_learner(message.get("learner"))
+            yield {"kind": "settings"}
+        elif do == "world":
+            yield self._show(message)
+        elif self.view is None:
+            raise ValueError("ask for a world first")
+        elif do == "pair":
+            yield {"kind": "pair", **self.view.pair(message.get("pair"))}
+        else:
+            yield class_file(self.view, self.asked, str(message.get("what")))
+
+    def problem_fields(self, message: Message, error: Exception) -> Reply:
+        """Which parameter an error blames."""
+        return {"field": blamed_parameter(message.get("world"), str(error))} if message.get("do") == "world" else {}
+
+    def _show(self, message: Message) -> Reply:
+        started = time.process_time()
+        asked, rewards = message.get("world"), message.get("rewards", True) is not False
+        if self.view is None or asked != self.asked or rewards != self.view.rewards:
+            self.view = None
+            self.view = WorldView(requested_world(asked, self.files), rewards)
+            self.asked = asked
+        described = self.view.describe()
+        return {"kind": "world", **described, "asked": asked, "seconds": time.process_time() - started}
+
+
+def class_file(view: WorldView, asked: Any, what: str) -> Reply:
+    """A file about a world and its classes."""
+
+    def draw(path: Path) -> None:
+        from equirl.lab.plots import draw_classes, save_figure
+
+        save_figure(draw_classes(view.mdp, view.partition), path)
+
+    writers: dict[str, Writer] = {
+        "svg": draw,
+        "png": draw,
+        "csv": lambda path: write_csv(path, PAIR_COLUMNS, view.pair_rows()),
+        "npz": lambda path: view.mdp.save(path),
+        "py": lambda path: path.write_text(python_snippet(asked, rewards=view.rewards), encoding="utf-8"),
+    }
+    return file_reply(file_stem(asked), what, writers)
+
+
+class FactsService(Service):
+    """Answers ``facts``: first the gain and an optimal policy, then the diameter."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self.files = files
+
+    def handle(self, message: Message) -> Iterator[Reply]:
+        mdp = requested_world(message.get("world"), self.files)
+        best = solve(mdp)
+        scale, shift = mdp.reward_map
+        yield {
+            "kind": "facts", "part": "gain", "gain": best.gain, "accuracy": best.accuracy, "span": best.span,
+            "converged": best.converged, "own_gain": scale * best.gain + shift, "policy": packed(best.policy_pair),
+        }  # fmt: skip
+        most = LARGEST_DIAMETER if message.get("diameter") is True else DIAMETER_STATES
+        if mdp.n_states > most:
+            offered = mdp.n_states <= LARGEST_DIAMETER
+            why = f"{mdp.n_states:,} states; computed where asked for" if offered else "too many states for this page"
+            yield {"kind": "facts", "part": "diameter", "diameter": None, "why": why, "offered": offered}
+            return
+        try:
+            found, why = diameter(mdp, max_states=most), ""
+        except IllConditioned as error:
+            found, why = None, str(error)
+        yield {"kind": "facts", "part": "diameter", "diameter": found, "why": why, "offered": False}

@@ -1,4 +1,4 @@
-"""What ``equirl explore`` was pointed at: a world, a file, a folder, a study or a link; and what pages may open."""
+"""What ``equirl explore`` was given: a world, a file, a folder, a study or a link; and what pages may open."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ MOST_FILES = 500
 
 
 @dataclass(frozen=True)
-class Opening:
+class FirstView:
     """What pages show first, and which files they may open."""
 
     fragment: str = ""
     files: Mapping[str, Path] = field(default_factory=dict)
 
 
-def opening_of(what: str | None) -> Opening:
-    """What to open.
+def first_view_of(what: str | None) -> FirstView:
+    """What to show of a world, file, folder, study or link.
 
     Examples
     --------
-    >>> opening_of("riverswim:n_states=6").fragment
+    >>> first_view_of("riverswim:n_states=6").fragment
     '#view=world&world=riverswim%3An_states%3D6'
     """
     if what is None:
-        return Opening()
+        return FirstView()
     if what.startswith(("http://", "https://")):
         held = urlsplit(what).fragment
-        return Opening(f"#{held}" if held else "")
+        return FirstView(f"#{held}" if held else "")
     path = Path(what)
     if path.suffix == ".toml":
         return _study(path)
@@ -40,29 +40,29 @@ def opening_of(what: str | None) -> Opening:
     if path.suffix in PROBLEMS:
         if not path.is_file():
             raise FileNotFoundError(2, "No such file", what)
-        return Opening(f"#view=world&file={quote(path.name, safe='')}", {path.name: path.resolve()})
+        return FirstView(f"#view=world&file={quote(path.name, safe='')}", {path.name: path.resolve()})
     from equirl.worlds import make, parse_world
 
     name, params = parse_world(what)
     make(name, **params)  # a mistake is said here, not in the browser
-    return Opening(f"#view=world&world={quote(what, safe='')}")
+    return FirstView(f"#view=world&world={quote(what, safe='')}")
 
 
-def _folder(path: Path) -> Opening:
+def _folder(path: Path) -> FirstView:
     if (path / "runs").is_dir() or (path / "plan.json").is_file():
-        return Opening("#view=study", {"results": path.resolve()})
+        return FirstView("#view=study", {"results": path.resolve()})
     found = {item.name: item.resolve() for item in sorted(path.iterdir()) if item.suffix in PROBLEMS and item.is_file()}
     inside = {name: item for name, item in found.items() if item.is_relative_to(path.resolve())}
     if not inside:
         raise ValueError(f"{path} holds neither results (runs/) nor saved problems (.npz, .txt)")
     first = next(iter(inside))
-    return Opening(f"#view=world&file={quote(first, safe='')}", dict(list(inside.items())[:MOST_FILES]))
+    return FirstView(f"#view=world&file={quote(first, safe='')}", dict(list(inside.items())[:MOST_FILES]))
 
 
-def _study(path: Path) -> Opening:
+def _study(path: Path) -> FirstView:
     from equirl.lab.studies.study_file import load_study
 
     folder = Path("results") / load_study(path).name
     if not folder.is_dir():
         raise ValueError(f"nothing of {path} is computed yet: there is no {folder}; start it with equirl study {path}")
-    return Opening("#view=study", {"results": folder.resolve()})
+    return FirstView("#view=study", {"results": folder.resolve()})

@@ -1,40 +1,86 @@
-"""Learning, moment by moment: what a learner held alike, where it had been and what it would do, frame by frame."""
+"""Films of learning: what a learner held alike, where it had been and what it would do, frame by frame; as GIF or MP4.
+
+GIF needs nothing more than figures do, MP4 the program ffmpeg.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import io
+import os
+import shutil
+import subprocess
+import tempfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equirl.lab.plots.arrows import STEPS, draw_arrows, policy_steps
-from equirl.lab.plots.canvas import label_colours, new_figure
-from equirl.lab.plots.maps import mark_cells, show_board
-from equirl.lab.plots.sheets import Sheet, line_sheet, map_sheet, sheet_colours
+from equirl.files.whole_files import check_place, write_aside
+from equirl.lab.plots.canvas import COLOURS, label_colours, new_figure
+from equirl.lab.plots.learner_figures import ALONE, DARKEST, Moment, draw_pairs, draw_visits
+from equirl.lab.plots.maps import mark_cells
+from equirl.lab.plots.sheets import Sheet, line_sheet, map_sheet
 from equirl.learners import Learner
 from equirl.model import TabularMDP
 from equirl.numerics.seeding import Seed
 from equirl.simulation import Trace, simulate
-from equirl.words.checking import whole_number
-from equirl.words.formatting import counted, number
+from equirl.words.checking import above, whole_number
+from equirl.words.formatting import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DARKEST = np.array([0.34, 0.71, 0.91])  # the state visited most
+LAST_FRAME = 8  # times as long as the others
 RED = "#C00000"
-ALONE = (0.82, 0.82, 0.82, 1.0)  # a visited pair that is held alike to no other
 
 
-class Moment(NamedTuple):
-    """A learner at one time."""
+def animate_learning(
+    mdp: TabularMDP,
+    agent: str | Learner,
+    path: str | os.PathLike[str],
+    horizon: int = 20_000,
+    seed: Seed = 0,
+    *,
+    frames: int = 40,
+    seconds: float = 8.0,
+    **settings: Any,
+) -> Path:
+    """Play a learner and write a film of it: what it holds alike, where it has been, what it would do, its regret.
 
-    t: int  # steps played before it
-    visits: np.ndarray  # (M,)
-    label: np.ndarray | None  # (M,) the class of each pair, where the learner forms classes
-    policy: np.ndarray | None  # (S,) the best action by what it has seen, where it can say
+    Parameters
+    ----------
+    mdp : TabularMDP
+        What is played; on a map its states are drawn there, otherwise in lines.
+    agent : str or Learner
+        A name, or a learner, which is copied.
+    path : str or path
+        The file, ``.gif`` or ``.mp4``.
+    horizon : int
+        The number of steps.
+    seed : int or SeedSequence
+        From which all randomness follows.
+    frames : int
+        How many moments at most; see :func:`equirl.lab.plots.film_learning`.
+    seconds : float
+        How long the film lasts.
+    **settings
+        Settings of a learner given by name.
+
+    Returns
+    -------
+    Path
+        Where the film is.
+
+    Raises
+    ------
+    ValueError
+        For another ending, or for ``.mp4`` where ffmpeg is not installed.
+    """
+    check_film(path)
+    return write_film(film_learning(mdp, agent, horizon, seed, frames=frames, **settings), path, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,58 +239,6 @@ def _draw_held_alike(axes: Axes, mdp: TabularMDP, sheet: Sheet, colours: np.ndar
     draw_pairs(axes, mdp, sheet, fill, f"{counted(n_classes, 'class', 'classes')} of visited pairs")
 
 
-def draw_pairs(axes: Axes, mdp: TabularMDP, sheet: Sheet, fill: np.ndarray, title: str) -> None:
-    """Every pair as a part of its state's cell."""
-    from matplotlib.collections import PolyCollection
-
-    show_board(axes, sheet_colours(sheet), sheet.cell[~sheet.brick], title)
-    parts = _parts_of_cell(mdp)
-    shown = [k for k in range(mdp.n_pairs) if not sheet.brick[mdp.pairs.state[k]]]
-    corners = [sheet.cell[mdp.pairs.state[k]][::-1] + parts[int(mdp.pairs.action[k])] for k in shown]
-    axes.add_collection(PolyCollection(corners, facecolor=fill[shown], edgecolor="white", linewidth=0.4), autolim=False)
-
-
-def cells_have_triangles(mdp: TabularMDP) -> bool:
-    """Whether a cell is cut into a triangle per action: on a map, where actions have different directions."""
-    steps = _steps_of_actions(mdp)
-    return mdp.picture is not None and len(set(steps)) == len(steps) and None not in steps and (0, 0) not in steps
-
-
-def _steps_of_actions(mdp: TabularMDP) -> list[tuple[int, int] | None]:
-    names = mdp.pairs.action_names
-    return [STEPS.get(str(names[a]).lower()) if names else None for a in np.unique(mdp.pairs.action).tolist()]
-
-
-def _parts_of_cell(mdp: TabularMDP) -> Mapping[int, np.ndarray]:
-    """The corners, (x, y) from the middle of a cell, of each action's part: triangles for directions, else bands."""
-    actions, steps = np.unique(mdp.pairs.action).tolist(), _steps_of_actions(mdp)
-    if cells_have_triangles(mdp):
-        ends = {(-1, 0): (-1, -1, 1, -1), (1, 0): (-1, 1, 1, 1), (0, -1): (-1, -1, -1, 1), (0, 1): (1, -1, 1, 1)}
-        return {
-            a: 0.5 * np.array([(0, 0), ends[step][:2], ends[step][2:]])
-            for a, step in zip(actions, steps, strict=True) if step is not None
-        }  # fmt: skip
-    edges = np.linspace(-0.5, 0.5, len(actions) + 1)
-    return {
-        a: np.array([(-0.5, top), (0.5, top), (0.5, end), (-0.5, end)])
-        for a, top, end in zip(actions, edges[:-1], edges[1:], strict=True)
-    }
-
-
-def draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, moment: Moment, actions: str = "best actions") -> None:
-    """States in blue, darker the more visits, and the actions of a policy, where something was seen."""
-    visits = np.bincount(mdp.pairs.state, moment.visits, mdp.n_states)
-    shade = np.log1p(visits) / max(1.0, np.log1p(visits.max()))
-    fill = np.ones((mdp.n_states, 4))
-    fill[:, :3] = 1 - shade[:, None] ** 3 * (1 - DARKEST)
-    fill[sheet.brick] = (0, 0, 0, 1)
-    title = f"visits, most {number(float(visits.max()), 2)}; {actions}"
-    show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], title)
-    if moment.policy is not None:
-        steps = enumerate(policy_steps(mdp, moment.policy))
-        draw_arrows(axes, sheet, {s: step for s, step in steps if step is not None and visits[s] > 0})
-
-
 def _draw_regret(axes: Axes, trace: Trace, t: int) -> None:
     past = trace.t <= t
     axes.plot(trace.t, trace.regret, color="#D1D1D1", linewidth=1.2)
@@ -255,3 +249,113 @@ def _draw_regret(axes: Axes, trace: Trace, t: int) -> None:
     axes.set_ylabel("regret", fontsize=8)
     axes.tick_params(labelsize=7)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def check_film(path: str | os.PathLike[str]) -> None:
+    """Check that a film can be written to a file; ask before long work."""
+    ending = Path(path).suffix.lower()
+    if ending not in (".gif", ".mp4"):
+        raise ValueError(f"{path} does not end in a format of films: .gif or .mp4")
+    if ending == ".mp4" and shutil.which("ffmpeg") is None:
+        raise ValueError(f"{path} needs the program ffmpeg, which is not installed; .gif needs nothing more")
+    check_place(path)
+
+
+def write_film(film: Film, path: str | os.PathLike[str], seconds: float = 8.0, dpi: int = 80) -> Path:
+    """Write a film. The file is whole or absent.
+
+    Parameters
+    ----------
+    film : Film
+        What :func:`equirl.lab.plots.film_learning` returns.
+    path : str or path
+        The file, ``.gif`` or ``.mp4``.
+    seconds : float
+        How long it lasts.
+    dpi : int
+        Dots per inch of its pictures.
+
+    Returns
+    -------
+    Path
+        Where the film is.
+    """
+    check_film(path)
+    pause = above("seconds", seconds, 0, "shows nothing") / (len(film.moments) + LAST_FRAME - 1)
+    first = film.frame(0)
+    pictures = [_pixels(first, dpi)]
+    for k in range(1, len(film.moments)):
+        pictures.append(_pixels(_placed_as(first, film.frame(k)), dpi))
+    pictures += [pictures[-1]] * (LAST_FRAME - 1)
+    if Path(path).suffix.lower() == ".gif":
+        return write_aside(path, _gif(pictures, pause))
+    return write_aside(path, _mp4(pictures, pause, path))
+
+
+def _placed_as(first: Figure, figure: Figure) -> Figure:
+    """The figure with its axes where those of the first frame are: nothing jumps, and no place is looked for again."""
+    figure.set_layout_engine("none")
+    for model, axes in zip(first.axes, figure.axes, strict=True):
+        axes.set_position(model.get_position(original=True))
+    return figure
+
+
+def _pixels(figure: Figure, dpi: int) -> np.ndarray:
+    """(height, width, 3) a figure as it looks; both sizes even, as MP4 wants them."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure.set_dpi(dpi)
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    return pixels[: len(pixels) // 2 * 2, : pixels.shape[1] // 2 * 2].copy()
+
+
+def _gif(pictures: list[np.ndarray], pause: float) -> bytes:
+    from PIL import Image
+
+    palette, images = _palette(), []
+    for pixels in pictures:
+        image = Image.fromarray(_nearest(pixels, palette))
+        image.putpalette(palette.ravel().tolist())
+        images.append(image)
+    buffer = io.BytesIO()
+    images[0].save(
+        buffer, "gif", save_all=True, append_images=images[1:], duration=round(1000 * pause), loop=0, optimize=True
+    )
+    return buffer.getvalue()
+
+
+def _nearest(pixels: np.ndarray, palette: np.ndarray) -> np.ndarray:
+    """(height, width) the number of the nearest colour of the palette."""
+    packed = pixels.astype(np.int64) @ [1 << 16, 1 << 8, 1]
+    found, where = np.unique(packed, return_inverse=True)
+    colours = found[:, None].astype(np.int64) >> np.array([16, 8, 0]) & 255
+    apart = ((colours[:, None] - palette[None].astype(np.int64)) ** 2).sum(axis=2)
+    return apart.argmin(axis=1)[where].reshape(packed.shape).astype(np.uint8)
+
+
+def _palette() -> np.ndarray:
+    """(n, 3) the colours of frames, the same in all of them: small files in which no colour drifts."""
+    from matplotlib.colors import to_rgb
+
+    named = np.array([*map(to_rgb, COLOURS), to_rgb(RED)])
+    pale = 0.5 + 0.5 * named  # of edges that are smoothed
+    grey = np.linspace(0, 1, 24)[:, None] * np.ones(3)
+    blue = 1 - np.linspace(0, 1, 24)[:, None] * (1 - DARKEST)
+    return np.rint(255 * np.concatenate([named, pale, grey, blue])).astype(np.uint8)
+
+
+def _mp4(pictures: list[np.ndarray], pause: float, path: str | os.PathLike[str]) -> bytes:
+    height, width, _ = pictures[0].shape
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "film.mp4"
+        raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{1 / pause:.6f}", "-i", "-"]
+        command = ["ffmpeg", "-loglevel", "error", *raw, "-pix_fmt", "yuv420p", str(file)]
+        done = subprocess.run(
+            command, input=b"".join(map(np.ndarray.tobytes, pictures)), capture_output=True, check=False
+        )
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise OSError(errno.EIO, f"ffmpeg could not write the film: {said}", os.fspath(path))
+        return file.read_bytes()

@@ -1,28 +1,45 @@
-"""The desk for a results folder: what is done of a study, its tables, curves and findings, again whenever runs land."""
+"""A results folder for a page: what is done of a study, its tables, curves and findings, and files about it."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from equirl.files.whole_files import write_csv
+from equirl.lab.explore.messages import Message, Reply, Service
 from equirl.lab.explore.results_watch import ResultsWatch
-from equirl.lab.explore.study_files import StudyPlace, study_file
-from equirl.lab.explore.study_findings import class_tables, leaderboard_findings, paper_findings, shipped_kind
-from equirl.lab.leaderboard.standings import Standing, WorldFacts, standings_of
+from equirl.lab.explore.study_findings import (
+    StudyKind,
+    class_tables,
+    leaderboard_findings,
+    paper_findings,
+    shipped_kind,
+)
+from equirl.lab.explore.takeaway import (
+    Writer,
+    draw_curves,
+    file_reply,
+    place_as_python,
+    place_as_study,
+    plain_name,
+)
+from equirl.lab.leaderboard.leaderboard_study import raised
+from equirl.lab.leaderboard.standings import Standing, WorldFacts, boards, standings_of
 from equirl.lab.paper.published import published_regret
-from equirl.lab.studies.summary import Group, final_rows
+from equirl.lab.studies.expansion import PlannedRun
+from equirl.lab.studies.runs import build_world
+from equirl.lab.studies.store import Store
+from equirl.lab.studies.summary import SUMMARY_COLUMNS, Group, final_rows
 from equirl.simulation import in_usual_order
 from equirl.words.checking import unknown_name
 
 LOOK = 1.0  # seconds between two looks at the folder
 
-Reply = dict[str, Any]
 
-
-class StudyDesk:
+class StudyService(Service):
     """Answers ``study``, ``look``, ``maps`` and ``take``, and sends news of the folder unasked."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
@@ -32,7 +49,6 @@ class StudyDesk:
         self.known: dict[str, WorldFacts] = {}
 
     def pause(self) -> float | None:
-        """How long to wait for a message before looking at the folder again."""
         if self.watch is None or not self.watching:
             return None
         return 0.0 if self.watch.behind else LOOK
@@ -44,8 +60,7 @@ class StudyDesk:
         if self.watch.refresh() or held_back:
             yield from self._news(self.watch)
 
-    def handle(self, message: dict[str, Any]) -> Iterator[Reply]:
-        """Answer one message."""
+    def handle(self, message: Message) -> Iterator[Reply]:
         watch, do = self.watch, message["do"]
         if watch is None:
             raise ValueError("no results folder was given: equirl explore FOLDER")
@@ -60,10 +75,6 @@ class StudyDesk:
             yield {"kind": "maps", **class_tables()}
         else:
             yield self._taken(watch, message)
-
-    def complain(self, message: dict[str, Any], error: Exception) -> Reply:
-        """Nothing more to say of an error."""
-        return {}
 
     def _news(self, watch: ResultsWatch) -> Iterator[Reply]:
         yield self._overview(watch)
@@ -136,7 +147,7 @@ class StudyDesk:
             ],
         }  # fmt: skip
 
-    def _taken(self, watch: ResultsWatch, message: dict[str, Any]) -> Reply:
+    def _taken(self, watch: ResultsWatch, message: Message) -> Reply:
         if watch.behind or not self.watching:
             watch.refresh_wholly()
         part, world = str(message.get("part")), str(message.get("world"))
@@ -157,3 +168,59 @@ def _row(standing: Standing, published: Mapping[str, float]) -> Reply:
         "runs": group.n_runs, "mean": mean, "low": low, "high": high, "quartiles": quantiles[1:4],
         "relative": standing.relative, "locked": standing.n_locked_in, "published": published.get(group.learner_name),
     }  # fmt: skip
+
+
+class StudyPlace(NamedTuple):
+    """One world of a study."""
+
+    part: str
+    world: str
+    planned: Sequence[PlannedRun]  # its runs
+    groups: Sequence[Group]  # those that are done, learner by learner
+    points: Mapping[str, float]  # published regret at T by the learner's label
+
+    @property
+    def title(self) -> str:
+        """What a figure calls it."""
+        return self.world if self.part == self.world else f"{self.part}, {self.world}"
+
+
+def study_file(
+    place: StudyPlace, watch: ResultsWatch, kind: StudyKind | None, what: str, measure: str, log: bool
+) -> Reply:
+    """A file about a results folder."""
+    if what in ("svg", "png", "csv") and not place.groups:
+        raise ValueError("no run of this world is done yet")
+    points = place.points if measure == "regret" else {}
+
+    def draw(path: Path) -> None:
+        draw_curves(list(place.groups), place.title, path, log, measure, points)
+
+    writers: dict[str, Writer] = {
+        "svg": draw,
+        "png": draw,
+        "csv": lambda path: write_csv(path, SUMMARY_COLUMNS, final_rows(place.groups, measure)),
+        "npz": lambda path: build_world(place.planned[0].spec)[0].save(path),
+        "py": lambda path: path.write_text(place_as_python(place.planned), encoding="utf-8"),
+        "toml": lambda path: path.write_text(place_as_study(place.planned), encoding="utf-8"),
+    }
+    if kind is not None:
+        writers["html"] = lambda path: write_shipped_report(watch, kind, path)
+    return file_reply(kind if what == "html" and kind else plain_name(place.title), what, writers)
+
+
+def write_shipped_report(watch: ResultsWatch, kind: StudyKind, path: Path) -> None:
+    """The report of a shipped study, as its own command writes it, from the runs that are done."""
+    groups, folder = watch.groups(), path.parent
+    runs = 1 + max(run.spec.replicate for run in watch.planned)
+    if kind == "paper":
+        from equirl.lab.paper.report import draw_paper, write_report
+
+        page = write_report(groups, draw_paper(groups, folder / "figures"), folder, f"equirl paper --runs {runs}")
+    else:
+        from equirl.lab.leaderboard.board_page import draw_boards, write_page
+
+        found = boards(groups, watch.planned)
+        command, failed = f"equirl leaderboard --runs {runs}", raised(watch.planned, Store(watch.folder))
+        page = write_page(found, draw_boards(found, folder / "figures"), folder, command, failed)
+    page.rename(path)

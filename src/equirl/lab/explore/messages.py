@@ -1,0 +1,77 @@
+"""Messages between a page and its processes: JSON, with long arrays packed; and what answers them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+TYPES = {"i4": "<i4", "f4": "<f4"}
+
+Message = dict[str, Any]
+Reply = dict[str, Any]
+
+
+class Service:
+    """Answers messages of a page, one at a time; some also send replies unasked."""
+
+    def handle(self, message: Message) -> Iterator[Reply]:
+        """Answer one message."""
+        raise NotImplementedError
+
+    def pause(self) -> float | None:
+        """Seconds to wait for a message before the next :meth:`tick`; None: for ever."""
+        return None
+
+    def tick(self) -> Iterator[Reply]:
+        """Go on with what is under way."""
+        return iter(())
+
+    def problem_fields(self, message: Message, error: Exception) -> Reply:
+        """What the reply to a message that raised holds beyond the error's text."""
+        return {}
+
+
+def encoded(reply: Mapping[str, Any]) -> str:
+    """A reply as JSON; numbers that JSON does not have become null, or "infinite".
+
+    Examples
+    --------
+    >>> encoded({"diameter": math.inf, "half": math.nan})
+    '{"diameter":"infinite","half":null}'
+    """
+    try:
+        return json.dumps(reply, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return json.dumps(_without_nan(reply), separators=(",", ":"), allow_nan=False)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "infinite" if value > 0 else None
+    return value
+
+
+def packed(array: Any, kind: str = "i4") -> dict[str, str]:
+    """An array as bytes in base64, which both ends read many times faster than a list of numbers.
+
+    Examples
+    --------
+    >>> packed([1, 2]), unpacked(packed([0.5], "f4")).tolist()
+    ({'i4': 'AQAAAAIAAAA='}, [0.5])
+    """
+    return {kind: base64.b64encode(np.ascontiguousarray(array, TYPES[kind]).tobytes()).decode()}
+
+
+def unpacked(held: dict[str, str]) -> np.ndarray:
+    """The array that :func:`packed` was given; the page does the same in ``numbers.js``."""
+    ((kind, text),) = held.items()
+    return np.frombuffer(base64.b64decode(text), TYPES[kind])
