@@ -63,15 +63,16 @@ def figure_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure that places its parts by itself, and that a notebook shows."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
     return _figure_class()(figsize=(width, height), layout="constrained")
 
 
 @cache
 def _figure_class() -> type[Figure]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
+    from matplotlib.figure import Figure
 
     class NotebookFigure(Figure):
         """Notebooks show it by itself; Matplotlib's own only once ``matplotlib.pyplot`` is imported."""
