@@ -16,6 +16,7 @@ from equirl.learners.planners import OptimisticPlanner
 from equirl.learners.recipes import Recipe
 from equirl.learners.stopping import PairDoubling, doubling_limits
 from equirl.learners.structures import Grouping, NoStructure
+from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import extended_value_iteration
@@ -115,7 +116,7 @@ class Drawing(CountingLearner):
         rows = np.array([self.rng.dirichlet(row) for row in weight])
         means = self.rng.beta(1 + seen.r_sum, 1 + seen.visits - seen.r_sum)
         ptr, succ = np.arange(M + 1) * S, np.tile(np.arange(S, dtype=np.int32), M)
-        model = ExactModel(ptr, succ, rows.ravel(), np.zeros(M), means, pairs.state.copy(), 0.1)
+        model = ExactModel(Rows(ptr, succ, rows.ravel()), np.zeros(M), means, pairs.state.copy(), 0.1)
         self.policy = extended_value_iteration(pairs.ptr, model, 1e-2, max_sweeps=1000).policy
         self.limits = doubling_limits("pair", seen.visits, Grouping(np.zeros(M, np.int64), 1), 0)
         self.episode_starts.append(self.t)

@@ -26,6 +26,7 @@ _EXPORTS = {  # module -> public names
     "model.mdp": "TabularMDP",
     "model.pairs": "Pairs",
     "model.reward_laws": "rescale_rewards",
+    "model.rows": "Rows",
     "worlds.world_list": "WORLDS",
     "worlds.world_registry": "load_world make",
     "solving.chains": "chain_kind",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.model.mdp import TabularMDP as TabularMDP
     from equirl.model.pairs import Pairs as Pairs
     from equirl.model.reward_laws import rescale_rewards as rescale_rewards
+    from equirl.model.rows import Rows as Rows
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
     from equirl.planning.optimistic_planning import Plan as Plan
     from equirl.posterior.inspection import ClassPosterior as ClassPosterior, class_posterior as class_posterior

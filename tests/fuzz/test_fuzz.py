@@ -29,8 +29,8 @@ CALL_SECONDS, COLD_CALL_SECONDS = 30, 150  # of the processor for one call; wher
 MINUTES = float(os.environ.get("EQUIRL_FUZZ_MINUTES", "10"))  # of the long version, all subjects together
 UNFUZZED = {  # public names that are no calls of a user's: containers of results, errors, registries
     "AGENTS", "ConfidenceSet", "DamagedFile", "DiscountedSolution", "IllConditioned", "Learned", "Log", "LogClasses",
-    "NoConstantGain", "Plan", "Profiles", "RefutedStructure", "StructureCheck", "Trace", "UncertifiedGain", "WORLDS",
-    "__version__", "read_journal",
+    "NoConstantGain", "Plan", "Profiles", "RefutedStructure", "Rows", "StructureCheck", "Trace", "UncertifiedGain",
+    "WORLDS", "__version__", "read_journal",
 }  # fmt: skip
 
 

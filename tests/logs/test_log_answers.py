@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import equirl as eq
 from equirl.lab.cli import app
+from equirl.model.rows import Rows
 from equirl.planning.exact_model import ExactModel
 from equirl.posterior.drawn_plan import gain_in, mean_model, worth_in
 
@@ -130,10 +131,8 @@ def test_a_pair_never_played_is_never_advised():
 
 def test_the_gain_of_a_policy_in_a_drawn_mdp_is_that_of_its_chain():
     rest = np.array([0.25, 0.0])
-    model = ExactModel(
-        np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([0.75, 0.5, 0.5]), rest, np.array([0.2, 1.0]),
-        np.array([0, 1]), 0.5,
-    )  # fmt: skip
+    rows = Rows(np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([0.75, 0.5, 0.5]))
+    model = ExactModel(rows, rest, np.array([0.2, 1.0]), np.array([0, 1]), 0.5)
     P = np.array([[0.125, 0.875], [0.5, 0.5]])
     chain = eq.TabularMDP.from_arrays(P[:, None, :], [[0.2], [1.0]])
     assert gain_in(model, np.array([0, 1]), np.array([1.0, 0.0])) == pytest.approx(eq.policy_gain(chain, [0, 0]))
@@ -143,14 +142,14 @@ def test_the_mean_of_drawn_mdps_is_their_mean_where_pairs_were_played():
     log = eq.from_log([("a", 0, 1.0, "b"), ("b", 0, 0.0, "end")])  # "end" was never left
     draws = [
         ExactModel(
-            np.array([0, 1, 2, 3]), np.array([x, 0, 0], np.int32), np.ones(3), np.zeros(3), np.array([r, 0.5, 1.0]),
-            np.array([0, 1, 2]), 0.5,
+            Rows(np.arange(4), np.array([x, 0, 0], np.int32), np.ones(3)),
+            np.zeros(3), np.array([r, 0.5, 1.0]), np.array([0, 1, 2]), 0.5,
         )
         for x, r in ((1, 0.2), (2, 0.4))
     ]  # fmt: skip
     mean = mean_model(log.pairs, log.seen.visits > 0, draws)
-    assert mean.succ.tolist() == [1, 2, 0, 2]
-    assert mean.prob.tolist() == [0.5, 0.5, 1.0, 1.0]
+    assert mean.rows.succ.tolist() == [1, 2, 0, 2]
+    assert mean.rows.prob.tolist() == [0.5, 0.5, 1.0, 1.0]
     np.testing.assert_allclose(mean.reward, [0.3, 0.5, 0.0])
 
 
@@ -316,10 +315,8 @@ def test_a_discount_can_change_what_is_best():
 
 def test_what_is_worth_in_a_drawn_mdp_is_what_evaluating_says():
     rest = np.array([0.25, 0.0])
-    model = ExactModel(
-        np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([0.75, 0.5, 0.5]), rest, np.array([0.2, 1.0]),
-        np.array([0, 1]), 0.0,
-    )  # fmt: skip
+    rows = Rows(np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([0.75, 0.5, 0.5]))
+    model = ExactModel(rows, rest, np.array([0.2, 1.0]), np.array([0, 1]), 0.0)
     P = np.array([[0.125, 0.875], [0.5, 0.5]])
     chain = eq.TabularMDP.from_arrays(P[:, None, :], [[0.2], [1.0]])
     value = eq.evaluate_policy(chain, [0, 0], discount=0.9)

@@ -232,7 +232,7 @@ def a_ring(n_states):
     """A ring of states with one reward: values that run in a circle."""
     laws = np.roll(np.eye(n_states), 1, axis=1)[:, None]
     mdp = TabularMDP.from_arrays(laws, np.eye(n_states)[:, :1])
-    return mdp, ExactModel(*mdp.rows, np.zeros(n_states), mdp.r_mean, mdp.pairs.state, 0.0)
+    return mdp, ExactModel(mdp.rows, np.zeros(n_states), mdp.r_mean, mdp.pairs.state, 0.0)
 
 
 @pytest.mark.parametrize("n_states", [2, 3, 5, 11])
@@ -261,7 +261,7 @@ def test_a_model_without_radius_is_planned_in_as_a_ball_of_radius_zero():
     mdp, _, models = random_models(np.random.default_rng(7), 6, 3)
     sure = models._replace(p_radius=np.zeros(mdp.n_pairs))
     none = np.zeros(mdp.n_pairs)
-    exact = ExactModel(*models.rows, none, models.r_upper, mdp.pairs.state.copy(), 0.0)
+    exact = ExactModel(models.rows, none, models.r_upper, mdp.pairs.state.copy(), 0.0)
     one, other = (extended_value_iteration(mdp.pairs.ptr, each, 1e-9) for each in (sure, exact))
     assert one.gain == pytest.approx(other.gain, abs=1e-9)
     np.testing.assert_array_equal(one.policy, other.policy)
@@ -273,22 +273,19 @@ def test_mass_left_to_chance_and_staying_put_count_as_if_they_were_written_out()
     rest, stay = rng.random(mdp.n_pairs) * 0.5, 0.3
     state = mdp.pairs.state.copy()
     row = np.repeat(np.arange(mdp.n_pairs), np.diff(models.rows.ptr))
-    exact = ExactModel(
-        models.rows.ptr, models.rows.succ, models.rows.prob * (1 - rest[row]), rest, models.r_upper, state, stay
-    )  # fmt: skip
+    less = models.rows._replace(prob=models.rows.prob * (1 - rest[row]))
+    exact = ExactModel(less, rest, models.r_upper, state, stay)
     whole = laws * (1 - rest[:, None]) + rest[:, None] / 5
     whole = (1 - stay) * whole + stay * np.eye(5)[state]
-    dense = ExactModel(
-        np.arange(mdp.n_pairs + 1) * 5, np.tile(np.arange(5), mdp.n_pairs).astype(np.int32), whole.ravel(),
-        np.zeros(mdp.n_pairs), models.r_upper, state, 0.0,
-    )  # fmt: skip
+    everywhere = np.tile(np.arange(5), mdp.n_pairs).astype(np.int32)
+    full = Rows(np.arange(mdp.n_pairs + 1) * 5, everywhere, whole.ravel())
+    dense = ExactModel(full, np.zeros(mdp.n_pairs), models.r_upper, state, 0.0)
     one, other = (extended_value_iteration(mdp.pairs.ptr, each, 1e-9) for each in (exact, dense))
     assert one.gain == pytest.approx(other.gain, abs=1e-9)
     np.testing.assert_allclose(one.bias, other.bias, atol=1e-6)
 
 
 def test_the_rewards_of_an_exact_model_are_bounded_by_themselves():
-    model = ExactModel(
-        np.array([0, 1]), np.array([0], np.int32), np.ones(1), np.zeros(1), np.array([0.25]), np.zeros(1, np.int64), 0.0
-    )
+    rows = Rows(np.array([0, 1]), np.array([0], np.int32), np.ones(1))
+    model = ExactModel(rows, np.zeros(1), np.array([0.25]), np.zeros(1, np.int64), 0.0)
     assert (model.r_lower.tolist(), model.r_upper.tolist(), model.n_entries) == ([0.25], [0.25], 1)

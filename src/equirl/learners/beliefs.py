@@ -17,6 +17,7 @@ from equirl.estimation.pooling import Estimates
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import original_rewards
+from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, extended_value_iteration
@@ -356,5 +357,5 @@ def greedy_actions(pairs: Pairs, estimates: Estimates, accuracy: float = 1e-6) -
     succ = np.insert(succ, own_ptr[ends + 1], pairs.state[ends])
     prob = np.insert(prob, own_ptr[ends + 1], 1.0)
     means = np.where(known, estimates.r_hat, 0.0)
-    model = ExactModel(ptr, succ, prob, np.zeros(pairs.n_pairs), means, pairs.state.copy(), STAY)
+    model = ExactModel(Rows(ptr, succ, prob), np.zeros(pairs.n_pairs), means, pairs.state.copy(), STAY)
     return pairs.action[extended_value_iteration(pairs.ptr, model, accuracy, max_sweeps=10**4).policy]

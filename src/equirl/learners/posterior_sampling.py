@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from equirl.learners.contract import (
 from equirl.learners.planners import discount_up_to_one
 from equirl.learners.recipes import Blueprint, Part
 from equirl.model.pairs import Pairs
+from equirl.model.rows import Rows
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan
@@ -169,7 +170,7 @@ class PosteriorLearner(CountingLearner):
         end = int(rows.ptr[-1])
         stay = planner.stay if planner.discount == 1.0 else 0.0
         owner = np.array(self.pairs.state)
-        return ExactModel(rows.ptr, rows.succ[:end], rows.prob[:end], rows.rest, reward, owner, stay), work
+        return ExactModel(Rows(rows.ptr, rows.succ[:end], rows.prob[:end]), rows.rest, reward, owner, stay), work
 
     @property
     def beliefs(self) -> PosteriorBeliefs:
@@ -185,7 +186,8 @@ class PosteriorLearner(CountingLearner):
         if self.seen is not None and self.drawn_plan is not None and self.model is not None:
             plan = self.drawn_plan
             arrays |= prefixed("then", self.seen) | {"policy": plan.policy, "bias": plan.bias}
-            arrays |= {name: np.asarray(array) for name, array in prefixed("drawn", self.model).items()}
+            arrays |= prefixed("drawn", self.model.rows)
+            arrays |= {f"drawn_{name}": np.asarray(getattr(self.model, name)) for name in ExactModel._fields[1:]}
             values["plan"] = [plan.gain, plan.n_sweeps, plan.span, plan.converged]
         return State(arrays, values)
 
@@ -200,8 +202,9 @@ class PosteriorLearner(CountingLearner):
         if "plan" in values:
             self.seen = unprefixed("then", Snapshot, arrays)
             self.rows.restore(arrays, self.seen)
-            drawn: Any = unprefixed("drawn", ExactModel, arrays)
-            self.model = checked_model(drawn._replace(stay=float(drawn.stay)), self.pairs)
+            rest, reward, owner, stay = (arrays[f"drawn_{name}"] for name in ExactModel._fields[1:])
+            drawn = ExactModel(unprefixed("drawn", Rows, arrays), rest, reward, owner, float(stay))
+            self.model = checked_model(drawn, self.pairs)
             gain, n_sweeps, span, converged = values["plan"]
             self.drawn_plan = Plan(arrays["policy"], gain, arrays["bias"], n_sweeps, span, converged)
 
@@ -252,11 +255,11 @@ class PosteriorBeliefs(CountedBeliefs):
         twin, seen, S = self.agent.copy(), self.counts.snapshot(), self.agent.pairs.n_states
         twin.rows.plain()
         models = [twin.draw_model(seen)[0] for _ in range(LEAST_DRAWS)]
-        rows = [slice(model.ptr[pair], model.ptr[pair + 1]) for model in models]
-        succ = np.unique(np.concatenate([model.succ[row] for model, row in zip(models, rows, strict=True)]))
+        succ = np.unique(np.concatenate([model.rows.succ[model.rows.row(pair)] for model in models]))
         law = np.zeros((len(models), len(succ)))
-        for k, (model, row) in enumerate(zip(models, rows, strict=True)):
-            np.add.at(law[k], np.searchsorted(succ, model.succ[row]), model.prob[row])
+        for k, model in enumerate(models):
+            row = model.rows.row(pair)
+            np.add.at(law[k], np.searchsorted(succ, model.rows.succ[row]), model.rows.prob[row])
             law[k] += model.rest[pair] / S
         order = np.argsort(-law.mean(axis=0), kind="stable")
         low, high = np.quantile(law[:, order], SPREAD, axis=0)
@@ -310,17 +313,18 @@ class PosteriorBeliefs(CountedBeliefs):
 
 def checked_model(model: ExactModel, pairs: Pairs) -> ExactModel:
     """The model, or an error where arrays from outside do not fit the pairs."""
-    M, nnz = pairs.n_pairs, len(model.succ)
+    ptr, succ, prob = model.rows
+    M, nnz = pairs.n_pairs, len(succ)
+    fields = {"ptr": ptr, "succ": succ, "prob": prob, "rest": model.rest, "reward": model.reward, "state": model.state}
     sizes = {"ptr": M + 1, "succ": nnz, "prob": nnz, "rest": M, "reward": M, "state": M}
     for name, size in sizes.items():
-        if getattr(model, name).shape != (size,):
+        if fields[name].shape != (size,):
             raise ValueError(f"the {name} drawn does not fit the pairs")
-    ptr = model.ptr
     if ptr[0] != 0 or ptr[-1] != nnz or (np.diff(ptr) < 0).any() or not np.array_equal(model.state, pairs.state):
         raise ValueError("the rows drawn do not fit the pairs")
-    if nnz and (model.succ.min() < 0 or model.succ.max() >= pairs.n_states):
+    if nnz and (succ.min() < 0 or succ.max() >= pairs.n_states):
         raise ValueError("a successor drawn is out of range")
     for name in ("prob", "rest", "reward"):
-        if not ((getattr(model, name) >= 0) & (getattr(model, name) <= 1 + 1e-9)).all():
+        if not ((fields[name] >= 0) & (fields[name] <= 1 + 1e-9)).all():
             raise ValueError(f"the {name} drawn is not between 0 and 1")
     return model

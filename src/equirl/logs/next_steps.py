@@ -84,10 +84,11 @@ def play_drawn(agent: Learner, world: ExactModel, steps: int, state: int, rng: n
     for _ in range(steps):
         stretch = agent.decide(state)
         pair = int(pair_played(stretch, ptr, state, 0))
-        low, high = world.ptr[pair], world.ptr[pair + 1]
-        along = np.cumsum(world.prob[low:high])
+        row = world.rows.row(pair)
+        low, high = row.start, row.stop
+        along = np.cumsum(world.rows.prob[row])
         place = int(np.searchsorted(along, rng.random() * (along[-1] + world.rest[pair] if high > low else 1.0)))
-        after = int(world.succ[low + place]) if place < high - low else int(rng.integers(S))
+        after = int(world.rows.succ[low + place]) if place < high - low else int(rng.integers(S))
         agent.record_step(pair, float(rng.random() < world.reward[pair]), after)
         spent[pair] += 1
         state = after

@@ -16,9 +16,22 @@ NORMALIZE_WITHIN = 1e-3  # how far from 1 a sum may be to be divided out where t
 
 
 class Rows(NamedTuple):
-    """Sparse rows by pair: row k holds the states ``succ[ptr[k]:ptr[k + 1]]`` with their probabilities.
+    """Transition probabilities as sparse rows by pair: of an MDP, of estimates, of drawn models.
 
-    The one sparse row type: of an MDP (successors increasing, probabilities positive), of estimates, of drawn models.
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (M + 1,)
+        The entries of pair k are ``ptr[k]:ptr[k + 1]``.
+    succ : ndarray of int32, shape (nnz,)
+        The next state of each entry; in an MDP increasing inside a row.
+    prob : ndarray of float64, shape (nnz,)
+        Its probability; in an MDP positive.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([0.5, 0.5, 1.0]))
+    >>> rows.succ[rows.row(0)], rows.take(np.array([1])).prob
+    (array([0, 1]), array([1.]))
     """
 
     ptr: np.ndarray  # (M + 1,) int64
@@ -26,11 +39,23 @@ class Rows(NamedTuple):
     prob: np.ndarray  # (nnz,) float64
 
     def row(self, pair: int) -> slice:
-        """Where the entries of a pair are."""
+        """Where the entries of a pair are.
+
+        Parameters
+        ----------
+        pair : int
+            The number of a pair.
+        """
         return slice(self.ptr[pair], self.ptr[pair + 1])
 
     def take(self, pairs: np.ndarray) -> Rows:
-        """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
+        """The rows of some pairs alone, numbered 0, 1, ... in the order given.
+
+        Parameters
+        ----------
+        pairs : ndarray of int
+            The numbers of the pairs.
+        """
         ptr, entry = take_rows(self.ptr, pairs)
         return Rows(ptr, self.succ[entry], self.prob[entry])
 

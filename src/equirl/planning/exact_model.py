@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.numerics.arrays import take_rows
+from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sweep_states
 
@@ -19,9 +19,7 @@ from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sweep_s
 class ExactModel(NamedTuple):
     """Transition probabilities and mean rewards by pair."""
 
-    ptr: np.ndarray  # (M + 1,) int64
-    succ: np.ndarray  # (nnz,) int32
-    prob: np.ndarray  # (nnz,)
+    rows: Rows
     rest: np.ndarray  # (M,) mass spread evenly over all states
     reward: np.ndarray  # (M,)
     state: np.ndarray  # (M,) int64: the state of each pair
@@ -40,7 +38,7 @@ class ExactModel(NamedTuple):
     @property
     def n_entries(self) -> int:
         """Stored successors: what one sweep looks at."""
-        return len(self.succ)
+        return len(self.rows.succ)
 
     def prepare(self) -> tuple[Solver, ExactModel]:
         """The kernels and the arrays they read."""
@@ -48,9 +46,7 @@ class ExactModel(NamedTuple):
 
     def restrict(self, pairs: np.ndarray) -> ExactModel:
         """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
-        ptr, entry = take_rows(self.ptr, pairs)
-        rest, reward, state = (values[pairs] for values in (self.rest, self.reward, self.state))
-        return ExactModel(ptr, self.succ[entry], self.prob[entry], rest, reward, state, self.stay)
+        return ExactModel(self.rows.take(pairs), self.rest[pairs], self.reward[pairs], self.state[pairs], self.stay)
 
     def with_rewards(self, reward: np.ndarray) -> ExactModel:
         """The same transition probabilities with these rewards."""
@@ -60,9 +56,9 @@ class ExactModel(NamedTuple):
 @inlined
 def expected_value(models: ExactModel, k: int, work: Work, u_mean: float) -> float:
     """p.u for pair k, u_mean being the mean of u."""
-    value = models.rest[k] * u_mean
-    for i in range(np.uint64(models.ptr[k]), np.uint64(models.ptr[k + np.uint64(1)])):
-        value += models.prob[i] * work.u[models.succ[i]]
+    rows, value = models.rows, models.rest[k] * u_mean
+    for i in range(np.uint64(rows.ptr[k]), np.uint64(rows.ptr[k + np.uint64(1)])):
+        value += rows.prob[i] * work.u[rows.succ[i]]
     return (1.0 - models.stay) * value + models.stay * work.u[models.state[k]]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.model.pairs import Pairs
+from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import uniform
@@ -74,8 +75,8 @@ def _reach(state: int, pair_ptr: np.ndarray, model: ExactModel, number: np.ndarr
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             if model.rest[k] > 0.0:
                 return len(number)
-            for i in range(model.ptr[k], model.ptr[k + 1]):
-                x = model.succ[i]
+            for i in range(model.rows.ptr[k], model.rows.ptr[k + 1]):
+                x = model.rows.succ[i]
                 if number[x] < 0:
                     number[x] = tail
                     inside[tail] = x
@@ -89,7 +90,8 @@ def _part(
     """The MDP of the states inside alone, numbered as found."""
     ptr, pairs = take_rows(pair_ptr, inside)
     part = model.restrict(pairs)
-    return ptr, part._replace(succ=number[part.succ].astype(np.int32), state=number[part.state])
+    rows = part.rows._replace(succ=number[part.rows.succ].astype(np.int32))
+    return ptr, part._replace(rows=rows, state=number[part.state])
 
 
 def mean_model(pairs: Pairs, played: np.ndarray, models: list[ExactModel]) -> ExactModel:
@@ -99,13 +101,14 @@ def mean_model(pairs: Pairs, played: np.ndarray, models: list[ExactModel]) -> Ex
     shape, weight = (pairs.n_pairs, pairs.n_states), played.astype(float)
     total = sparse.csr_array((1 - weight, (np.arange(len(weight)), pairs.state)), shape=shape)
     for model in models:
-        row = np.repeat(weight, np.diff(model.ptr))
-        total = sparse.csr_array(total + sparse.csr_array((row * model.prob, model.succ, model.ptr), shape=shape))
+        own_ptr, own_succ, own_prob = model.rows
+        row = np.repeat(weight, np.diff(own_ptr))
+        total = sparse.csr_array(total + sparse.csr_array((row * own_prob, own_succ, own_ptr), shape=shape))
     total.eliminate_zeros()
     prob = total.data / np.repeat(np.asarray(total.sum(axis=1)).ravel(), np.diff(total.indptr))
     reward = weight * np.mean([model.reward for model in models], axis=0)
     ptr, succ = total.indptr.astype(np.int64), total.indices.astype(np.int32)
-    return ExactModel(ptr, succ, prob, np.zeros(len(weight)), reward, np.array(pairs.state), models[0].stay)
+    return ExactModel(Rows(ptr, succ, prob), np.zeros(len(weight)), reward, np.array(pairs.state), models[0].stay)
 
 
 def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float:
@@ -138,7 +141,7 @@ def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
     from scipy import sparse
 
     own, S = model.restrict(policy), len(policy)
-    chain = sparse.csr_array((own.prob, own.succ, own.ptr), shape=(S, S))
+    chain = sparse.csr_array((own.rows.prob, own.rows.succ, own.rows.ptr), shape=(S, S))
     chain.sum_duplicates()
     if (anywhere := np.flatnonzero(own.rest > 0)).size:
         row = np.repeat(anywhere, S)
@@ -172,13 +175,13 @@ def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: n
     varies = (paid > 0) & (paid < n) & (seen.r_squares[policy] / np.maximum(1, n) - mean**2 > SAME)
     mean[varies] = rng.beta(paid[varies], (n - paid)[varies])
 
-    own_size, size = np.diff(ptr), np.diff(drawn.ptr)
+    own_size, size = np.diff(ptr), np.diff(drawn.rows.ptr)
     whole = starts(np.where(played, own_size, size))
     succ, chance = np.zeros(whole[-1], np.int32), np.zeros(whole[-1])
     rows = np.flatnonzero(played), ptr, seen.succ[entry], prob
-    for chosen, from_ptr, states, masses in (rows, (np.flatnonzero(~played), drawn.ptr, drawn.succ, drawn.prob)):
+    for chosen, from_ptr, states, masses in (rows, (np.flatnonzero(~played), *drawn.rows)):
         sizes, place = take_rows(from_ptr, chosen)
         goal = np.repeat(whole[chosen] - sizes[:-1], np.diff(sizes)) + np.arange(sizes[-1])
         succ[goal], chance[goal] = states[place], masses[place]
     rest, reward = np.where(played, 0.0, drawn.rest), np.where(played, mean, drawn.reward)
-    return ExactModel(whole, succ, chance, rest, reward, np.arange(len(policy)), drawn.stay)
+    return ExactModel(Rows(whole, succ, chance), rest, reward, np.arange(len(policy)), drawn.stay)
