@@ -72,8 +72,8 @@ def described(array: np.ndarray) -> dict[str, Any]:
 def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
     """A sealed ``.npz`` archive: compressed, unless it would unpack to more than a file of its size may."""
     content = _packed(arrays, zipfile.ZIP_DEFLATED)
-    room = sum(array.nbytes + LONGEST_PREAMBLE for array in arrays.values())
-    return content if room <= _most_unpacked(len(content)) else _packed(arrays, zipfile.ZIP_STORED)
+    unpacked = sum(array.nbytes + LONGEST_PREAMBLE for array in arrays.values())
+    return content if unpacked <= _most_unpacked(len(content)) else _packed(arrays, zipfile.ZIP_STORED)
 
 
 def _packed(arrays: Mapping[str, np.ndarray], compression: int) -> bytes:
@@ -216,7 +216,7 @@ def _checked_header(
 
 
 def _listed_arrays(path: str, archive: Archive, listing: dict[str, Any]) -> dict[str, np.ndarray]:
-    """All arrays beside the header, each as the header's list says."""
+    """All arrays but the header, each as the header's list says."""
     names = [name for name in archive.names if name != "header"]
     for name in sorted(set(names) ^ set(listing)):
         fate = "not in its list of arrays" if name in names else "missing"

@@ -77,12 +77,12 @@ def from_quantecon(
         state, action = np.nonzero(allowed)
     else:
         state, action = ddp.s_indices[allowed], ddp.a_indices[allowed]
-    means, laws = ddp.R[allowed], ddp.Q[allowed]
+    means, rows = ddp.R[allowed], ddp.Q[allowed]
     n_states = int(ddp.num_states)
     pairs = Pairs(starts(np.bincount(state, minlength=n_states)), action)
     means, reward_map = _rewards(means, rescale)
     known: dict[str, Any] = {"reward_map": reward_map, "discount": None if ddp.beta == 1 else float(ddp.beta)}
-    return TabularMDP.from_rows(laws, means, pairs, initial, normalize=normalize, **known, **extras)
+    return TabularMDP.from_rows(rows, means, pairs, initial, normalize=normalize, **known, **extras)
 
 
 def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarray]:
@@ -154,8 +154,8 @@ def from_toolbox(
             raise ValueError(f"transitions have shape {transitions.shape}; (A, S, S) is needed")
     means = _toolbox_means(transitions, rewards)
     means, reward_map = _rewards(means, rescale)
-    laws = list(transitions) if by_action else transitions.transpose(1, 0, 2)
-    return TabularMDP.from_arrays(laws, means, initial, reward_map=reward_map, **extras)
+    arrays = list(transitions) if by_action else transitions.transpose(1, 0, 2)
+    return TabularMDP.from_arrays(arrays, means, initial, reward_map=reward_map, **extras)
 
 
 def _toolbox_means(transitions: Any, rewards: Any) -> np.ndarray:
@@ -168,15 +168,15 @@ def _toolbox_means(transitions: Any, rewards: Any) -> np.ndarray:
         each = list(dense)
     if len(each) != len(transitions):
         raise ValueError(f"there are rewards of {len(each)} actions and transitions of {len(transitions)}")
-    columns = [_row_sums(law, paid) for law, paid in zip(transitions, each, strict=True)]
+    columns = [_row_sums(probs, paid) for probs, paid in zip(transitions, each, strict=True)]
     return np.stack(columns, axis=1)
 
 
-def _row_sums(law: Any, paid: Any) -> np.ndarray:
-    """(S,) sum of law * paid over each row, either of them sparse."""
-    if law.shape != paid.shape:
-        raise ValueError(f"a reward matrix has shape {paid.shape}, its transitions {law.shape}")
-    product = law.multiply(paid) if is_sparse(law) else paid.multiply(law) if is_sparse(paid) else law * paid
+def _row_sums(probs: Any, paid: Any) -> np.ndarray:
+    """(S,) sum of probs * paid over each row, either of them sparse."""
+    if probs.shape != paid.shape:
+        raise ValueError(f"a reward matrix has shape {paid.shape}, its transitions {probs.shape}")
+    product = probs.multiply(paid) if is_sparse(probs) else paid.multiply(probs) if is_sparse(paid) else probs * paid
     return np.asarray(product.sum(axis=1), dtype=float).ravel()
 
 

@@ -137,8 +137,8 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {s: {} for s in range(mdp.n_states)}
         for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
             part, mean = slice(mdp.rows.ptr[k], mdp.rows.ptr[k + 1]), float(mdp.r_mean[k])
-            law = zip(mdp.rows.prob[part].tolist(), mdp.rows.succ[part].tolist(), strict=True)
-            table[s][a] = [(p, x, mean, False) for p, x in law]
+            successors = zip(mdp.rows.prob[part].tolist(), mdp.rows.succ[part].tolist(), strict=True)
+            table[s][a] = [(p, x, mean, False) for p, x in successors]
         return table
 
     @property
@@ -146,9 +146,9 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         """(S,) the distribution of the first state, under the name that Gymnasium's own environments use."""
         return self.mdp.initial
 
-    def _draw(self, law: np.ndarray) -> int:
-        place = np.searchsorted(np.cumsum(law), self.np_random.random(), side="right")
-        return int(min(place, np.flatnonzero(law)[-1]))  # the sum may be a rounding error below 1
+    def _draw(self, probs: np.ndarray) -> int:
+        place = np.searchsorted(np.cumsum(probs), self.np_random.random(), side="right")
+        return int(min(place, np.flatnonzero(probs)[-1]))  # the sum may be a rounding error below 1
 
     def _info(self) -> dict[str, Any]:
         pairs, s = self.mdp.pairs, self.state

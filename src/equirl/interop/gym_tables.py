@@ -107,18 +107,18 @@ def from_gymnasium(
     if not hasattr(env, "unwrapped"):
         remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
         raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}{remedy}")
-    law_of_rewards = None if reward_law is None else choice("reward_law", reward_law, REWARD_LAWS)
+    drawn_by = None if reward_law is None else choice("reward_law", reward_law, REWARD_LAWS)
     bare = env.unwrapped
     table = read_table(env)
-    law = initial_law(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
+    first = initial_law(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
     if flag("check", check):
-        compare_with_rollouts(env, table, law, whole_number("seed", seed, least=0))
+        compare_with_rollouts(env, table, first, whole_number("seed", seed, least=0))
     if isinstance(bare, TabularEnv):
-        law = bare.mdp.initial if initial is None else law
-        mdp = replace(bare.mdp, reward_law=law_of_rewards or bare.mdp.reward_law, initial=law)
+        first = bare.mdp.initial if initial is None else first
+        mdp = replace(bare.mdp, reward_law=drawn_by or bare.mdp.reward_law, initial=first)
     else:
-        rows, means, reward_map = _read_outcomes(_endless(table, law, on_terminal), normalize)
-        mdp = TabularMDP(table.pairs, rows, means, law, law_of_rewards or "deterministic", reward_map=reward_map)
+        rows, means, reward_map = _read_outcomes(_endless(table, first, on_terminal), normalize)
+        mdp = TabularMDP(table.pairs, rows, means, first, drawn_by or "deterministic", reward_map=reward_map)
         mdp = replace(mdp, name=_name(bare))
     mdp = mdp if name is None else replace(mdp, name=name)
     if drop_unreachable is not None:

@@ -208,11 +208,11 @@ def _numbered(
     data: np.ndarray, block: bytes, place: tuple[np.ndarray, np.ndarray], path: str | os.PathLike[str]
 ) -> tuple[np.ndarray, list[str]]:
     start, size = place
-    code, room, n = np.empty(len(start), np.int64), 1 << 12, -1
+    code, size_of_table, n = np.empty(len(start), np.int64), 1 << 12, -1
     while n < 0:
-        table, first = np.full(room, -1, np.int64), np.empty(room, np.int64)
+        table, first = np.full(size_of_table, -1, np.int64), np.empty(size_of_table, np.int64)
         n = number_fields(data, start, size, table, first, code)
-        room *= 8
+        size_of_table *= 8
     spelled = [block[start[row] : start[row] + size[row]] for row in first[:n].tolist()]
     return code, [_decoded(text, path) for text in spelled]
 

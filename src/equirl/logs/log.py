@@ -111,7 +111,7 @@ class Log:
     ) -> Learner:
         """A learner that starts from all the log has seen: the next step it decides is its step ``n_steps + 1``.
 
-        The counts are handed over as they are. ``q-learning``, whose values depend on the order of steps, starts from
+        Counts are taken over as they are. ``q-learning``, whose values depend on the order of steps, starts from
         the values that replaying the log for ever would lead to.
 
         Parameters

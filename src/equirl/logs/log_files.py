@@ -30,7 +30,7 @@ ALWAYS_READ = 2**30  # bytes unpacked of any Parquet file; of a large one MOST_E
 class Origin(NamedTuple):
     """Where the rows of a log come from."""
 
-    where: str  # the file; what was handed over in memory is just "the log"
+    where: str  # the file; what is in memory is just "the log"
     columns: dict[str, str]  # by role: what its column is called
     order: np.ndarray | None = None  # (n,) int64: the row there of each row here, where they were put in order
 
@@ -161,7 +161,7 @@ def _check_size(path: str, metadata: Any, wanted: list[str], file_size: int) -> 
             if any(chunk.path_in_schema == name or chunk.path_in_schema.startswith(f"{name}.") for name in wanted):
                 n_values, n_bytes = max(n_values, chunk.num_values), n_bytes + chunk.total_uncompressed_size
     remedy = (
-        "count equal rows and give their number as the column weight, or, with the memory for it, hand over the table: "
+        "count equal rows and give their number as the column weight, or, with memory for it, give the table itself: "
         "from_log(pyarrow.parquet.read_table(...))"
     )
     if n_values > (most := max(MOST_ROWS, file_size // LEAST_ROW)):

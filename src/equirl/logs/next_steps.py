@@ -24,7 +24,7 @@ def next_steps(
     """On which pairs the next steps are best spent.
 
     A world is drawn from the posterior; a learner that starts from the log plays ``steps`` steps in it, learning as it
-    goes; so often, from the first state. What is told is how often it plays each pair, on average over the worlds:
+    goes; once per draw, from the first state. What counts is how often it plays each pair, on average over the worlds:
     ways to get somewhere are counted, and what is known to be of no use is not.
 
     Parameters

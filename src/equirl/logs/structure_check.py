@@ -24,7 +24,7 @@ from equirl.words.tables import Table, card
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StructureCheck:
-    """What speaks against stated classes and corresponding successors. Make one with :func:`check_structure`.
+    """What speaks against given classes and corresponding successors. Make one with :func:`check_structure`.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class StructureCheck:
     found : tuple of Refutation
         The strongest evidence per class and kind; rewards in [0, 1].
     n_classes : int
-        Classes stated.
+        Classes given.
     risk : float
         The probability that a true statement is refuted; 0 for a known problem.
     """
@@ -81,7 +81,7 @@ def check_structure(
     delta: float = 0.05,
     tolerance: float = TOLERANCE,
 ) -> StructureCheck:
-    """Whether a log, or a known problem, refutes stated classes and corresponding successors; before anything learns.
+    """Whether a log, or a known problem, refutes given classes and corresponding successors; before anything learns.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def check_structure(
     classes : Partition, labels or function
         One label per pair, or ``classes(state, action)``; by name where there are names.
     profiles, order : optional
-        Which successors correspond, as :func:`equirl.make_agent` takes it. Without, pairs of a class are stated to have
+        Which successors correspond, as :func:`equirl.make_agent` takes it. Without, pairs of a class are taken to have
         equal profiles, each in an order of its own.
     rewards : bool, default True
-        Whether the pairs of a class are stated to have one mean reward too.
+        Whether the pairs of a class are taken to have one mean reward too.
     delta : float
         Of a log: the risk of refuting a true statement.
     tolerance : float
@@ -113,11 +113,8 @@ def check_structure(
     >>> check_structure(rows, classes=lambda state, action: state).holds
     True
     """
-    rewards, delta, tolerance = (
-        flag("rewards", rewards),
-        inside("delta", delta),
-        between("tolerance", tolerance, most=2),
-    )
+    rewards, delta = flag("rewards", rewards), inside("delta", delta)
+    tolerance = between("tolerance", tolerance, most=2)
     known = isinstance(problem, TabularMDP)
     about: Any = problem if known or isinstance(problem, Log) else from_log(problem)
     given = stated_by_user(classes, profiles, order, about.pairs)
@@ -150,7 +147,7 @@ def _in_truth(mdp: TabularMDP, stated: Statement, tolerance: float) -> list[Refu
 
 
 def _laws(mdp: TabularMDP, stated: Statement) -> tuple[Profiles, list[Refutation]]:
-    """Transition probabilities by stated position, or sorted; and what leads outside the order."""
+    """Transition probabilities by given position, or sorted; and what leads outside the order."""
     if stated.profiles is None:
         return true_profiles(mdp), []
     order, rows, prob = stated.profiles, mdp.rows, np.zeros(len(stated.profiles.succ))
