@@ -190,3 +190,11 @@ def test_every_page_is_in_the_table_of_contents():
     docs = ROOT / "docs"
     pages = [page.relative_to(docs).as_posix() for page in docs.rglob("*.md")]
     assert [page for page in pages if f": {page}" not in contents] == []
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_the_files_that_a_page_names_are_there(page):
+    names = re.findall(r"`([\w/]+/[\w.]+\.(?:py|toml))`", (ROOT / page).read_text())
+    places = (ROOT, Path(equirl.__file__).parent)
+    assert names
+    assert not [name for name in names if not any((place / name).exists() for place in places)]
