@@ -283,7 +283,6 @@ def _two_agree(c: Clusters, a: np.record, b: np.record, rules: Rules) -> bool:
 
 @lean_kernel
 def _with_union(c: Clusters, one: int, other: int, rules: Rules) -> bool:
-    """Test (iii), member by member."""
     a, b = c.at[one], c.at[other]
     n, length, union = a.n + b.n, max(a.length, b.length), len(c.counts)
     for p in range(length):

@@ -59,7 +59,6 @@ def allocate_tree(n_pairs: int, longest: int) -> Tree:
 
 @lean_kernel
 def build_tree(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> None:
-    """Index the clusters of these leaders."""
     for k in range(len(leaders)):
         tree.order[k] = leaders[k]
         _describe(tree, c, leaders[k])

@@ -114,7 +114,6 @@ class Counts:
         )
 
     def record(self, pair: int, reward: float, successor: int) -> None:
-        """Count one observed step."""
         while not record_successor(pair, successor, self.table):
             self.grow()
         self.visits[pair] += 1
@@ -130,7 +129,6 @@ class Counts:
                 self.grow()
 
     def grow(self) -> None:
-        """Double the number of slots."""
         table = self.table
         more = max(16, len(table.state), 2 * int(table.room.max()))
         self.table = table._replace(

@@ -40,7 +40,6 @@ class ClassCounts(NamedTuple):
 
 
 def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
-    """Counts by position summed over each class."""
     ptr = _class_starts(seen.ptr, groups)
     pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
     _add_positions(seen.ptr, seen.count, pooled)
@@ -143,8 +142,6 @@ class Spare(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Pooled masses on states."""
-
     rows: Rows
     spare: Spare | None = None
 
@@ -230,7 +227,6 @@ def _masses_by_position(pooled: ClassCounts, ptr: np.ndarray, prob: np.ndarray) 
 
 @lean_kernel
 def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
-    """Whether ``wanted`` is among ``values[first:last]``."""
     for i in range(first, last):  # noqa: SIM110 - any() is not compiled
         if values[i] == wanted:
             return True

@@ -497,7 +497,6 @@ def _minus_cost(entry: Any) -> tuple[Any, Any, Any, float]:
 
 
 def _floats(name: str, values: Any, n: int) -> tuple[float, ...]:
-    """So many floats."""
     try:
         floats = tuple(map(float, values))
     except (TypeError, ValueError, OverflowError):
@@ -548,7 +547,6 @@ def _check_initial(mdp: TabularMDP) -> None:
 
 
 def _save(mdp: TabularMDP, path: str | os.PathLike[str]) -> None:
-    """Save an MDP as ``.npz``."""
     arrays = {
         "pair_ptr": mdp.pairs.ptr, "action": mdp.pairs.action, "succ_ptr": mdp.rows.ptr,
         "succ": mdp.rows.succ, "prob": mdp.rows.prob, "r_mean": mdp.r_mean, "initial": mdp.initial,
@@ -566,7 +564,6 @@ def _save(mdp: TabularMDP, path: str | os.PathLike[str]) -> None:
 
 
 def _load(make: type[MDP], path: str | os.PathLike[str]) -> MDP:
-    """The MDP that :func:`_save` saved."""
     arrays, meta = load_npz(path, *FORMAT)
     try:
         names = {k: names_from_json(meta[k]) for k in ("state_names", "action_names")}
@@ -602,7 +599,6 @@ def _card(mdp: TabularMDP) -> str:
 
 
 def _leads_to(mdp: TabularMDP, pair: int) -> str:
-    """The most probable successors of a pair."""
     row = slice(mdp.rows.ptr[pair], mdp.rows.ptr[pair + 1])
     likely = sorted(zip(mdp.rows.prob[row].tolist(), mdp.rows.succ[row].tolist(), strict=True), reverse=True)
     names = state_labels(mdp.pairs, [x for _, x in likely[:CARD_SUCCESSORS]])

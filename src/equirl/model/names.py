@@ -52,7 +52,6 @@ def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
 
 
 def check_names(kind: str, names: Any) -> None:
-    """An error where these are no names, or not all different."""
     if not isinstance(names, tuple):
         raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {shown(names)}")
     for name in names:
@@ -63,7 +62,6 @@ def check_names(kind: str, names: Any) -> None:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value can be a name."""
     if isinstance(value, tuple):
         return all(map(is_name, value))
     if isinstance(value, int):

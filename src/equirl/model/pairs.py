@@ -221,7 +221,6 @@ class Pairs(Frozen):
 
 
 def numbered(names: Sequence[Name] | None) -> NameNumbers | None:
-    """The number of each name."""
     return None if names is None else NameNumbers(names)
 
 

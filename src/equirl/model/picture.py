@@ -19,7 +19,6 @@ class Picture(NamedTuple):
 
 
 def checked_picture(picture: Any) -> Picture | None:
-    """The picture with read-only cells of its own, or None where there is none."""
     if picture is None:
         return None
     if not isinstance(picture, Picture):
@@ -36,7 +35,6 @@ def checked_picture(picture: Any) -> Picture | None:
 
 
 def same_picture(one: Picture | None, two: Picture | None) -> bool:
-    """Whether two pictures show the same map with the states on the same cells."""
     if one is None or two is None:
         return one is two
     return one.rows == two.rows and np.array_equal(one.cell, two.cell)

@@ -87,7 +87,6 @@ def _pairs_of_rows(actions: Any, n_rows: int) -> Pairs:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether this is a scipy.sparse matrix or array."""
     return hasattr(matrix, "tocoo")
 
 

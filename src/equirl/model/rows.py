@@ -61,7 +61,6 @@ class Rows(NamedTuple):
 
 
 def check_n_states(n_states: int) -> None:
-    """Refuse more states than the index type can number."""
     limit = np.iinfo(INDEX).max
     if n_states > limit:
         raise ValueError(f"{n_states} states are too many: states are numbered with {np.dtype(INDEX)}, up to {limit}")

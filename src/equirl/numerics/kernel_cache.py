@@ -90,7 +90,6 @@ class KernelFiles:
                 old.unlink(missing_ok=True)
 
     def flush(self) -> None:
-        """Clear all of them."""
         for path in self._all():
             path.unlink(missing_ok=True)
 
@@ -105,7 +104,6 @@ class KernelFiles:
 
 
 def sealed(content: bytes) -> bytes:
-    """Content with its seal."""
     return content + SEAL + hashlib.blake2b(content, digest_size=HASH_SIZE).digest()
 
 

@@ -66,7 +66,6 @@ def log_gamma_draw(rng: np.ndarray, shape: float) -> float:
 
 @lean_kernel
 def beta_draw(rng: np.ndarray, a: float, b: float) -> float:
-    """A Beta(a, b) variable."""
     x, y = log_gamma_draw(rng, a), log_gamma_draw(rng, b)
     return 1.0 / (1.0 + math.exp(min(700.0, y - x)))
 

@@ -66,7 +66,6 @@ def expected_value(models: ExactModel, k: int, work: Work, u_mean: float) -> flo
 def sweep_exact(
     choices: Choices, models: ExactModel, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
-    """A sweep of plain value iteration."""
     total = 0.0
     for s in range(len(work.u)):
         total += work.u[s]
@@ -75,5 +74,4 @@ def sweep_exact(
 
 @lean_kernel
 def iterate_exact(choices: Choices, models: ExactModel, work: Work, stop: Stop) -> tuple[int, float, float]:
-    """Value iteration."""
     return iterate(sweep_exact, sweep_exact, choices, models, work, stop)

@@ -51,14 +51,11 @@ class Intervals(NamedTuple):
         )  # fmt: skip
 
     def take(self, pairs: np.ndarray) -> Intervals:
-        """The bounds of some pairs alone, numbered 0, 1, ... in the order given."""
         ptr, entry = take_rows(self.ptr, pairs)
         return Intervals(ptr, self.succ[entry], self.lower[entry], self.upper[entry], self.unseen_upper[pairs])
 
 
 class GrowingSupport(NamedTuple):
-    """Element-wise bounds with the slack of the support's growth."""
-
     bounds: Intervals
     slack: np.ndarray  # (M,) kappa / span(u)
 
@@ -233,7 +230,6 @@ class IntervalModels(NamedTuple):
 
     @property
     def n_entries(self) -> int:
-        """Stored successors: what one sweep looks at."""
         return len(self.bounds.succ)
 
     def prepare(self) -> tuple[Solver, Intervals | GrowingSupport]:
@@ -243,12 +239,10 @@ class IntervalModels(NamedTuple):
         return Solver(iterate_intervals, sweep_intervals), self.bounds.copy()
 
     def restrict(self, pairs: np.ndarray) -> IntervalModels:
-        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
         slack = None if self.slack is None else self.slack[pairs]
         return IntervalModels(self.bounds.take(pairs), self.r_lower[pairs], self.r_upper[pairs], slack)
 
     def with_rewards(self, reward: np.ndarray) -> IntervalModels:
-        """The same transition probabilities with these rewards."""
         return self._replace(r_lower=reward, r_upper=reward)
 
 
@@ -277,18 +271,15 @@ def sweep_intervals(
 def sweep_supports(
     choices: Choices, models: GrowingSupport, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
-    """A sweep over intervals with growing supports."""
     sort_by_u(work.u, work.by_u)
     return sweep_states(support_maximum, choices, models, work, stop, u_max, shift)
 
 
 @lean_kernel
 def iterate_intervals(choices: Choices, models: Intervals, work: Work, stop: Stop) -> tuple[int, float, float]:
-    """Extended value iteration over intervals."""
     return iterate(sweep_intervals, sweep_intervals, choices, models, work, stop)
 
 
 @lean_kernel
 def iterate_supports(choices: Choices, models: GrowingSupport, work: Work, stop: Stop) -> tuple[int, float, float]:
-    """Extended value iteration over growing supports."""
     return iterate(sweep_supports, sweep_supports, choices, models, work, stop)

@@ -146,26 +146,21 @@ class KLModels(NamedTuple):
 
     @property
     def n_entries(self) -> int:
-        """Stored successors: what one sweep looks at."""
         return len(self.rows.succ)
 
     def prepare(self) -> tuple[Solver, KLBall]:
-        """The kernels and the arrays they read."""
         ptr, succ, prob = self.rows
         return Solver(iterate_kl, sweep_kl), KLBall(Rows(np.array(ptr), np.array(succ), np.array(prob)), self.radius)
 
     def restrict(self, pairs: np.ndarray) -> KLModels:
-        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
         return KLModels(self.rows.take(pairs), self.radius[pairs], self.r_lower[pairs], self.r_upper[pairs])
 
     def with_rewards(self, reward: np.ndarray) -> KLModels:
-        """The same transition probabilities with these rewards."""
         return self._replace(r_lower=reward, r_upper=reward)
 
 
 @inlined
 def kl_maximum(models: KLBall, k: int, work: Work, u_max: float) -> float:
-    """The largest q.u in the ball of pair k."""
     return kl_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
 
 
@@ -173,12 +168,10 @@ def kl_maximum(models: KLBall, k: int, work: Work, u_max: float) -> float:
 def sweep_kl(
     choices: Choices, models: KLBall, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
-    """A sweep over KL balls."""
     sort_by_u(work.u, work.by_u)
     return sweep_states(kl_maximum, choices, models, work, stop, u_max, shift)
 
 
 @lean_kernel
 def iterate_kl(choices: Choices, models: KLBall, work: Work, stop: Stop) -> tuple[int, float, float]:
-    """Extended value iteration over KL balls."""
     return iterate(sweep_kl, sweep_kl, choices, models, work, stop)

@@ -118,7 +118,6 @@ def ball_maximum(models: Balls | PlacedBalls, k: int, work: Work, u_max: float) 
 
 @lean_kernel
 def sort_row(first: int, last: int, succ: np.ndarray, prob: np.ndarray, u: np.ndarray) -> None:
-    """Put the row ``first:last`` in increasing u."""
     for i in range(first + 1, last):
         x, p, j = succ[i], prob[i], i
         while j > first and u[succ[j - 1]] > u[x]:
@@ -147,7 +146,6 @@ def sweep_placed(
 
 @lean_kernel
 def iterate_balls(choices: Choices, models: Balls, work: Work, stop: Stop) -> tuple[int, float, float]:
-    """Extended value iteration over the balls."""
     return iterate(sweep_balls, sweep_balls, choices, models, work, stop)
 
 
@@ -161,7 +159,6 @@ def iterate_placed(choices: Choices, models: PlacedBalls, work: Work, stop: Stop
 def follow_balls(
     choices: Choices, models: Balls, work: Work, stop: Stop, u_min: float, u_max: float
 ) -> tuple[float, float]:
-    """Cheap sweeps along the best pairs."""
     return follow(sweep_balls, choices, models, work, stop, u_min, u_max)
 
 

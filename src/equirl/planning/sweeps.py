@@ -203,7 +203,6 @@ def first_best(choices: Choices, work: Work) -> None:
 
 @lean_kernel
 def largest(u: np.ndarray) -> float:
-    """The largest value."""
     top = -np.inf
     for s in range(len(u)):
         top = max(top, u[s])

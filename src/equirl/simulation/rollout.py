@@ -21,8 +21,6 @@ BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-
 
 
 class Dynamics(NamedTuple):
-    """An MDP as the rollout reads it."""
-
     pair_ptr: np.ndarray  # (S + 1,)
     rows: Rows  # with probabilities summed along each row
 
@@ -52,7 +50,6 @@ def walk(state: int, draw: np.ndarray, world: Dynamics, stretch: Stretch, path: 
 
 @lean_kernel
 def cumulate_rows(ptr: np.ndarray, prob: np.ndarray, out: np.ndarray) -> None:
-    """Cumulative probabilities, row by row."""
     for k in range(len(ptr) - 1):
         total = 0.0
         for i in range(ptr[k], ptr[k + 1]):

@@ -76,7 +76,6 @@ class LiveRun:
 
     @property
     def steps(self) -> int:
-        """How many steps of this run were played."""
         return self.learner.t - 1 - self._before
 
     @property

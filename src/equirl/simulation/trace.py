@@ -236,7 +236,6 @@ class Recorder:
         return Curves.of_run(t, {**regret, "reward": reward, **measured})
 
     def trace(self, criterion: Criterion, optimum: float, watch: Watch) -> Trace:
-        """The whole trace."""
         learner = self.learner
         return Trace(
             self.curves(criterion, optimum),

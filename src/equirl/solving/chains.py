@@ -136,7 +136,6 @@ def _summing_to_one(prob: np.ndarray, row_ptr: np.ndarray) -> tuple[np.ndarray, 
 
 
 def whole(mdp: TabularMDP) -> Block:
-    """The block of everything."""
     return block(mdp, np.ones(mdp.n_states, bool))
 
 
@@ -181,7 +180,6 @@ def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
 
 
 def block_kind(part: Block) -> str:
-    """:func:`chain_kind` of a block."""
     closed = closed_classes(part.graph())
     if closed.max() > 0:
         return "multichain"

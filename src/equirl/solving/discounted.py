@@ -136,7 +136,6 @@ class _Pace(NamedTuple):
 def solve_discounted(
     mdp: TabularMDP, discount: float, accuracy: float = 1e-8, method: str = "auto", max_sweeps: int = 100_000
 ) -> DiscountedSolution:
-    """Optimal discounted values and policy."""
     check_mdp(mdp)
     discount = discount_below_one(discount)
     method = choice("method", method, DISCOUNTED_METHODS)

@@ -293,7 +293,6 @@ FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, a
 
 
 def solve_block(part: Block, method: str, limits: SolverLimits) -> Answer:
-    """Solve a block whose optimal gain is constant."""
     u = np.zeros(part.n_states)
     if method == "value":
         return value_iteration(part, u, limits)

@@ -48,7 +48,6 @@ class Components(NamedTuple):
 
     @property
     def gain(self) -> np.ndarray:
-        """(C,) the optimal gains."""
         return (self.low + self.high) / 2
 
 

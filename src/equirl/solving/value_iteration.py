@@ -87,7 +87,6 @@ def greedy(model: Model, discount: float, u: np.ndarray, best: np.ndarray) -> No
 
 @kernel
 def relax(model: Model, u: np.ndarray, rule: StopRule) -> tuple[int, float, float]:
-    """Damped value iteration in a known MDP."""
     return damped_sweeps(_average_sweep, model, u, rule)
 
 
@@ -122,7 +121,6 @@ def damped_sweeps(sweep: Any, model: Any, u: np.ndarray, rule: StopRule) -> tupl
 
 @kernel
 def size_of(u: np.ndarray) -> float:
-    """The largest |u|."""
     size = 0.0
     for s in range(len(u)):
         size = max(size, abs(u[s]))
@@ -179,7 +177,6 @@ class Answer(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """Half the bracket, plus what rounding may hide in it."""
         return (self.high - self.low) / 2 + self.noise
 
 

@@ -259,6 +259,5 @@ class Partition(Frozen):
 
 
 def check_same_pairs(one: Partition, other: Partition) -> None:
-    """An error where two partitions are not of the same number of pairs."""
     if one.n_pairs != other.n_pairs:
         raise ValueError(f"the partitions do not match: one of {one.n_pairs} pairs, one of {other.n_pairs}")

@@ -118,8 +118,6 @@ def misclustering_bias(
 
 
 class _Counted(NamedTuple):
-    """Counts by cluster as the kernel reads them."""
-
     label: np.ndarray  # (M,) the cluster of each pair
     ptr: np.ndarray  # (M + 1,) where the counts of each pair start
     counts: np.ndarray  # (nnz,)

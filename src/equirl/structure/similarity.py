@@ -160,7 +160,6 @@ def _pair_number(mdp: TabularMDP, pair: Any) -> int:
 
 
 def take_profiles(table: Profiles, pairs: np.ndarray) -> Profiles:
-    """The profiles of some pairs, numbered 0, 1, ... in the order given."""
     return Profiles(*table.take(pairs))
 
 

@@ -182,7 +182,6 @@ def _with_ends(cells: np.ndarray) -> np.ndarray:
 
 
 def read_map(text: Any, marks: str, needed: Mapping[str, str]) -> np.ndarray:
-    """The cells of a text map."""
     if isinstance(text, str):
         text = text.strip().replace("/", "\n").split("\n")
     given = several("map", text)

@@ -32,7 +32,6 @@ class Demand(NamedTuple):
 
 
 def poisson_demand(mean: float, most: int) -> Demand:
-    """Poisson demand."""
     from scipy.stats import poisson
 
     return Demand(poisson.sf(np.arange(most), inside("mean", mean, 0, MOST_MEAN)), mean)

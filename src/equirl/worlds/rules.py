@@ -17,12 +17,10 @@ MOST_STATES = 20_000  # rules are read pair by pair, in plain Python
 
 
 def state_name(state: State) -> str:
-    """The name of a state: its numbers with commas between."""
     return ",".join(map(str, state))
 
 
 def check_size(n_states: int, remedy: str) -> None:
-    """Refuse a problem with too many states to be listed one by one."""
     if n_states > MOST_STATES:
         raise ValueError(f"that makes {n_states} states, more than {MOST_STATES}; lower {remedy}")
 
