@@ -7,21 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.learners.beliefs import CountedBeliefs
-from equirl.learners.contract import CountingLearner, Learner, State, Stretch, is_over, step_limits
-from equirl.learners.estimates import OwnEstimate
-from equirl.learners.learner_registry import register_learner
-from equirl.learners.optimistic import OptimisticLearner
-from equirl.learners.planners import OptimisticPlanner
-from equirl.learners.recipes import Recipe
-from equirl.learners.stopping import PairDoubling, doubling_limits
-from equirl.learners.structures import Grouping, NoStructure
-from equirl.model.rows import Rows
-from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import extended_value_iteration
-from equirl.planning.sweeps import Solver, iterate, sweep_states
-from equirl.words.checking import between
+import equirl as eq
+from equirl import Solver, inlined, iterate, lean_kernel, sweep_states
 
 # --- another set of models: what was seen is right with weight 1 - w, and anything may happen with weight w
 
@@ -75,7 +62,8 @@ class Contamination:
     delta: float = 0.05
 
     def __post_init__(self):
-        between("trust", self.trust)
+        if not 0 <= self.trust <= 1:
+            raise ValueError(f"trust must be between 0 and 1, not {self.trust!r}")
 
     def enclose(self, evidence, problem):
         estimates = evidence.estimates
@@ -92,21 +80,21 @@ class Prior:
     strength: float = 0.1
 
 
-class DrawingBeliefs(CountedBeliefs):
+class DrawingBeliefs(eq.CountedBeliefs):
     def measures(self):
         return {"pairs_tried": int((self.counts.visits > 0).sum())}
 
 
-class Drawing(CountingLearner):
+class Drawing(eq.CountingLearner):
     def __init__(self, blueprint):
         super().__init__(blueprint)
         self.rng = np.random.default_rng(blueprint.seed)
         self.policy = None
 
     def decide(self, state):
-        if self.policy is None or is_over(self.policy[state], self.limits):
+        if self.policy is None or eq.is_over(self.policy[state], self.limits):
             self._draw()
-        return Stretch(self.policy, self.limits)
+        return eq.Stretch(self.policy, self.limits)
 
     def _draw(self):
         pairs, seen = self.pairs, self.counts.snapshot()
@@ -116,9 +104,9 @@ class Drawing(CountingLearner):
         rows = np.array([self.rng.dirichlet(row) for row in weight])
         means = self.rng.beta(1 + seen.r_sum, 1 + seen.visits - seen.r_sum)
         ptr, succ = np.arange(M + 1) * S, np.tile(np.arange(S, dtype=np.int32), M)
-        model = ExactModel(Rows(ptr, succ, rows.ravel()), np.zeros(M), means, pairs.state.copy(), 0.1)
-        self.policy = extended_value_iteration(pairs.ptr, model, 1e-2, max_sweeps=1000).policy
-        self.limits = doubling_limits("pair", seen.visits, Grouping(np.zeros(M, np.int64), 1), 0)
+        model = eq.ExactModel(eq.Rows(ptr, succ, rows.ravel()), np.zeros(M), means, pairs.state.copy(), 0.1)
+        self.policy = eq.extended_value_iteration(pairs.ptr, model, 1e-2, max_sweeps=1000).policy
+        self.limits = eq.pair_limits(np.maximum(1, seen.visits))
         self.episode_starts.append(self.t)
 
     @property
@@ -129,7 +117,7 @@ class Drawing(CountingLearner):
         arrays, values = super().state()
         if self.policy is not None:
             arrays["policy"] = self.policy
-        return State(arrays, values | {"rng": self.rng.bit_generator.state})
+        return eq.State(arrays, values | {"rng": self.rng.bit_generator.state})
 
     def restore(self, state):
         super().restore(state)
@@ -145,7 +133,7 @@ class Chance:
     explore: float = 0.1
 
 
-class StepByStep(Learner):
+class StepByStep(eq.Learner):
     def __init__(self, blueprint):
         super().__init__(blueprint)
         self.rng = np.random.default_rng(blueprint.seed)
@@ -158,7 +146,7 @@ class StepByStep(Learner):
             self.chosen = int(self.rng.integers(first, last)) if self.rng.random() < self.settings.explore else best
         policy = np.zeros(self.pairs.n_states, np.int64)
         policy[state] = self.chosen
-        return Stretch(policy, step_limits(1))
+        return eq.Stretch(policy, eq.step_limits(1))
 
     def record(self, path, rewards, final):
         for i, (k, reward) in enumerate(zip(path, rewards, strict=True)):
@@ -169,7 +157,7 @@ class StepByStep(Learner):
         self.chosen = None
 
     def state(self):
-        return State({"q": self.q}, {"rng": self.rng.bit_generator.state, "chosen": self.chosen})
+        return eq.State({"q": self.q}, {"rng": self.rng.bit_generator.state, "chosen": self.chosen})
 
     def restore(self, state):
         self.q, self.chosen = state.arrays["q"].copy(), state.values["chosen"]
@@ -177,13 +165,13 @@ class StepByStep(Learner):
 
 
 OUTSIDE = ("toy-contaminated", "toy-drawing", "toy-steps")
-register_learner(
+eq.register_learner(
     "toy-contaminated",
-    Recipe(
+    eq.Recipe(
         "optimism with another set of models",
-        OptimisticLearner,
-        (NoStructure(), OwnEstimate(), Contamination(), OptimisticPlanner(), PairDoubling()),
+        eq.OptimisticLearner,
+        (eq.NoStructure(), eq.OwnEstimate(), Contamination(), eq.OptimisticPlanner(), eq.PairDoubling()),
     ),
 )
-register_learner("toy-drawing", Recipe("draws its MDP", Drawing, (Prior(),)))
-register_learner("toy-steps", Recipe("decides step by step", StepByStep, (Chance(),)))
+eq.register_learner("toy-drawing", eq.Recipe("draws its MDP", Drawing, (Prior(),)))
+eq.register_learner("toy-steps", eq.Recipe("decides step by step", StepByStep, (Chance(),)))

@@ -41,15 +41,24 @@ _EXPORTS = {  # module -> public names
     "structure.quality": "misclustering_bias misclustering_ratio",
     "structure.similarity": "Profiles profile_distance profiles similar",
     "clustering.approximate_equivalence": "approx_equivalence",
+    "numerics.compiling": "inlined lean_kernel",
+    "planning.exact_model": "ExactModel",
     "planning.l1_ball": "ConfidenceSet",
-    "planning.optimistic_planning": "Plan",
+    "planning.optimistic_planning": "Plan extended_value_iteration",
+    "planning.sweeps": "Solver iterate sweep_states",
     "posterior.inspection": "ClassPosterior class_posterior",
-    "learners.learner_registry": "AGENTS agent_for make_agent make_settings register_learner",
-    "learners.recipes": "Recipe",
     "learners.beliefs": "Beliefs CountedBeliefs",
-    "learners.contract": "CountingLearner Learner Limits State Stretch is_over step_limits",
+    "learners.contract": "CountingLearner Learner Limits State Stretch is_over pair_limits step_limits",
     "learners.explanations": "Explanation",
     "learners.refuted_structure": "RefutedStructure",
+    "learners.structures": "EstimatedClasses NoStructure",
+    "learners.estimates": "EmpiricalPool OwnEstimate",
+    "learners.model_sets": "ModelSetPart",
+    "learners.planners": "OptimisticPlanner",
+    "learners.stopping": "Doubling PairDoubling",
+    "learners.optimistic": "OptimisticLearner",
+    "learners.recipes": "Recipe",
+    "learners.learner_registry": "AGENTS agent_for make_agent make_settings register_learner",
     "simulation.simulated_runs": "simulate",
     "simulation.trace": "Trace",
     "theory.lower_bounds": "regret_lower_bound",
@@ -103,8 +112,10 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
         State as State,
         Stretch as Stretch,
         is_over as is_over,
+        pair_limits as pair_limits,
         step_limits as step_limits,
     )
+    from equirl.learners.estimates import EmpiricalPool as EmpiricalPool, OwnEstimate as OwnEstimate
     from equirl.learners.explanations import Explanation as Explanation
     from equirl.learners.learner_registry import (
         AGENTS as AGENTS,
@@ -113,8 +124,13 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
         make_settings as make_settings,
         register_learner as register_learner,
     )
+    from equirl.learners.model_sets import ModelSetPart as ModelSetPart
+    from equirl.learners.optimistic import OptimisticLearner as OptimisticLearner
+    from equirl.learners.planners import OptimisticPlanner as OptimisticPlanner
     from equirl.learners.recipes import Recipe as Recipe
     from equirl.learners.refuted_structure import RefutedStructure as RefutedStructure
+    from equirl.learners.stopping import Doubling as Doubling, PairDoubling as PairDoubling
+    from equirl.learners.structures import EstimatedClasses as EstimatedClasses, NoStructure as NoStructure
     from equirl.logs.log import Log as Log, from_log as from_log
     from equirl.logs.log_classes import LogClasses as LogClasses, classes_of as classes_of
     from equirl.logs.log_policy import Learned as Learned, learn as learn
@@ -124,8 +140,11 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.model.pairs import Pairs as Pairs
     from equirl.model.reward_laws import rescale_rewards as rescale_rewards
     from equirl.model.rows import Rows as Rows
+    from equirl.numerics.compiling import inlined as inlined, lean_kernel as lean_kernel
+    from equirl.planning.exact_model import ExactModel as ExactModel
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
-    from equirl.planning.optimistic_planning import Plan as Plan
+    from equirl.planning.optimistic_planning import Plan as Plan, extended_value_iteration as extended_value_iteration
+    from equirl.planning.sweeps import Solver as Solver, iterate as iterate, sweep_states as sweep_states
     from equirl.posterior.inspection import ClassPosterior as ClassPosterior, class_posterior as class_posterior
     from equirl.simulation.simulated_runs import simulate as simulate
     from equirl.simulation.trace import Trace as Trace

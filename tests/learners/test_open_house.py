@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -97,13 +98,21 @@ def test_its_own_measures_are_curves_of_the_trace():
         _ = eq.simulate(RIVER, "toy-steps", 200, seed=0).pairs_tried
 
 
+def test_it_imports_from_the_package_alone_not_from_its_folders():
+    tree = ast.parse((FOLDER / "outside_learners.py").read_text())
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    assert {name for name in imported if name.startswith("equirl")} == {"equirl"}
+
+
 def test_it_takes_part_in_a_study_with_processes_and_is_listed(tmp_path):
     study = tmp_path / "toys.toml"
     names = ", ".join(f'"{name}"' for name in OUTSIDE)
     study.write_text(
         f'horizon = 400\nruns = 2\nworlds = ["riverswim:n_states=5"]\nlearners = [{names}]\ncheckpoints = 4\n'
     )
-    environment = os.environ | {"PYTHONPATH": str(FOLDER), "EQUIRL_LEARNERS": "outside_learners", "COLUMNS": "200"}
+    places = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": places, "EQUIRL_LEARNERS": "outside_learners", "COLUMNS": "200"}
     command = [sys.executable, "-c", "from equirl.lab.cli import app; app()"]
 
     def run(*words):

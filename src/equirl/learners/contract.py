@@ -88,9 +88,48 @@ def step_limits(steps: int = UNLIMITED) -> Limits:
     return Limits(none, none, none, np.zeros(2, np.int64), np.array([steps], np.int64))
 
 
+def pair_limits(left: np.ndarray) -> Limits:
+    """Limits of a stretch that ends before a pair is played more often than it may be.
+
+    Parameters
+    ----------
+    left : array of int, (M,)
+        Visits that each pair has left.
+
+    Returns
+    -------
+    Limits
+
+    Examples
+    --------
+    >>> is_over(0, pair_limits([1, 5])), is_over(0, pair_limits([0, 5]))
+    (False, True)
+    """
+    pair_left = np.array(left, np.int64)
+    label, unlimited = np.zeros(len(pair_left), np.int64), np.array([UNLIMITED])
+    return Limits(label, pair_left, unlimited, np.zeros(2, np.int64), unlimited.copy())
+
+
 @lean_kernel
 def is_over(pair: int, limits: Limits) -> bool:
-    """Whether a stretch ends before ``pair`` is played."""
+    """Whether a stretch ends before a pair is played.
+
+    Parameters
+    ----------
+    pair : int
+        Its number.
+    limits : Limits
+        Of the stretch, as far as they are spent.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_over(0, step_limits(1)), is_over(0, step_limits(0))
+    (False, True)
+    """
     if limits.steps[0] <= 0 or (
         len(limits.label) > 0 and (limits.pair_left[pair] <= 0 or limits.group_left[limits.label[pair]] <= 0)
     ):

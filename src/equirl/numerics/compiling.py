@@ -35,16 +35,37 @@ def kernel(function: F) -> F:
 
 
 def lean_kernel(function: F) -> F:
-    """Compile ``function`` as :func:`kernel` does, without reference counts: for inner loops that allocate nothing.
+    """Compile a function with Numba, without reference counts: for inner loops that allocate nothing.
 
     Fields of a named tuple then cost nothing inside a loop; with reference counts each use of one is an atomic
-    operation, several times the work of a sweep.
+    operation, several times the work of a sweep. Where a folder can be written, it is compiled once.
+
+    Parameters
+    ----------
+    function : function
+        Of arrays and numbers.
+
+    Returns
+    -------
+    function
+        Compiled on its first call; the plain one is its attribute ``py_func``.
     """
     return _compiled(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
-    """Compile ``function`` inside the kernels that call it, not on its own: for steps of kernels, to compile fast."""
+    """Compile a function inside the kernels that call it, not on its own: for steps of kernels, to compile fast.
+
+    Parameters
+    ----------
+    function : function
+        Of arrays and numbers.
+
+    Returns
+    -------
+    function
+        To be called by kernels.
+    """
     return _with_body(numba.njit(inline="always", nogil=True)(function), function)
 
 

@@ -125,14 +125,26 @@ def single_sweep(pair_ptr: np.ndarray, models: ModelSet, u: np.ndarray, discount
 def sweep_states(
     maximum: Any, choices: Choices, models: Any, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
-    """One sweep; ``maximum(models, k, work, u_max)`` is the largest q.u over the set of pair k.
+    """One sweep over the pairs of a set of models.
 
-    ``shift`` is taken off what is written, so that values do not drift. Returns the least and largest of the signed
-    difference out - own (without the shift), and of ``out``. Unsigned indices spare the loop its tests for negative
-    ones.
+    Parameters
+    ----------
+    maximum : inlined function
+        ``maximum(models, k, work, u_max)`` is the largest q.u over the set of pair k.
+    choices, models, work, stop : tuples of arrays
+        The pairs of each state, the set, the arrays that sweeps write to, and when they stop.
+    u_max : float
+        The largest value.
+    shift : float
+        Taken off what is written, so that values do not drift.
+
+    Returns
+    -------
+    tuple of float
+        The least and largest of the signed difference out - own (without the shift), and of ``out``.
     """
     low, high, out_min, out_max = np.inf, -np.inf, np.inf, -np.inf
-    for s in range(np.uint64(len(work.out))):
+    for s in range(np.uint64(len(work.out))):  # unsigned indices spare the loop its tests for negative ones
         best = -np.inf
         for k in range(np.uint64(choices.first[s]), np.uint64(choices.last[s])):
             value = stop.discount * maximum(models, k, work, u_max) + work.reward[k]
@@ -151,9 +163,20 @@ def iterate(
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sweep until the span of u' - u is at most the accuracy, or ``max_sweeps``; u and q hold the last sweep's.
 
-    ``full`` and ``cheap`` are the sweep over all pairs, and the one used along the best pairs between full ones.
-    Returns the number of full sweeps and the least and largest of u' - u; ``work.out`` is u'. Values that came up
-    before, bit by bit, come up again for ever: whole rounds of such a circle are counted and not done.
+    Values that came up before, bit by bit, come up again for ever: whole rounds of such a circle are counted and not
+    done.
+
+    Parameters
+    ----------
+    full, cheap : kernels
+        The sweep over all pairs, and the one used along the best pairs between full ones.
+    choices, models, work, stop : tuples of arrays
+        As :func:`sweep_states` takes them.
+
+    Returns
+    -------
+    tuple of int, float, float
+        The number of full sweeps, and the least and largest of u' - u; ``work.out`` is u'.
     """
     u_min, u_max, n, least, circle = 0.0, largest(work.u), 0, np.inf, 0
     while True:
