@@ -1,7 +1,6 @@
 """Studies that keep learners: beside their runs, the same however computed, damaged ones noticed and made again."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -173,16 +172,6 @@ def test_something_else_cannot_be_kept():
 
 def test_the_plan_of_a_results_folder_says_what_is_kept(store):
     assert read_plan(store.folder).runs == planned(KEPT)
-
-
-def test_old_plans_keep_nothing(store):
-    path = store.folder / "plan.json"
-    held = json.loads(path.read_text())
-    del held["blake2b"]
-    for run in held["runs"]:
-        del run["spec"]["keep"]
-    path.write_text(json.dumps(held))
-    assert [run.spec for run in read_plan(store.folder).runs] == [replace(spec, keep=()) for spec in specs(KEPT)]
 
 
 def test_the_flag_keeps_them_and_agents_lists_them(tmp_path):

@@ -147,21 +147,22 @@ def test_agents_of_a_folder_with_a_damaged_plan_are_listed_with_a_word(tmp_path)
     assert len(json.loads(done.stdout)["learners"]) == len(specs())
 
 
-def test_a_plan_of_another_version_of_results_is_told(full):
-    held = json.loads((full.folder / PLAN).read_bytes())
-    del held["blake2b"]
-    (full.folder / PLAN).write_text(json.dumps(held | {"result_version": 1}))
+def test_a_plan_of_another_version_of_results_is_told(full, monkeypatch):
+    monkeypatch.setattr("equirl.lab.studies.plan_file.RESULT_VERSION", 1)
+    write_plan(planned(), full)
+    monkeypatch.undo()
     (complaint,) = read_plan(full.folder).complaints
     assert "is for results of version 1, and this equirl computes version" in complaint
 
 
-def test_a_plan_without_a_checksum_is_taken_and_told(full):
+def test_a_plan_without_a_checksum_is_refused_by_name(full):
     held = json.loads((full.folder / PLAN).read_bytes())
     del held["blake2b"]
     (full.folder / PLAN).write_text(json.dumps(held))
     told, (complaint,) = read_plan(full.folder)
-    assert [run.spec for run in told] == [run.spec for run in planned()]
+    assert {run.part for run in told} == {full.folder.name}  # not those of the plan
     assert "has no checksum" in complaint
+    assert "has no checksum" in plan_damage(full.folder)
 
 
 def test_runs_that_cannot_be_read_are_told_where_there_is_no_plan(full):

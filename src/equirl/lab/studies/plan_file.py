@@ -36,7 +36,7 @@ class FoundPlan(NamedTuple):
 
 
 def write_plan(planned: Sequence[PlannedRun], store: Store) -> Path:
-    """Write down the runs of a study beside their results."""
+    """Write down the runs of a study in the folder of their results."""
     runs = [{**asdict(run), "spec": asdict(run.spec)} for run in planned]
     content = _content({"kind": "equirl-plan", "result_version": RESULT_VERSION, "runs": runs})
     with explained(store.folder):
@@ -55,8 +55,7 @@ def read_plan(folder: Path) -> FoundPlan:
     try:
         held = _held(path)
         if held["result_version"] == RESULT_VERSION:
-            doubt = f"{path} has no checksum, as of an older equirl: taken as it is; equirl study writes it anew"
-            return FoundPlan(_planned(path, held), [] if _HASH in held else [doubt])
+            return FoundPlan(_planned(path, held), [])
         other = f"is for results of version {held['result_version']}, and this equirl computes version {RESULT_VERSION}"
         complaints.append(f"{path} {other}; {INSTEAD}")
     except FileNotFoundError:
@@ -107,7 +106,9 @@ def _held(path: Path) -> dict[str, Any]:
         raise DamagedFile(f"{path} is damaged: it is no JSON, or not whole") from None
     if not isinstance(held, dict) or not _KEYS <= set(held) <= _KEYS | {_HASH} or not isinstance(held["runs"], list):
         raise DamagedFile(f"{path} is damaged, or no plan of a study")
-    if _HASH in held and content != _content({key: held[key] for key in held if key != _HASH}):
+    if _HASH not in held:
+        raise DamagedFile(f"{path} has no checksum, as of an older equirl; equirl study writes it anew")
+    if content != _content({key: held[key] for key in held if key != _HASH}):
         raise DamagedFile(f"{path} is damaged: its checksum does not fit")
     return held
 
@@ -121,7 +122,7 @@ def _planned(path: Path, held: dict[str, Any]) -> list[PlannedRun]:
 
 def _planned_run(item: dict[str, Any]) -> PlannedRun:
     given = item["spec"]
-    spec = dict(given, measures=tuple(given["measures"]), keep=tuple(given.get("keep", ())))
+    spec = dict(given, measures=tuple(given["measures"]), keep=tuple(given["keep"]))
     return PlannedRun(str(item["part"]), str(item["world"]), str(item["learner"]), RunSpec(**spec))
 
 
