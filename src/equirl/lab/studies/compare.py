@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.interop.play import play
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.saved_agents import SavedRun, check_folder, name_of, plan_saved, save_run
 from equirl.lab.studies.tidy_table import TidyTable
@@ -145,6 +144,8 @@ def play_many(
     >>> len(table), sorted(table.final("reward"))
     (800, ['psrl', 'random'])
     """
+    from equirl.interop.play import play
+
     if not callable(make_env):
         raise TypeError(
             f"make_env must be a function that makes an environment, not {shown(make_env)}; use lambda: ..."
