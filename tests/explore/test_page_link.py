@@ -74,6 +74,7 @@ def test_worlds_asked_for_one_after_another_are_answered_by_one_process(server, 
         ("7", "what to do"), ('{"do": 3, "id": 1}', "what to do"), ('{"do": "world"}', "must have an id"),
         ('{"do": "world", "id": -1}', "must have an id"), ('{"do": "world", "id": true}', "must have an id"),
         ('{"do": "world", "id": 1e3}', "must have an id"), ('{"id": ' + "9" * 5000 + "}", "must be JSON"),
+        ('{"do": "world", "id": 1, "world": ' + 900 * "[" + 900 * "]" + "}", "nested 16 deep"),
         ('{"do": "__init__", "id": 1}', "nothing called"), ('{"do": "' + "x" * 500 + '", "id": 1}', "nothing called"),
     ],
 )  # fmt: skip

@@ -30,7 +30,6 @@ def machine() -> dict[str, Any]:
 
 
 def report_of(findings: Sequence[Finding], sizes: Sizes) -> dict[str, Any]:
-    """Everything, for programs."""
     measures = [found._asdict() for found in findings if isinstance(found, Measure)]
     skipped = [found._asdict() for found in findings if isinstance(found, Skipped)]
     return {"machine": machine(), "sizes": asdict(sizes), "measures": measures, "skipped": skipped}

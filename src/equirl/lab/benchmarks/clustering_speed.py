@@ -36,7 +36,6 @@ class Counted(NamedTuple):
 
 
 def measure_clustering(sizes: Sizes) -> Iterator[Finding]:
-    """All figures about clustering."""
     yield from _against_line_by_line(sizes)
     times = []
     problems = [count_in_grid(M) for M in sizes.growth_pairs]
@@ -64,7 +63,6 @@ def count_in_grid(n_pairs: int) -> Counted:
 
 
 def cluster(problem: Counted) -> Any:
-    """The estimated classes."""
     return approx_equivalence(*problem)
 
 

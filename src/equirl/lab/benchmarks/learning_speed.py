@@ -28,7 +28,6 @@ GROWING = "c-ucrl"  # the learner whose growth with T is shown
 
 
 def measure_learning(sizes: Sizes) -> Iterator[Finding]:
-    """All figures about learning."""
     mdp = make(WORLD, n_states=N_STATES)
     gain = solve(mdp).gain
     long, short = sizes.horizon, sizes.loop_steps
@@ -49,7 +48,6 @@ def measure_learning(sizes: Sizes) -> Iterator[Finding]:
 
 
 def step_by_step(mdp: TabularMDP, name: str, steps: int, **settings: Any) -> None:
-    """Play a learner in a Gymnasium loop."""
     drive(agent_for(mdp, name, **settings), mdp, steps)
 
 

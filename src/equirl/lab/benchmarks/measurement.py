@@ -21,8 +21,6 @@ Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid
 
 
 class Measure(NamedTuple):
-    """One figure."""
-
     subject: str
     name: str
     value: float
@@ -42,14 +40,7 @@ Finding = Measure | Skipped
 
 
 def side_by_side(cases: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
-    """Seconds per call of each case; they take turns.
-
-    Examples
-    --------
-    >>> times = side_by_side({"short": lambda: sum(range(10)), "long": lambda: sum(range(10_000))}, seconds=0.05)
-    >>> times["long"] > times["short"] > 0
-    True
-    """
+    """Seconds per call of each case; they take turns."""
     for run in cases.values():  # compile, fill the caches
         run()
     rounds: dict[str, list[float]] = {name: [] for name in cases}
@@ -65,13 +56,7 @@ def side_by_side(cases: Mapping[str, Callable[[], object]], seconds: float) -> d
 
 
 def power(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """The exponent e of ``values ~ sizes^e``: the least-squares slope in logarithms.
-
-    Examples
-    --------
-    >>> round(power([1, 10, 100], [2, 20, 200]), 6)
-    1.0
-    """
+    """The exponent e of ``values ~ sizes^e``: the least-squares slope in logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
@@ -84,7 +69,6 @@ class Ended(NamedTuple):
 
 
 def in_new_process(code: str, **environment: str) -> Ended:
-    """Run Python code in a process of its own."""
     before, start = os.times(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False

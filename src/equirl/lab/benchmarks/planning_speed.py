@@ -28,7 +28,6 @@ Sweep = Callable[[], object]
 
 
 def measure_planning(sizes: Sizes) -> Iterator[Finding]:
-    """All figures about planning."""
     mdp = random_mdp(sizes.sweep_states)
     yield from _against_the_product(mdp, sizes.seconds)
     yield from _while_values_move(sizes)

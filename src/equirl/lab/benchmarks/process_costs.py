@@ -44,7 +44,6 @@ def measure_memory(sizes: Sizes) -> Iterator[Finding]:
 
 
 def memory_cases(sizes: Sizes) -> dict[str, str]:
-    """What is measured."""
     return {
         "importing everything": "import equirl.simulation.simulated_runs",
         f"planning, S = {sizes.sweep_states}, A = 4, 5 successors": (

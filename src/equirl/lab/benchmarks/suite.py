@@ -30,13 +30,7 @@ SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
 
 
 def with_settings(sizes: Sizes, texts: Sequence[str]) -> Sizes:
-    """Sizes with other settings of the learners that are measured.
-
-    Examples
-    --------
-    >>> with_settings(Sizes(), ["c-ucrl.effort=1e4"]).chosen("c-ucrl")
-    {'effort': 10000.0}
-    """
+    """Sizes with other settings of the learners that are measured."""
     measured = [*learning_speed.MEASURED, *journal_speed.MEASURED, *(learner for _, learner, _ in sizes.large)]
     chosen = {name: own for name, own in read_settings(texts, measured).items() if own}
     for name, own in chosen.items():
@@ -48,7 +42,6 @@ def with_settings(sizes: Sizes, texts: Sequence[str]) -> Sizes:
 
 
 def run_benchmarks(sizes: Sizes, subjects: Sequence[str] = tuple(SUBJECTS)) -> Iterator[Finding]:
-    """Measure the subjects in turn."""
     for name in subjects:
         if name not in SUBJECTS:
             raise ValueError(unknown_name("subject", name, SUBJECTS))

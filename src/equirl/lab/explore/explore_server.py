@@ -74,7 +74,6 @@ class ExploreServer:
         self.server.run(sockets=[self.listening])
 
     def stop(self) -> None:
-        """Ask a server that runs in another thread to end."""
         self.server.should_exit = True
 
     def _routes(self) -> FastAPI:

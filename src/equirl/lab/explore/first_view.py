@@ -20,13 +20,7 @@ class FirstView:
 
 
 def first_view_of(what: str | None) -> FirstView:
-    """What to show of a world, file, folder, study or link.
-
-    Examples
-    --------
-    >>> first_view_of("riverswim:n_states=6").fragment
-    '#view=world&world=riverswim%3An_states%3D6'
-    """
+    """What to show of a world, file, folder, study or link."""
     if what is None:
         return FirstView()
     if what.startswith(("http://", "https://")):

@@ -22,13 +22,7 @@ COMMON_NOTES = {
 
 
 def catalogue() -> dict[str, Any]:
-    """The worlds and learners there are, with their fields.
-
-    Examples
-    --------
-    >>> [field["name"] for field in catalogue()["worlds"]["two-room"]["fields"]][:3]
-    ['height', 'width', 'kernel']
-    """
+    """The worlds and learners there are, with their fields."""
     styles = {name: [style.color, style.dashes] for name, style in LEARNER_STYLES.items()}
     return {
         "worlds": {name: {"about": w.description, "fields": world_fields(w)} for name, w in WORLDS.items()},
@@ -57,13 +51,7 @@ def world_fields(world: World) -> list[dict[str, Any]]:
 
 
 def parameter_notes(function: Callable[..., Any]) -> dict[str, str]:
-    """What the docstring of a function, in NumPy style, says of each parameter.
-
-    Examples
-    --------
-    >>> parameter_notes(parameter_notes)
-    {'function': 'Any.'}
-    """
+    """What the docstring of a function, in NumPy style, says of each parameter."""
     text = inspect.getdoc(function) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+$|\Z)", text, re.MULTILINE | re.DOTALL)
     notes: dict[str, str] = {}

@@ -67,7 +67,6 @@ class LearnerView:
         self._unsure_at = 0.0
 
     def advance(self) -> None:
-        """Play one stretch."""
         np.add.at(self.visits, self.run.advance(), 1)
 
     def describe(self, final: bool) -> Reply:
@@ -153,7 +152,6 @@ class LiveRuns:
 
     @property
     def done(self) -> bool:
-        """Whether all runs are at the horizon."""
         return self.reached >= self.asked.horizon
 
     def play(self, until: int, seconds: float) -> bool:
@@ -315,7 +313,7 @@ def curve_file(
     measure: str = "regret",
     log: bool = False,
 ) -> Reply:
-    """A file about a live of learners."""
+    """A file about learners side by side."""
     if what in ("svg", "png", "csv") and not len(next(iter(curves.values())).t):
         raise ValueError("no checkpoint is passed yet; let the learners play a little")
     seeds = tuple(asked.seeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MOST_PAGES = 24  # open at once
 MESSAGE_BYTES = 1 << 18  # of one message from a page
+MOST_NESTED = 16  # lists and objects inside each other in one
 HEAD_SECONDS = 10.0  # in which the head of a request must have come
 MOST_ARRIVING = 128  # connections that wait for one at once
 MOST_WAITING = 4  # requests of one kind that a page may have under way

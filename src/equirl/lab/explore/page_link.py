@@ -19,7 +19,7 @@ from typing import Any
 from fastapi import WebSocket, WebSocketDisconnect
 
 from equirl.lab.explore.messages import encoded
-from equirl.lab.explore.page_limits import MESSAGE_BYTES, MOST_UNREAD, MOST_WAITING, SECONDS
+from equirl.lab.explore.page_limits import MESSAGE_BYTES, MOST_NESTED, MOST_UNREAD, MOST_WAITING, SECONDS
 from equirl.lab.explore.page_processes import Sent, ServiceProcess
 
 SERVICE_OF = {
@@ -36,8 +36,6 @@ WATCH = 0.5  # seconds between two looks at what takes too long
 
 
 class PageLink:
-    """A page and its processes."""
-
     def __init__(self, page: WebSocket, context: BaseContext, files: Mapping[str, Path]) -> None:
         self.page, self.context, self.files = page, context, files
         self.processes: dict[str, ServiceProcess] = {}
@@ -89,7 +87,6 @@ class PageLink:
                     )
 
     async def _take(self, text: str) -> None:
-        """One message of the page."""
         message = _parsed(text)
         if isinstance(message, str):
             self._post({"kind": "problem", "id": None, "do": None, "message": message})
@@ -170,6 +167,8 @@ def _parsed(text: str) -> dict[str, Any] | str:
         message = json.loads(text)
     except (ValueError, RecursionError):
         return "a message must be JSON"
+    if _is_deeper(message, MOST_NESTED):
+        return f"a message may be nested {MOST_NESTED} deep"
     if not isinstance(message, dict) or not isinstance(message.get("do"), str):
         return 'a message must say what to do: {"id": 1, "do": "world", ...}'
     number = message.get("id")
@@ -178,3 +177,11 @@ def _parsed(text: str) -> dict[str, Any] | str:
     if message["do"] not in SERVICE_OF and message["do"] != "cancel":
         return f"there is nothing called {message['do'][:40]!r} to do"
     return message
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested deeper than so many levels."""
+    if not isinstance(value, (dict, list)):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in inner)

@@ -19,16 +19,7 @@ MOST_SEED = 2**53  # a page's numbers are exact up to here
 
 
 def requested_world(asked: Any, files: Mapping[str, Path]) -> TabularMDP:
-    """The world of ``{"text": ...}``, or of ``{"file": ...}`` among the files that the command was given.
-
-    Examples
-    --------
-    >>> requested_world({"text": "riverswim:n_states=6"}, {}).n_pairs
-    12
-    >>> requested_world({"text": "riverswim:n_states=1000000"}, {})
-    Traceback (most recent call last):
-    ValueError: n_states=1000000 is more than this page takes; numbers up to 100,000 are
-    """
+    """The world of ``{"text": ...}``, or of ``{"file": ...}`` among the files that the command was given."""
     if not isinstance(asked, dict) or set(asked) not in ({"text"}, {"file"}):
         raise ValueError("a world is asked for by its text or by the name of a file")
     if "file" in asked:
@@ -48,13 +39,7 @@ def requested_world(asked: Any, files: Mapping[str, Path]) -> TabularMDP:
 
 
 def blamed_parameter(asked: Any, message: str) -> str | None:
-    """The parameter that a complaint about a world names first.
-
-    Examples
-    --------
-    >>> blamed_parameter({"text": "four-room:height=3"}, "height must be at least 5, not 3")
-    'height'
-    """
+    """The parameter that a complaint about a world names first."""
     try:
         names = find_world(asked["text"].partition(":")[0].strip()).params
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -75,13 +60,7 @@ class RunRequest:
 
 
 def requested_runs(message: Mapping[str, Any]) -> RunRequest:
-    """The learners, horizon and seeds of a message.
-
-    Examples
-    --------
-    >>> requested_runs({"learners": [{"name": "c-ucrl", "settings": "balance=2"}], "horizon": 500}).learners
-    {'c-ucrl balance=2': ('c-ucrl', {'balance': 2})}
-    """
+    """The learners, horizon and seeds of a message."""
     given = message.get("learners")
     if not isinstance(given, list) or not 1 <= len(given) <= MOST_LEARNERS:
         raise ValueError(f"choose 1 to {MOST_LEARNERS} learners")

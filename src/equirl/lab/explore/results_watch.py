@@ -21,23 +21,13 @@ Place = tuple[str, str, str]  # part, world, learner
 
 
 class ResultsWatch:
-    """What a results folder holds, read again where it has changed.
-
-    Attributes
-    ----------
-    planned : list of PlannedRun
-        The runs that the folder is meant to hold.
-    complaints : list of str
-        Which files cannot be trusted, and what was done instead.
-    behind : bool
-        Whether there is more to read at once.
-    """
+    """What a results folder holds, read again where it has changed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.planned: list[PlannedRun] = []
-        self.complaints: list[str] = []
-        self.behind = False
+        self.planned: list[PlannedRun] = []  # the runs that the folder is meant to hold
+        self.complaints: list[str] = []  # which files cannot be trusted, and what was done instead
+        self.behind = False  # whether there is more to read at once
         self._keys: list[str] = []  # of the planned runs
         self._results: dict[str, RunResult] = {}
         self._seen: dict[str, float] = {}  # files of runs by key, with their times
@@ -65,7 +55,6 @@ class ResultsWatch:
         return self._read(there) or news
 
     def refresh_wholly(self) -> None:
-        """Read all that is there."""
         self.refresh()
         while self.behind:
             self.refresh()
@@ -97,7 +86,6 @@ class ResultsWatch:
         return [(run, self._results[key]) for run, key in keyed if key in self._results]
 
     def n_failed(self) -> int:
-        """How many runs raised."""
         return sum(key in self._failed for key in self._keys)
 
     def n_recent(self) -> int:

@@ -24,13 +24,7 @@ StudyKind = Literal["paper", "leaderboard"]
 
 
 def shipped_kind(planned: Sequence[PlannedRun]) -> StudyKind | None:
-    """Which shipped study, or share of one, a folder holds.
-
-    Examples
-    --------
-    >>> shipped_kind(paper_runs(1)[:3]), shipped_kind([])
-    ('paper', None)
-    """
+    """Which shipped study, or share of one, a folder holds."""
     if not planned:
         return None
     if {(run.part, run.world, run.learner, run.spec.horizon) for run in planned} <= _paper_places():
@@ -57,8 +51,8 @@ def paper_findings(groups: Sequence[Group]) -> dict[str, Any]:
     about = "Mean ± half its 95 % interval. " + " ".join(f"{mark} {note}" for note, mark in report.MARKS.items())
     table = _table(("claim", "published", "measured", "verdict"), rows)
     sections = [_section("claims", "The paper’s claims, one by one", about, table)]
-    told = report.facts_of_claims(groups, claims), report.provisional_claims(groups)
-    return _findings("paper", report.LEAD, *told, sections)
+    facts, banner = report.facts_of_claims(groups, claims), report.provisional_claims(groups)
+    return _findings("paper", report.LEAD, facts, banner, sections)
 
 
 def _claim_cells(claim: Claim) -> list[Any]:
@@ -87,8 +81,8 @@ def leaderboard_findings(
                  _table(board_page.EXPECTATION_COLUMNS, kept)),
         _section("failures", "Failures", "" if items else board_page.NO_FAILURES, items=items),
     ]  # fmt: skip
-    told = board_page.facts_line(found, expectations), board_page.provisional(found)
-    return _findings("leaderboard", board_page.LEAD, *told, sections)
+    facts, banner = board_page.facts_line(found, expectations), board_page.provisional(found)
+    return _findings("leaderboard", board_page.LEAD, facts, banner, sections)
 
 
 def _matrix(found: Sequence[Board]) -> dict[str, Any]:

@@ -171,8 +171,6 @@ def _row(standing: Standing, published: Mapping[str, float]) -> Reply:
 
 
 class StudyPlace(NamedTuple):
-    """One world of a study."""
-
     part: str
     world: str
     planned: Sequence[PlannedRun]  # its runs
@@ -181,7 +179,6 @@ class StudyPlace(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What a figure calls it."""
         return self.world if self.part == self.world else f"{self.part}, {self.world}"
 
 

@@ -35,7 +35,6 @@ Writer = Callable[[Path], object]
 
 
 def file_reply(stem: str, what: str, writers: Mapping[str, Writer]) -> Reply:
-    """A reply with a file."""
     if what not in writers:
         raise ValueError(unknown_name("file to take away", what, writers))
     name = f"{stem}.{what}"
@@ -69,7 +68,6 @@ def draw_curves(
     measure: str = "regret",
     points: Mapping[str, float] | None = None,
 ) -> None:
-    """Draw and save a figure of curves."""
     from equirl.lab.plots.canvas import save_all
     from equirl.lab.plots.curve_figures import plot_curves
 
@@ -117,21 +115,7 @@ def python_snippet(world: Any, asked: RunRequest | None = None, rewards: bool = 
 
 
 def study_text(world: Any, asked: RunRequest) -> str:
-    """A study in TOML that computes what is shown.
-
-    Examples
-    --------
-    >>> from equirl.lab.explore.page_requests import requested_runs
-    >>> asked = requested_runs({"learners": [{"name": "c-psrl"}], "runs": 2})
-    >>> print(study_text({"text": "riverswim:n_states=6"}, asked))
-    name = "explored"
-    horizon = 20000
-    seeds = [0, 1]
-    checkpoints = 200
-    worlds = ["riverswim:n_states=6"]
-    learners = ["c-psrl"]
-    <BLANKLINE>
-    """
+    """A study in TOML that computes what is shown."""
     learners = [
         json.dumps(name) if not settings else f"{{ learner = {json.dumps(name)}, settings = {inline_table(settings)} }}"
         for name, settings in asked.learners.values()
@@ -163,24 +147,7 @@ def _world_line(world: Any) -> str:
 
 
 def place_as_study(planned: Sequence[PlannedRun]) -> str:
-    """A study in TOML of the runs of one world.
-
-    Examples
-    --------
-    >>> text = 'name = "two"\\nseed = 7\\nruns = 2\\nhorizon = 50\\nworlds = ["cycle"]\\nlearners = ["psrl"]'
-    >>> print(place_as_study(expand(parse_study(text))))
-    name = "taken-away"
-    seed = 7
-    runs = 2
-    horizon = 50
-    checkpoints = 50
-    worlds = ["cycle"]
-    learners = ["psrl"]
-    <BLANKLINE>
-    [[parts]]
-    name = "two"
-    <BLANKLINE>
-    """
+    """A study in TOML of the runs of one world."""
     first = planned[0]
     spec, learners = first.spec, {run.learner: run.spec for run in planned}
     replicates = sorted({run.spec.replicate for run in planned})

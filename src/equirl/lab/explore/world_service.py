@@ -30,8 +30,6 @@ PAIR_COLUMNS = ("pair", "state", "action", "class", "mean_reward", "profile")
 
 
 class WorldView:
-    """A world and what was found out about it."""
-
     def __init__(self, mdp: TabularMDP, rewards: bool = True) -> None:
         self.mdp, self.rewards = mdp, rewards
         self.partition: Partition = equivalence_classes(mdp, rewards=rewards)
@@ -161,8 +159,6 @@ class WorldService(Service):
 
 
 def class_file(view: WorldView, asked: Any, what: str) -> Reply:
-    """A file about a world and its classes."""
-
     def draw(path: Path) -> None:
         from equirl.lab.plots import draw_classes, save_figure
 

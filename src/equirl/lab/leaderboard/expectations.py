@@ -31,7 +31,6 @@ class Expectation:
 
 
 def check_expectations(boards: Sequence[Board]) -> list[Expectation]:
-    """Every expectation of every world."""
     return [expectation for board in boards for expectation in _of_world(board)]
 
 

@@ -38,14 +38,7 @@ class Ratio(NamedTuple):
 
 
 def ratio_of_means(first: np.ndarray, second: np.ndarray) -> Ratio:
-    """The ratio of two means with Fieller's 95 % interval.
-
-    Examples
-    --------
-    >>> few = ratio_of_means(np.array([1.0, 1.2, 0.8]), np.array([2.0, 2.2, 1.8]))
-    >>> round(few.value, 6), few.low < 0.5 < few.high
-    (0.5, True)
-    """
+    """The ratio of two means with Fieller's 95 % interval."""
     a, b = float(first.mean()), float(second.mean())
     wide_a, wide_b = float(half_width(first)), float(half_width(second))
     value = a / b if b else math.nan
@@ -73,8 +66,6 @@ def excess(first: np.ndarray, second: np.ndarray, factor: float) -> tuple[float,
 
 @dataclass(frozen=True)
 class Standing:
-    """One learner in one world."""
-
     group: Group
     given: str
     rank: int
@@ -82,7 +73,6 @@ class Standing:
 
     @property
     def learner(self) -> str:
-        """Its name in the registry."""
         return self.group.learner_name
 
     @cached_property
@@ -92,7 +82,6 @@ class Standing:
 
     @property
     def mean(self) -> float:
-        """The mean regret."""
         return float(self.regret.mean())
 
     @property
@@ -133,12 +122,10 @@ class Board:
 
     @property
     def horizon(self) -> int:
-        """The number of steps of each run."""
         return self.standings[0].group.horizon
 
     @property
     def gain(self) -> float:
-        """The optimal gain."""
         return self.standings[0].group.gain
 
     @property
@@ -153,7 +140,6 @@ class Board:
 
     @property
     def structure(self) -> str:
-        """The same in words."""
         return "structured" if self.structured else "no structure" if self.structure_free else "a little structure"
 
     def given_nothing(self, *, oblivious: bool | None = None) -> list[Standing]:
@@ -162,7 +148,6 @@ class Board:
         return [row for row in own if oblivious is None or is_oblivious(row.learner) == oblivious]
 
     def find(self, learner: str) -> Standing | None:
-        """The standing of a learner, if it played."""
         return next((row for row in self.standings if row.learner == learner), None)
 
 

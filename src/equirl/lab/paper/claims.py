@@ -51,7 +51,6 @@ class Margin:
     factor: float | None = None
 
     def holds(self, measured: float, published: float) -> bool:
-        """Whether a value is close enough."""
         if self.share is not None:
             return abs(measured - published) <= self.share * published
         return self.factor is None or 1 / self.factor <= measured / published <= self.factor
@@ -78,7 +77,6 @@ class Claim:
 
 
 def check_claims(groups: Sequence[Group]) -> list[Claim]:
-    """All claims about regret and clustering."""
     claims: list[Claim] = []
     for figure in REGRET:
         claims += _guarded(figure.title, lambda figure=figure: _regret_claims(groups, figure))  # type: ignore[misc]

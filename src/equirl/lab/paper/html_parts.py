@@ -18,7 +18,6 @@ BAD = ("not reproduced", "not turned round", "fails", "no data")
 
 
 def page(title: str, lead: str, facts: str, banner: str, sections: Sequence[tuple[str, str, str]]) -> bytes:
-    """A whole page."""
     contents = "".join(f'<li><a href="#{name}">{escape(heading)}</a></li>' for name, heading, _ in sections)
     body = "\n".join(
         f'<section id="{name}"><h2>{escape(heading)}</h2>{html}</section>' for name, heading, html in sections

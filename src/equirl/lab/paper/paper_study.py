@@ -17,19 +17,12 @@ DENSITIES = (0.1, 0.3)
 
 
 def paper_study(runs: int = 100) -> Study:
-    """The shipped study."""
     text = files("equirl.lab.paper").joinpath("paper.toml").read_text(encoding="utf-8")
     return parse_study(text, "paper.toml").model_copy(update={"runs": runs})
 
 
 def paper_runs(runs: int = 100) -> list[PlannedRun]:
-    """Every run of the paper's study.
-
-    Examples
-    --------
-    >>> len(paper_runs(runs=1))
-    28
-    """
+    """Every run of the paper's study."""
     return expand(paper_study(runs))
 
 

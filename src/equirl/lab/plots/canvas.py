@@ -97,7 +97,6 @@ def figure_text(text: object) -> str:
 
 
 def checked_title(title: Any) -> str | None:
-    """A title, or None where there is none."""
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a str, not {shown(title)}")
     return title
@@ -162,13 +161,7 @@ def label_colours(n_labels: int) -> list[tuple[float, float, float, float]]:
 
 
 def label_hatches(n_labels: int) -> list[str | None]:
-    """The hatching of each label: none on the first round of the colours, another one on each that follows.
-
-    Examples
-    --------
-    >>> label_hatches(21)[-2:]
-    [None, '///']
-    """
+    """The hatching of each label: none on the first round of the colours, another one on each that follows."""
     return [HATCHES[i // len(COLOURS) % len(HATCHES)] for i in range(n_labels)]
 
 
@@ -211,13 +204,7 @@ OTHER_STYLES = (
 
 
 def line_styles(learners: Sequence[str]) -> list[LineStyle]:
-    """A style for each learner of a figure; a learner shown twice gets another one the second time.
-
-    Examples
-    --------
-    >>> [style.marker for style in line_styles(["ucrl2-l", "c-ucrl", "c-ucrl"])]
-    ['o', '^', 'X']
-    """
+    """A style for each learner of a figure; a learner shown twice gets another one the second time."""
     styles: list[LineStyle] = []
     for name in learners:
         spare = [style for style in OTHER_STYLES if style not in styles] or list(OTHER_STYLES)

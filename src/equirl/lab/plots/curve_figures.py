@@ -120,7 +120,6 @@ def draw_curve(
     shift: float = 0.0,
     log: bool = False,
 ) -> None:
-    """Draw one learner's mean curve with its spread."""
     t, mean, half = curves.t, curves.mean(measure), curves.half_width(measure)
     marks = _marks(t, shift, log)
     look: dict[str, Any] = {"color": style.color, "linestyle": style.dashes}
@@ -215,7 +214,6 @@ def draw_comparison(table: TidyTable, measure: str = "regret", title: str = "") 
 
 
 def draw_trace(trace: Trace, measure: str = "regret", title: str = "") -> Figure:
-    """The curve of one run."""
     if isinstance(measure, str) and measure in CLUSTERING_CURVES and measure not in trace.curves:
         raise ValueError(f"the run did not measure {measure}; ask for it with simulate(..., measure_clustering=True)")
     _check_measure(measure, trace.curves)

@@ -107,15 +107,7 @@ def marked_cells(mdp: TabularMDP) -> dict[str, np.ndarray]:
 
 
 def policy_text(mdp: TabularMDP, policy: Any) -> str:
-    """A policy as text: arrows on the map where there is one, otherwise an arrow, name or number per state.
-
-    Examples
-    --------
-    >>> P, R = [[[0, 1], [1, 0]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]
-    >>> mdp = TabularMDP.from_arrays(P, R, action_names=["right", "left"])
-    >>> policy_text(mdp, [0, 1])
-    '→←'
-    """
+    """A policy as text: arrows on the map where there is one, otherwise an arrow, name or number per state."""
     signs = action_signs(mdp, policy)
     width = max(map(len, signs))
     if mdp.picture is None:
@@ -150,7 +142,6 @@ def _wrapped(signs: Sequence[str], width: int) -> str:
 
 
 def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> None:
-    """Draw where a policy points."""
     if not steps:
         return
     at = sheet.cell[list(steps)]

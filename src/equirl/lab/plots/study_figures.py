@@ -81,13 +81,7 @@ def theory_bounds(mdp: TabularMDP, delta: float = 0.05) -> Mapping[str, Bound]:
 
 
 def file_names(labels: Iterable[str], suffixes: Iterable[str] = ()) -> list[str]:
-    """Names of files for labels, all different: where two labels would give one name, the later is numbered.
-
-    Examples
-    --------
-    >>> file_names(["riverswim:n_states=25", "a b", "a-b", "a/b", "//"])
-    ['riverswim-n_states-25', 'a-b', 'a-b-2', 'a-b-3', 'figure']
-    """
+    """Names of files for labels, all different: where two labels would give one name, the later is numbered."""
     endings = ["", *(f"-{suffix}" for suffix in suffixes)]
     names: list[str] = []
     taken: set[str] = set()
