@@ -316,8 +316,11 @@ def approx_equivalence(
     known : Partition or array_like, shape (M,), optional
         Known classes: any two clusters inside a class may merge and none across; balance is still asked for.
     **settings
-        ``delta`` (0.05), ``balance`` (4), ``radius`` ("pooled"), ``merge_rule`` ("balanced"), ``nearest_by`` ("law"):
-        as for :func:`make_rules`.
+        ``delta`` (0.05): the risk of all radii together. ``balance`` (4): alpha, the largest ratio of the visits per
+        pair of two clusters that merge. ``radius`` ("pooled"): a cluster's, from its pooled visits; "theory": the mean
+        of its members' radii, weighted by visits. ``merge_rule`` ("balanced"): to the nearest of the neighbours that
+        are balanced; "nearest": to the nearest, if balanced. ``nearest_by`` ("law"): the distance of profiles;
+        "law_and_mean": the larger of it and that of means.
 
     Raises
     ------

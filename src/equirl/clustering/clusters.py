@@ -48,7 +48,7 @@ class Rules(NamedTuple):
     nearest: bool  # take the nearest neighbour first, ask for balance then
     means: bool  # mean rewards are compared too
     granted: bool  # known classes stand in for the tests
-    by_mean: bool  # nearness is the larger of the lower distances of laws and of means
+    by_mean: bool  # nearness is the larger of the lower distances of profiles and of means
 
 
 CLUSTER_FIELDS = [
@@ -95,7 +95,7 @@ class Clusters(NamedTuple):
 
 
 @lean_kernel
-def law_radius(n: int, weight: float, rules: Rules) -> float:
+def profile_radius(n: int, weight: float, rules: Rules) -> float:
     """eps of a set with n visits: beta_n, or sum N beta_N / n."""
     return weight / n if rules.theory else weissman(n, rules.log_n_events, rules.log_level)
 
@@ -141,7 +141,7 @@ def singletons(sample: Sample, c: Clusters, rules: Rules) -> None:
 def _renew(a: np.record, rules: Rules) -> None:
     """What follows from the sums over a cluster that was just formed."""
     a.ratio = a.n / a.n_pairs
-    a.radius = law_radius(a.n, a.weight, rules)
+    a.radius = profile_radius(a.n, a.weight, rules)
     a.r_mean = a.r_sum / a.n
     a.r_radius = mean_radius(a.n, a.r_weight, rules) if rules.means else 0.0
     a.fresh, a.settled = 1, 0
@@ -212,7 +212,7 @@ def _surely_every_two(a: np.record, b: np.record, dist: float, rules: Rules) -> 
 @inlined
 def _surely_with_union(a: np.record, b: np.record, dist: float, rules: Rules) -> bool:
     excess = excess_of_union(a.excess, b.excess, a.n, b.n, dist)
-    if excess > -SLACK and excess > law_radius(a.n + b.n, a.weight + b.weight, rules) - SLACK:
+    if excess > -SLACK and excess > profile_radius(a.n + b.n, a.weight + b.weight, rules) - SLACK:
         return False
     if not rules.means:
         return True
@@ -292,7 +292,7 @@ def _with_union(c: Clusters, one: int, other: int, rules: Rules) -> bool:
         if p < b.length:
             pooled += c.counts[b.row + p]
         c.own_profile[union + p] = pooled / n
-    radius, r_radius = law_radius(n, a.weight + b.weight, rules), mean_radius(n, a.r_weight + b.r_weight, rules)
+    radius, r_radius = profile_radius(n, a.weight + b.weight, rules), mean_radius(n, a.r_weight + b.r_weight, rules)
     mean = (a.r_sum + b.r_sum) / n
     j, rest = one, other
     while j >= 0:

@@ -160,10 +160,10 @@ class Log:
         TabularMDP
         """
         seen, pairs = self.seen, self.pairs
-        strange = np.flatnonzero(seen.visits == 0)
-        pair = np.concatenate([owners(seen.ptr), strange])
-        succ = np.concatenate([seen.succ, pairs.state[strange]]).astype(np.int64)
-        prob = np.concatenate([seen.count / np.repeat(seen.visits, np.diff(seen.ptr)), np.ones(len(strange))])
+        unvisited = np.flatnonzero(seen.visits == 0)
+        pair = np.concatenate([owners(seen.ptr), unvisited])
+        succ = np.concatenate([seen.succ, pairs.state[unvisited]]).astype(np.int64)
+        prob = np.concatenate([seen.count / np.repeat(seen.visits, np.diff(seen.ptr)), np.ones(len(unvisited))])
         means = np.divide(seen.r_sum, seen.visits, out=np.zeros(pairs.n_pairs), where=seen.visits > 0)
         rows = rows_from_triplets(pairs, pair, succ, prob, normalize=True)
         return TabularMDP(pairs, rows, np.clip(means, 0.0, 1.0), self.initial, reward_map=self.reward_map, name=name)

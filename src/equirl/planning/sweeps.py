@@ -33,7 +33,7 @@ import numpy as np
 
 from equirl.numerics.compiling import inlined, lean_kernel
 
-LONGEST_CIRCLE = 32  # sweeps of a circle that is noticed, at most
+LONGEST_CYCLE = 32  # sweeps of a cycle that is noticed, at most
 
 
 class Choices(NamedTuple):
@@ -102,7 +102,7 @@ class ModelSet(Protocol):
 def make_work(u: np.ndarray, reward: np.ndarray) -> Work:
     """Arrays for sweeps over all states, starting from u, which is changed in place."""
     S, M = len(u), len(reward)
-    met = np.empty((min(LONGEST_CIRCLE, 1 + 10**6 // S), S + 2))
+    met = np.empty((min(LONGEST_CYCLE, 1 + 10**6 // S), S + 2))
     met[:, S] = np.nan
     scratch = np.empty(S, np.int64), np.empty(S, np.int64), met
     return Work(u, u, np.empty(S), np.empty(M), np.array(reward), np.arange(S), *scratch)
@@ -163,7 +163,7 @@ def iterate(
 ) -> tuple[int, float, float]:  # fmt: skip
     """Sweep until the span of u' - u is at most the accuracy, or ``max_sweeps``; u and q hold the last sweep's.
 
-    Values that came up before, bit by bit, come up again for ever: whole rounds of such a circle are counted and not
+    Values that came up before, bit by bit, come up again for ever: whole rounds of such a cycle are counted and not
     done.
 
     Parameters
@@ -178,16 +178,16 @@ def iterate(
     tuple of int, float, float
         The number of full sweeps, and the least and largest of u' - u; ``work.out`` is u'.
     """
-    u_min, u_max, n, least, circle = 0.0, largest(work.u), 0, np.inf, 0
+    u_min, u_max, n, least, cycle = 0.0, largest(work.u), 0, np.inf, 0
     while True:
         low, high, next_min, next_max = full(choices, models, work, stop, u_max, u_min)
         n += 1
         if high - low < least:
             least = high - low
-        elif circle == 0:  # no progress
-            circle = circle_length(work, n, high - low)
-            if circle > 0:
-                n += (stop.max_sweeps - n) // circle * circle
+        elif cycle == 0:  # no progress
+            cycle = cycle_length(work, n, high - low)
+            if cycle > 0:
+                n += (stop.max_sweeps - n) // cycle * cycle
         if high - low <= stop.accuracy or n == stop.max_sweeps:
             break
         u_min, u_max = next_min, next_max
@@ -233,7 +233,7 @@ def largest(u: np.ndarray) -> float:
 
 
 @lean_kernel
-def circle_length(work: Work, n: int, span: float) -> int:
+def cycle_length(work: Work, n: int, span: float) -> int:
     """How many sweeps before the n-th u was as it is now, bit by bit; where that is not known, u is noted, and 0."""
     n_states = len(work.u)
     for row in range(len(work.met)):

@@ -69,13 +69,13 @@ def draw_exceptions(
     the visited ones ``bridge`` on average, in proportion to 1 / visits, may lead somewhere else: half the time to a
     state never left, if there is one, of whose pairs one then stays there; otherwise to a state near, or to any.
     """
-    n_states, strange, free, total = len(pair_ptr) - 1, 0, 0, 0.0
+    n_states, unvisited, free, total = len(pair_ptr) - 1, 0, 0, 0.0
     for s in range(n_states):
         left = False
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             exception[k] = -1
             left |= seen.visits[k] > 0
-            strange += seen.visits[k] == 0
+            unvisited += seen.visits[k] == 0
             total += 1.0 / seen.visits[k] if seen.visits[k] > 0 else 0.0
         if not left:
             unknown[free] = s
@@ -83,7 +83,7 @@ def draw_exceptions(
     for s in range(n_states):
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             if seen.visits[k] == 0:
-                if uniform(rng) * strange < lonely:
+                if uniform(rng) * unvisited < lonely:
                     exception[k] = s
             elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
                 if free > 0 and uniform(rng) < 0.5:

@@ -1,14 +1,14 @@
-"""Which classes stand side by side: pairs of one state tell about each other.
+"""Which classes are neighbours: pairs of one state are evidence about each other.
 
 On a river every state has one pair that swims and one that drifts, on a floor all four of a state walk. So a pair of
-few visits, or of none, is more likely of a class that was found beside the classes of its neighbours. The pairs of a
-state stand in a ring, each beside the next and the one before. With m_cd how often a pair of class c has one of class
-d beside it, e_c how often it has any, and E the sum of all, a class c weighs, for each neighbour of class d,
+few visits, or of none, is more likely of a class that was often a neighbour of its neighbours' classes. The pairs of a
+state form a ring: the neighbours of a pair are the next and the one before. With m_cd how often a pair of class c has a
+neighbour of class d, e_c how often it has any, and E the sum of all, a class c weighs, for each neighbour of class d,
 
     (m_cd + eta)  /  (e_c e_d / E + eta)
 
-times as much: how often c and d are side by side, against how often they would be by chance; eta says how many times
-it takes to notice. A new class weighs as it did, and so do two that were hardly met.
+times as much: how often c and d are neighbours, against how often they would be by chance; eta (the setting
+``beside``) is how many times it takes to notice. A new class weighs as it did, and so do two that were hardly met.
 
 All counts are of the other pairs, so that each pair is drawn given the rest (a dependency network, Heckerman et al.
 2000); the steps as a whole need not be those of one prior of all classes.
@@ -28,10 +28,10 @@ FREE = -1
 
 
 class Neighbours(NamedTuple):
-    """Neighbours of pairs, and how often their classes are found side by side; changed in place."""
+    """Neighbours of pairs, and how often their classes are neighbours; changed in place."""
 
     eta: float  # infinite: neighbours say nothing
-    ring: np.ndarray  # (M, 2) int64: the pairs beside each, -1 for none
+    ring: np.ndarray  # (M, 2) int64: the neighbours of each pair, -1 for none
     ends: np.ndarray  # (M + 1,) int64: per class
     key: np.ndarray  # (cells,) int64: two classes in one number, or FREE
     met: np.ndarray  # (cells,) int64: neighbours of these classes, twice those of one class

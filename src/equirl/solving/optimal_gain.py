@@ -4,10 +4,9 @@ With T h = max_a (r + P h), whatever h is, every state's optimal gain lies betwe
 All methods end with such a bracket over the states they solve; half its width is the accuracy of the gain.
 
 - ``value``: relative value iteration, damped so that periodic MDPs converge (:mod:`equirl.solving.value_iteration`).
-- ``policy``: Howard's policy iteration for chains of any kind, each policy solved by a sparse LU
-  (:mod:`equirl.solving.gain_methods`), or by elimination where transitions are too rare for one
-  (:mod:`equirl.solving.gain_methods`). Exact up to rounding.
-- ``auto``: sweeps, and policy iteration where these stall (:mod:`equirl.solving.gain_methods`).
+- ``policy``: Howard's policy iteration for chains of any kind, each policy solved by a sparse LU, or by elimination
+  where transitions are too rare for one (:mod:`equirl.solving.gain_methods`). Exact up to rounding.
+- ``auto``: sweeps, and policy iteration where these stall.
 
 The gain is that of the states reachable from the initial distribution. Where it depends on where one starts, there is
 no one gain to measure regret against, and :class:`NoConstantGain` names two states that differ; ``multichain=True``

@@ -101,7 +101,7 @@ def damped_sweeps(sweep: Any, model: Any, u: np.ndarray, rule: StopRule) -> tupl
 
     ``sweep(model, u, out)`` writes T u and returns the least and the largest of T u - u. Returns the number of sweeps
     and these two at the end. (Optimistic planning sweeps without damping, in a loop of its own: u + (T u - u) is not
-    T u to the last bit, and its cheap sweeps and circles have no place here.)
+    T u to the last bit, and its cheap sweeps and cycles have no place here.)
     """
     out, n, bound = np.empty(len(u)), 0, size_of(u)  # bound >= the size of u, which is looked up only near the end
     while True:

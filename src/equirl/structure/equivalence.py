@@ -24,6 +24,7 @@ from equirl.structure.similarity import (
     TOLERANCE,
     Profiles,
     profile_l1,
+    profile_of,
     profiles,
     projection,
     take_profiles,
@@ -321,12 +322,8 @@ def summarise_class(mdp: TabularMDP, partition: Partition, label: int) -> ClassS
     """What the pairs of a class truly share: of classes that were learned perhaps not much."""
     members = np.flatnonzero(partition.label == label)
     means = original_rewards(np.round(mdp.r_mean[members], DECIMALS), mdp.reward_map)
-    different = {np.round(_profile(mdp, k), DECIMALS).tobytes() for k in members.tolist()}
+    different = {np.round(profile_of(mdp, k), DECIMALS).tobytes() for k in members.tolist()}
     first = int(members[0])
     return ClassSummary(
-        label, len(members), first, _profile(mdp, first), len(different), float(means.min()), float(means.max())
+        label, len(members), first, profile_of(mdp, first), len(different), float(means.min()), float(means.max())
     )
-
-
-def _profile(mdp: TabularMDP, pair: int) -> np.ndarray:
-    return np.sort(mdp.rows.prob[mdp.rows.ptr[pair] : mdp.rows.ptr[pair + 1]])[::-1]

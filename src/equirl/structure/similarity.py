@@ -100,7 +100,7 @@ def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1
     """
     check_mdp(mdp)
     choice("contrast", contrast, CONTRASTS)
-    p, q = (_sorted_law(mdp, _pair_number(mdp, which)) for which in (pair, other))
+    p, q = (profile_of(mdp, _pair_number(mdp, which)) for which in (pair, other))
     if contrast == "l1":
         return float(l1_distance(p, 0, len(p), q, 0, len(q)))
     if contrast == "kl":
@@ -143,8 +143,9 @@ def similar(
     return bool(means_agree) and profile_distance(mdp, k, j, contrast) <= eps_p
 
 
-def _sorted_law(mdp: TabularMDP, pair: int) -> np.ndarray:
-    return -np.sort(-mdp.rows.prob[mdp.rows.ptr[pair] : mdp.rows.ptr[pair + 1]])
+def profile_of(mdp: TabularMDP, pair: int) -> np.ndarray:
+    """The profile of one pair of a known MDP."""
+    return -np.sort(-mdp.rows.prob[mdp.rows.row(pair)])
 
 
 def _pair_number(mdp: TabularMDP, pair: Any) -> int:
