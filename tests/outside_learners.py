@@ -35,6 +35,13 @@ class Contaminated(NamedTuple):
     def prepare(self):
         return Solver(iterate_contaminated, sweep_contaminated), self
 
+    def widths(self):
+        return 2 * self.weight
+
+    def row_bounds(self, pair):
+        lower = (1.0 - self.weight[pair]) * self.prob[self.ptr[pair] : self.ptr[pair + 1]]
+        return lower, lower + self.weight[pair], float(self.weight[pair])
+
 
 @inlined
 def contaminated_maximum(models, k, work, u_max):
@@ -55,13 +62,13 @@ def iterate_contaminated(choices, models, work, stop):
 
 
 @dataclass(frozen=True)
-class Contamination:
+class Contamination(eq.ModelSetPart):
     """A part with a setting of its own."""
 
     trust: float = 0.3
-    delta: float = 0.05
 
     def __post_init__(self):
+        super().__post_init__()
         if not 0 <= self.trust <= 1:
             raise ValueError(f"trust must be between 0 and 1, not {self.trust!r}")
 

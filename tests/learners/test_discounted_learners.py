@@ -31,8 +31,13 @@ def test_singleton_classes_make_mbie_with_both_given_the_same_as_mbie():
     )
 
 
-def test_singleton_classes_make_mbie_with_classes_given_the_same_as_mbie_at_a_third_of_delta():
+def test_singleton_classes_make_mbie_with_classes_given_the_same_as_mbie():
     given = eq.make_agent("c-mbie-c", 5, 2, seed=1, classes=SINGLE["classes"])
+    assert_same_run(given, eq.make_agent("mbie", 5, 2, seed=1))
+
+
+def test_singleton_classes_in_balanced_groups_make_it_the_same_as_mbie_at_a_third_of_delta():
+    given = eq.make_agent("c-mbie-c", 5, 2, seed=1, classes=SINGLE["classes"], pooling="balanced")
     assert_same_run(given, eq.make_agent("mbie", 5, 2, seed=1, delta=0.05 / 3))
 
 

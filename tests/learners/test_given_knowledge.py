@@ -1,4 +1,4 @@
-"""What a learner made for a known MDP is handed, and that being told does not cost regret."""
+"""What a learner made for a known MDP is given, what its parts make of it, and that it does not cost regret."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.learners.handout import prefers_laws
-from equirl.learners.learner_registry import agent_for, make_settings
+from equirl.learners.learner_registry import agent_for, make_agent, make_settings
 from equirl.model.mdp import TabularMDP
 from equirl.structure.equivalence import equivalence_classes, separating_tolerance
 from equirl.worlds.world_registry import make
@@ -52,10 +51,32 @@ def test_the_class_rule_ends_episodes_unless_rewards_are_kept_by_pair():
 
 def test_rewards_that_split_what_laws_leave_whole_are_kept_by_pair():
     world = machines()
-    assert prefers_laws(world, 1e-9)
     agent = agent_for(world, "c-ucrl-c-sigma")
     assert (agent.settings.rewards, agent.settings.stopping) == ("per_pair", "either")
     assert agent_for(world, "c-ucrl-c-sigma", rewards="per_class").settings.rewards == "per_class"
+
+
+def test_what_a_part_decides_is_said_in_the_settings():
+    assert {make_settings("c-ucrl-c").as_dict()[name] for name in ("rewards", "pooling")} == {"auto"}
+    assert make_settings("c-ucrl-c-sigma").stopping == "auto"
+    agent = agent_for(machines(), "c-ucrl-c")
+    assert (agent.settings.rewards, agent.settings.pooling) == ("per_pair", "class")
+    assert agent.given.classes == equivalence_classes(machines(), rewards=False)
+    assert agent_for(machines(), "c-ucrl-c", rewards="auto", pooling="balanced").settings.pooling == "balanced"
+
+
+def test_classes_of_one_kind_share_their_rewards():
+    world, labels = machines(), equivalence_classes(machines(), rewards=False).label
+    for agent in (
+        agent_for(world, "c-ucrl-c", classes=labels),
+        make_agent("c-ucrl-c", world.n_states, 2, classes=labels),
+    ):
+        assert (agent.settings.rewards, agent.settings.pooling) == ("per_class", "balanced")
+
+
+def test_rewards_are_decided_by_classes_only_where_these_are_given():
+    with pytest.raises(ValueError, match="rewards='auto' decides by the classes given, and none are given"):
+        make_settings("c-ucrl", rewards="auto")
 
 
 @pytest.mark.parametrize("world", ["riverswim", "ergodic-riverswim", "four-room", "two-room", "two-kinds-river"])

@@ -134,8 +134,8 @@ def test_defaults_are_those_of_the_tables():
     wanted = {
         "ucrl2": own,
         "ucrl2-l": own | laplace,
-        "c-ucrl-c-sigma": {**laplace, "rewards": "per_class", "stopping": "class"},
-        "c-ucrl-c": {**clustering, **thrifty, "rewards": "per_class", "stopping": "either", "pooling": "balanced"},
+        "c-ucrl-c-sigma": {**laplace, "rewards": "auto", "stopping": "auto"},
+        "c-ucrl-c": {**clustering, **thrifty, "rewards": "auto", "stopping": "either", "pooling": "auto"},
         "c-ucrl": {**clustering, **thrifty, **own, "radius": "pooled", "stopping": "either"},
         "c-ucrl-published": {
             **clustering, "rewards": "per_class", "stopping": "class", "ties": "index", "action_ties": "first",
@@ -184,9 +184,11 @@ def test_known_singletons_reduce_to_ucrl2_l_in_any_world(mdp, seed):
     assert_same_decisions(
         mdp, seed, plain_agent(mdp, "c-ucrl-c-sigma", seed, classes=alone, profiles=profiles(mdp)), blind
     )
-    assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone, pooling="class"), blind)
+    for settings in ({}, {"pooling": "class"}):
+        assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone, **settings), blind)
     careful = plain_agent(mdp, "ucrl2-l", seed, delta=0.05 / 3)
-    assert_same_decisions(mdp, seed, plain_agent(mdp, "c-ucrl-c", seed, classes=alone), careful)
+    balanced = plain_agent(mdp, "c-ucrl-c", seed, classes=alone, pooling="balanced")
+    assert_same_decisions(mdp, seed, balanced, careful)
 
 
 class Fixed:

@@ -309,7 +309,7 @@ def test_alpha_and_gamma_are_drawn_from_their_posterior_on_the_grid(which):
 def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior(draws):
     counts = [[4, 1], [3, 1], [2]]
     seen, random = snapshot(counts), rng(6)
-    sampler = ClassRows().sampler(Pairs.uniform(3, 1), NOTHING)
+    sampler = ClassRows().row_sampler(Pairs.uniform(3, 1), NOTHING)
     found = Counter()
     for _ in range(draws):
         for _ in range(12):

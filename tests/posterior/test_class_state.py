@@ -145,7 +145,7 @@ def test_a_sampler_goes_on_where_cells_run_out_again_and_again(monkeypatch):
     calls = []
     monkeypatch.setattr(row_priors, "carry_over", tight)
     counts, random = Counts(40), np.random.default_rng(0)
-    sampler = ClassRows(alpha=5.0).sampler(Pairs.uniform(20, 2), NOTHING)
+    sampler = ClassRows(alpha=5.0).row_sampler(Pairs.uniform(20, 2), NOTHING)
     for _ in range(3):
         for k in range(40):
             for x in random.choice(20, size=6):

@@ -146,7 +146,7 @@ def test_pairs_beside_single_pairs_do_not_all_become_single_pairs():
     """Of pairs seen once nothing is known, so there are few classes, as without neighbours."""
     M, random = 600, draw_state(np.random.SeedSequence(2))
     seen = snapshot([[1]] * M)
-    sampler = ClassRows().sampler(Pairs.uniform(M // 6, 6), NOTHING)
+    sampler = ClassRows().row_sampler(Pairs.uniform(M // 6, 6), NOTHING)
     for _ in range(20):
         sampler.refresh(seen, random)
     assert sampler.state.label.max() < 60

@@ -30,7 +30,7 @@ WORLD = make("ergodic-riverswim", n_states=5)
 
 def drawn_rows(prior, counts, S, draws, given, seed=1):
     """(draws, M, S) rows drawn from a prior given counts."""
-    sampler = prior.sampler(Pairs.uniform(S, 1), given)
+    sampler = prior.row_sampler(Pairs.uniform(S, 1), given)
     rng, seen = draw_state(np.random.SeedSequence(seed)), snapshot(counts)
     out = np.zeros((draws, len(counts), S))
     for i, k in itertools.product(range(draws), range(len(counts))):

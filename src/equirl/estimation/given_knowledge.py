@@ -26,17 +26,28 @@ Order = Sequence[Sequence[Any]] | Callable[[Any, Any], Iterable[Any]] | None
 class Given(NamedTuple):
     """What a learner knows before it starts."""
 
-    classes: Partition | None = None
+    classes: Partition | None = None  # of transition probabilities and rewards, or as ``in_force`` says
     profiles: Profiles | None = None
     mean_rewards: np.ndarray | None = None  # (M,) in [0, 1]
     tolerance: float = TOLERANCE  # what was taken as equal when the classes were made
     tie: np.ndarray | None = None  # groups of equal positions in the profiles; follows from classes and profiles
     stated: bool = False  # whether a user states classes or profiles, so that data may refute them
+    law_classes: Partition | None = None  # coarser: of transition probabilities alone, where both are there
+    law_tolerance: float = TOLERANCE
 
     @property
     def names(self) -> set[str]:
         """Which of them are there."""
         return {name for name in ("classes", "profiles", "mean_rewards") if getattr(self, name) is not None}
+
+    def in_force(self, pool_rewards: bool) -> Given:
+        """With the classes that are pooled: those of transition probabilities alone where rewards are not.
+
+        Splitting them by reward would then only scatter the samples.
+        """
+        if self.law_classes is None or pool_rewards:
+            return self._replace(law_classes=None)
+        return self._replace(classes=self.law_classes, tolerance=self.law_tolerance, law_classes=None)
 
 
 NOTHING = Given()

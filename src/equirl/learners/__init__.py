@@ -3,7 +3,7 @@
 - ``contract``: what the rest of the package knows of a learner: decide, record, tell, state; with ``stretches`` (what
   it plays for some steps, and what ends that).
 - ``optimistic``: the best policy of the best plausible MDP. Its parts: ``structures``, ``estimates``, ``model_sets``,
-  ``planners``, ``stopping`` and ``vanishing_rule``.
+  ``planners``, ``stopping``; ``parts`` says what each kind takes and returns.
 - ``posterior_sampling``: the best policy of a drawn MDP. Its parts: ``row_priors``, ``reward_priors``.
 - ``imed`` with ``imed_index``: an index decides every step. ``baselines``: learners that learn nothing. ``greedy``: the
   best policy of the estimates, for all of them.
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from equirl.learners.learner_registry import (
         AGENTS as AGENTS,
         HANDED as HANDED,
-        OPEN as OPEN,
         agent_for as agent_for,
         check_tolerance as check_tolerance,
         find_learner as find_learner,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     )
     from equirl.learners.model_sets import LaplaceBalls as LaplaceBalls
     from equirl.learners.optimistic import OptimisticLearner as OptimisticLearner
+    from equirl.learners.parts import AUTO as AUTO, Problem as Problem
     from equirl.learners.planners import POLICY_SWEEPS as POLICY_SWEEPS, OptimisticPlanner as OptimisticPlanner
     from equirl.learners.recipes import (
         COLUMNS as COLUMNS,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from equirl.learners.stopping import Doubling as Doubling
     from equirl.learners.structures import (
         EstimatedClasses as EstimatedClasses,
-        Problem as Problem,
         clustering_rules as clustering_rules,
     )
 else:
@@ -58,14 +57,15 @@ else:
         "catalogue": "FAMILIES RECOMMENDED",
         "contract": "Learner",
         "estimates": "EmpiricalPool",
-        "learner_registry": "AGENTS HANDED OPEN agent_for check_tolerance find_learner make_agent make_settings "
+        "learner_registry": "AGENTS HANDED agent_for check_tolerance find_learner make_agent make_settings "
         "outside_modules register_learner",
         "model_sets": "LaplaceBalls",
         "optimistic": "OptimisticLearner",
+        "parts": "AUTO Problem",
         "planners": "OptimisticPlanner POLICY_SWEEPS",
         "recipes": "COLUMNS Recipe Settings needs_of_parts",
         "refuted_structure": "RefutedStructure",
         "stopping": "Doubling",
-        "structures": "EstimatedClasses Problem clustering_rules",
+        "structures": "EstimatedClasses clustering_rules",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

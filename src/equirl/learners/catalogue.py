@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from equirl.learners.baselines import FixedLearner
 from equirl.learners.contract import Learner
 from equirl.learners.estimates import EmpiricalPool, GivenProfilePool, OwnEstimate
 from equirl.learners.imed import ClassIndices, ImedLearner, OwnIndices
 from equirl.learners.model_sets import BernsteinIntervals, JakschBalls, KLBalls, LaplaceBalls, Ucrl3Intervals
-from equirl.learners.optimistic import OptimisticLearner
+from equirl.learners.optimistic import OptimisticLearner, OptimisticParts
+from equirl.learners.parts import AUTO, Models, Part, Planner, RewardPrior, RowPrior, Stopping
 from equirl.learners.planners import OptimisticPlanner, SupportPlanner
-from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner
+from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths, PosteriorLearner, PosteriorParts
 from equirl.learners.published_learner import PublishedClasses, PublishedPool
 from equirl.learners.q_learning import OwnSteps, QLearner, SharedSteps
 from equirl.learners.recipes import COLUMNS, Recipe
-from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling
+from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling, VanishingRule
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
-from equirl.learners.vanishing_rule import VanishingRule
 from equirl.posterior.reward_priors import ClassRewards, DrawnRewards
 from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
 
@@ -32,7 +31,7 @@ SUFFIXES = dict(zip(COLUMNS, ("", "", "-c", "-c-sigma"), strict=True))
 
 USUAL_WORDS = ("{} over estimated classes", "{}, given the classes", "{}, given the classes and the profiles")
 
-Parts = tuple[Any, ...]
+Parts = tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -73,24 +72,27 @@ class Family:
         return Recipe("", self.build, self.parts[0] or ()).defaults().get("discount", 1.0) < 1.0
 
 
-def own(models: Any, planner: Any, stopping: Any) -> Parts:
+def own(models: Models, planner: Planner, stopping: Stopping) -> Parts:
     """An optimistic learner that knows nothing of classes."""
-    return NoStructure(), OwnEstimate(), models, planner, stopping
+    return OptimisticParts(NoStructure(), OwnEstimate(), models, planner, stopping)
 
 
-def optimistic(models: Any, planner: Any, rewards: str = "per_pair", last: Any = None) -> tuple[Parts, ...]:
+def optimistic(
+    models: Models, planner: Planner, rewards: str = "per_pair", last: Stopping | None = None
+) -> tuple[Parts, ...]:
     """The four columns of an optimistic family."""
+    thrifty = Doubling(effort=THRIFTY)
     return (
         own(models, planner, PairDoubling()),
-        (EstimatedClasses(), EmpiricalPool(rewards), models, planner, Doubling(effort=THRIFTY)),
-        (GivenClasses(), EmpiricalPool("per_class"), models, planner, Doubling(effort=THRIFTY)),
-        (GivenProfiles(), GivenProfilePool(), models, planner, last or ClassDoubling()),
+        OptimisticParts(EstimatedClasses(), EmpiricalPool(rewards), models, planner, thrifty),
+        OptimisticParts(GivenClasses(), EmpiricalPool(AUTO), models, planner, thrifty),
+        OptimisticParts(GivenProfiles(), GivenProfilePool(), models, planner, last or ClassDoubling()),
     )
 
 
-def drawn(rows: Any, rewards: Any) -> Parts:
+def drawn(rows: RowPrior, rewards: RewardPrior) -> Parts:
     """A learner that draws its MDP."""
-    return rows, rewards, DrawnPlanner(), EpisodeLengths()
+    return PosteriorParts(rows, rewards, DrawnPlanner(), EpisodeLengths())
 
 
 PLAIN = OptimisticPlanner()
@@ -173,7 +175,7 @@ REFERENCES = {  # what the others are compared with
     "c-ucrl-published": Recipe(
         "C-UCRL with the unstated choices of the published program",
         OptimisticLearner,
-        (
+        OptimisticParts(
             PublishedClasses(priority="index"),
             PublishedPool("per_class", "index"),
             LaplaceBalls(),

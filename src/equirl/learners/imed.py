@@ -36,8 +36,8 @@ from equirl.estimation.kl_inf import kl_inf
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.beliefs import ActionValues, CountedBeliefs, greedy_actions
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
+from equirl.learners.parts import Indices, Problem
 from equirl.learners.recipes import Blueprint
-from equirl.learners.structures import Problem
 from equirl.numerics.compiling import kernel
 from equirl.solving.value_iteration import StopRule, damped_sweeps
 from equirl.words.checking import between, flag, whole_number
@@ -59,7 +59,7 @@ class CountedRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OwnIndices:
+class OwnIndices(Indices):
     """Indices from each pair's own counts.
 
     ``prior``: weight of one more sample of every pair, which pays 1/2 and leads anywhere; with 0, the index as
@@ -70,7 +70,6 @@ class OwnIndices:
     prior: float = 1.0
     binary: bool = True
     max_sweeps: int = 20
-    needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         between("prior", self.prior, most=1e6)
@@ -116,7 +115,7 @@ class ImedLearner(CountingLearner):
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
-        (self.part,) = blueprint.settings.parts
+        self.part = self.settings.part(Indices)
         self.problem = Problem(self.pairs, self.given, math.nan, True)
         self.tie_rng = np.random.default_rng(blueprint.seed)
         self.bias = np.zeros(self.pairs.n_states)

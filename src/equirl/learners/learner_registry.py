@@ -12,17 +12,18 @@ import numpy as np
 from equirl.estimation.given_knowledge import Classes, Given, Order, checked, partition_of, profiles_of
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
+from equirl.learners.parts import AUTO, Known
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, pairs_from
 from equirl.model.reward_laws import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
-from equirl.structure.similarity import TOLERANCE, Profiles
+from equirl.structure.equivalence import SeparationError, Tolerance, equivalence_classes, separating_tolerance
+from equirl.structure.similarity import TOLERANCE, Profiles, profiles as profiles_of_mdp
 from equirl.words.checking import between, choice, real_array, unknown_name
 from equirl.words.formatting import shown
 
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
-OPEN = ("rewards", "pooling")  # settings that agent_for, where they are not chosen, chooses for the MDP at hand
 HANDED = ("classes", "profiles", "order", "tolerance")  # keywords of agent_for that are no settings
 
 
@@ -139,7 +140,7 @@ def make_agent(
     reward_range: tuple[float, float] = (0.0, 1.0),
     **settings: Any,
 ) -> Learner:
-    """A learner to drive step by step with ``act`` and ``observe``, or to hand to ``simulate``.
+    """A learner to drive step by step with ``act`` and ``observe``, or to give to ``simulate``.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ def agent_for(
     """A learner for ``mdp``, given what it is entitled to: classes, profiles or means of the MDP itself.
 
     Classes are those of transition probabilities and mean rewards where rewards are pooled per class, and those of
-    transition probabilities alone where they are kept per pair or known. Where there would be at least four times as
-    many of the former and the latter are few, a learner whose ``rewards`` are not chosen keeps them per pair.
+    transition probabilities alone where they are kept per pair or known. With ``rewards="auto"`` a learner is given
+    both, and decides by how many of each there are.
 
     Parameters
     ----------
@@ -216,10 +217,10 @@ def agent_for(
     seed : int or SeedSequence
         From which its random choices follow.
     classes : Partition, labels or function, optional
-        One label per pair, or a function of state and action that gives it; handed out in place of the MDP's own to a
+        One label per pair, or a function of state and action that gives it; in place of the MDP's own, for a
         learner that is given the classes.
     profiles : Profiles, optional
-        Handed out in place of the MDP's own to a learner that is given them.
+        In place of the MDP's own, for a learner that is given them.
     order : function or list, optional
         The successors of each pair, in corresponding order, in place of profiles: see :func:`equirl.make_agent`.
     tolerance : float or "auto", default 1e-9
@@ -246,13 +247,38 @@ def agent_for(
     if recipe.knows_mdp:
         chosen = recipe.settings(name, settings)
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
-    from equirl.learners.handout import hand_out, settings_for
+    stated, chosen = stated_by_user(classes, profiles, order, mdp.pairs), recipe.settings(name, settings)
+    given = given_by(mdp, chosen, stated, check_tolerance(name, chosen, tolerance))
+    return build_learner(name, mdp.pairs, settings, given, seed)
 
-    stated = stated_by_user(classes, profiles, order, mdp.pairs)
-    within = check_tolerance(name, recipe.settings(name, settings), tolerance)
-    chosen = settings_for(mdp, name, recipe, settings, stated.classes, within)
-    given = hand_out(mdp, chosen, stated.classes, stated.profiles, within)._replace(stated=stated.stated)
-    return build_learner(name, mdp.pairs, chosen.as_dict(), given, seed)
+
+def given_by(mdp: TabularMDP, settings: Settings, stated: Given, tolerance: Tolerance) -> Given:
+    """What is stated, and what else the settings need of the MDP."""
+    needs, exact = needs_of_parts(settings), TOLERANCE if isinstance(tolerance, str) else tolerance
+    given = stated._replace(tolerance=exact)
+    if stated.classes is None and "classes" in needs:
+        decides = settings.as_dict().get("rewards") == AUTO
+        if decides or settings.pools_rewards:
+            exact = separating_tolerance(mdp) if isinstance(tolerance, str) else tolerance
+            given = given._replace(classes=equivalence_classes(mdp, tolerance=exact), tolerance=exact)
+        if not settings.pools_rewards:
+            given = _with_law_classes(mdp, given, tolerance, decides)
+    if stated.profiles is None and "profiles" in needs:
+        given = given._replace(profiles=profiles_of_mdp(mdp))
+    means = mdp.r_mean.copy() if "mean_rewards" in needs else None  # a read-only one compiles kernels anew
+    return given._replace(mean_rewards=means)
+
+
+def _with_law_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance, may_lack: bool) -> Given:
+    """With classes of transition probabilities alone; where others will do, without if no tolerance separates them."""
+    try:
+        exact = separating_tolerance(mdp, False) if isinstance(tolerance, str) else tolerance
+        laws = equivalence_classes(mdp, False, exact)
+    except SeparationError:
+        if may_lack:
+            return given
+        raise
+    return given._replace(law_classes=laws, law_tolerance=exact, classes=given.classes or laws)
 
 
 def stated_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:
@@ -261,9 +287,9 @@ def stated_by_user(classes: Classes, profiles: Profiles | None, order: Order, pa
     return Given(part, table, stated=part is not None or table is not None)
 
 
-def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> float | Literal["auto"]:
-    """What is taken as equal when classes are handed to this learner; an error where it is handed none."""
-    within: float | Literal["auto"] = "auto"
+def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> Tolerance:
+    """What is taken as equal when classes are given to this learner; an error where it is given none."""
+    within: Tolerance = "auto"
     if not isinstance(tolerance, str):
         within = between("tolerance", tolerance, most=2)
     else:
@@ -283,6 +309,6 @@ def build_learner(
 ) -> Learner:
     """A learner from its name, settings and what it is given, all checked."""
     recipe = find_learner(name)
-    chosen = recipe.settings(name, settings)
-    given = checked(name, needs_of_parts(chosen), given, pairs)
+    chosen = recipe.settings(name, settings).resolved(Known(pairs, given))
+    given = checked(name, needs_of_parts(chosen), given.in_force(chosen.pools_rewards), pairs)
     return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))

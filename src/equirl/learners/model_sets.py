@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,12 +15,11 @@ from equirl.estimation.confidence import (
     share_weighted,
     weissman_radius,
 )
-from equirl.estimation.counts import Snapshot
 from equirl.estimation.kl_radius import filippi_radius, mixture_radius
-from equirl.estimation.pooling import Estimates, Grouping, reward_variance
+from equirl.estimation.pooling import Estimates, reward_variance
 from equirl.estimation.ucrl3_bounds import ucrl3_intervals, ucrl3_log_level, ucrl3_mean_upper
 from equirl.estimation.variance_radius import shared_mean_radius, variance_mean_radius
-from equirl.learners.structures import Problem, Shares
+from equirl.learners.parts import Evidence, Models, Problem
 from equirl.planning.intervals import IntervalModels, Intervals, support_slack
 from equirl.planning.kl_ball import KLModels
 from equirl.planning.l1_ball import ConfidenceSet
@@ -30,18 +28,8 @@ from equirl.words.checking import choice, inside
 REWARD_BOUNDS = ("laplace", "variance")
 
 
-class Evidence(NamedTuple):
-    """What a set of models is drawn around."""
-
-    seen: Snapshot
-    groups: Grouping
-    estimates: Estimates
-    shares: Shares
-    t: int
-
-
 @dataclass(frozen=True)
-class ModelSetPart:
+class ModelSetPart(Models):
     """A set of plausible models at risk ``delta``: what all of them have in common."""
 
     delta: float = 0.05
@@ -67,6 +55,10 @@ class LaplaceBalls(ModelSetPart):
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("reward_bound", self.reward_bound, REWARD_BOUNDS)
+
+    @property
+    def quick_rewards(self) -> bool:
+        return self.reward_bound == "variance"
 
     def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
         """The set around the estimates."""

@@ -36,9 +36,8 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
-from equirl.learners.model_sets import Evidence
-from equirl.learners.recipes import Blueprint, Part
-from equirl.learners.structures import Problem
+from equirl.learners.parts import Estimate, Evidence, Models, Planner, Problem, Stopping, Structure
+from equirl.learners.recipes import Blueprint
 from equirl.planning.optimistic_planning import Plan, gain_bounds, value_bounds
 from equirl.planning.sweeps import ModelSet
 from equirl.solving.criterion import criterion_for
@@ -56,11 +55,11 @@ CLUSTERING_WORK = 400  # of ApproxEquivalence, per observed successor
 class OptimisticParts(NamedTuple):
     """The parts of an optimistic learner, in the order in which an episode uses them."""
 
-    structure: Part  # .rules, .groups, .shares
-    estimate: Part  # .estimate, .pool_rewards
-    models: Part  # .enclose, .delta
-    planner: Part  # .plan
-    stopping: Part  # .limits
+    structure: Structure
+    estimate: Estimate
+    models: Models
+    planner: Planner
+    stopping: Stopping
 
 
 class Episode(NamedTuple):
@@ -79,7 +78,8 @@ class OptimisticLearner(CountingLearner):
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
-        self.parts = OptimisticParts(*blueprint.settings.parts)
+        part = self.settings.part
+        self.parts = OptimisticParts(part(Structure), part(Estimate), part(Models), part(Planner), part(Stopping))
         self.criterion = criterion_for(self.parts.planner.discount)
         delta, rewards = self.parts.models.delta, self.parts.estimate
         self.problem = Problem(self.pairs, self.given, delta, rewards.pool_rewards, rewards.share_rewards)
@@ -124,7 +124,7 @@ class OptimisticLearner(CountingLearner):
             return self.episode.groups
         priority = self.priority_rng.permutation(self.pairs.n_pairs) if structure.draws_priority else None
         if structure.clusters and self.given.classes is None:
-            rest = CLUSTERING_WORK * len(seen.succ) / getattr(self.parts.stopping, "effort", math.inf)
+            rest = CLUSTERING_WORK * len(seen.succ) / self.parts.stopping.effort
             self.cluster_from = self.t + int(min(rest, UNLIMITED))
         return structure.groups(seen, self.problem, self.rules, priority)
 
@@ -226,18 +226,15 @@ class OptimisticBeliefs(CountedBeliefs):
         """The plausible models at the start of the episode."""
         return self.episode.models
 
-    def uncertainty(self) -> np.ndarray | None:
-        """(M,) the widths of the plausible sets at the start of the episode, where the set says them."""
-        widths = getattr(self.models, "widths", None)
-        return None if widths is None else np.asarray(widths())
+    def uncertainty(self) -> np.ndarray:
+        """(M,) the widths of the plausible sets at the start of the episode."""
+        return self.models.widths()
 
     def pair_belief(self, pair: int) -> PairBelief:
         """Estimates and the plausible set of a pair, from all that was seen until now."""
         estimates, models = self._now()
         row = estimates.rows.row(pair)
-        bounds: Any = getattr(models, "row_bounds", None)
-        size = int(row.stop - row.start)
-        lower, upper, unseen = (np.zeros(size), np.ones(size), 1.0) if bounds is None else bounds(pair)
+        lower, upper, unseen = models.row_bounds(pair)
         r_lower, r_upper = float(models.r_lower[pair]), float(models.r_upper[pair])
         known = self.agent.given.mean_rewards is not None or estimates.r_samples[pair] > 0
         mean = float(estimates.r_hat[pair]) if known else math.nan

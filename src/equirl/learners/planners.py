@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equirl.planning.intervals import IntervalModels
+from equirl.learners.parts import Planner
 from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.sweeps import ModelSet
 from equirl.words.checking import choice, flag, inside, real_number, whole_number
@@ -23,7 +23,7 @@ def discount_up_to_one(discount: float) -> float:
 
 
 @dataclass(frozen=True)
-class OptimisticPlanner:
+class OptimisticPlanner(Planner):
     """Extended value iteration."""
 
     action_ties: str = "random"
@@ -83,9 +83,8 @@ class SupportPlanner(OptimisticPlanner):
         """Plan with growing supports, then, should that not end, without."""
         first = replace(self, max_sweeps=min(self.support_sweeps, self.max_sweeps))
         found = OptimisticPlanner.plan(first, pair_ptr, models, accuracy, rng, last)
-        if found.converged or not isinstance(models, IntervalModels):
+        if found.converged:
             return found
         rest = replace(self, warm_start=True)
-        whole = models._replace(slack=None)
-        after = OptimisticPlanner.plan(rest, pair_ptr, whole, accuracy, rng, found)
+        after = OptimisticPlanner.plan(rest, pair_ptr, models.without_supports(), accuracy, rng, found)
         return after._replace(n_sweeps=found.n_sweeps + after.n_sweeps)

@@ -36,8 +36,9 @@ from equirl.learners.contract import (
     prefixed,
     unprefixed,
 )
+from equirl.learners.parts import DrawnPlanning, Lengths, RewardPrior, RowPrior
 from equirl.learners.planners import discount_up_to_one
-from equirl.learners.recipes import Blueprint, Part
+from equirl.learners.recipes import Blueprint
 from equirl.model.pairs import Pairs
 from equirl.model.rows import Rows
 from equirl.numerics.random_draws import draw_state
@@ -56,7 +57,7 @@ SPREAD = (0.05, 0.95)  # quantiles of draws between which their middle lies
 
 
 @dataclass(frozen=True)
-class DrawnPlanner:
+class DrawnPlanner(DrawnPlanning):
     """Value iteration in the drawn MDP, in which every pair stays put with probability ``stay`` (aperiodic)."""
 
     accuracy: float = 0.1  # of the gain: accuracy / sqrt(t)
@@ -72,9 +73,20 @@ class DrawnPlanner:
         above("max_lookups", self.max_lookups, 0, "sets no limit")
         between("stay", self.stay, most=0.99)
 
+    @property
+    def staying(self) -> float:
+        return self.stay if self.discount == 1.0 else 0.0
+
+    def plan(
+        self, state: int, pair_ptr: np.ndarray, model: ExactModel, accuracy: float, bias: np.ndarray, rng: np.ndarray
+    ) -> Plan:
+        sweeps = int(min(self.max_sweeps, max(20, self.max_lookups / model.n_entries)))
+        stop = Stop(self.discount, self.accuracy * accuracy, sweeps, POLICY_SWEEPS)
+        return plan_from(state, pair_ptr, model, bias, stop, rng)
+
 
 @dataclass(frozen=True)
-class EpisodeLengths:
+class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
     "steady": until a pair's visits in it reach max(its visits before, ``floor``, or less where pairs were visited less
@@ -113,10 +125,10 @@ class EpisodeLengths:
 class PosteriorParts(NamedTuple):
     """The parts of a posterior-sampling learner, in the order in which an episode uses them."""
 
-    rows: Part  # .sampler
-    rewards: Part  # .sampler
-    planner: DrawnPlanner
-    lengths: EpisodeLengths
+    rows: RowPrior
+    rewards: RewardPrior
+    planner: DrawnPlanning
+    lengths: Lengths
 
 
 class PosteriorLearner(CountingLearner):
@@ -124,12 +136,12 @@ class PosteriorLearner(CountingLearner):
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
-        self.parts = PosteriorParts(*blueprint.settings.parts)
+        part = self.settings.part
+        self.parts = PosteriorParts(part(RowPrior), part(RewardPrior), part(DrawnPlanning), part(Lengths))
         self.criterion = criterion_for(self.parts.planner.discount)
         self.rng = draw_state(blueprint.seed)
-        self.rows, self.rewards = (
-            part.sampler(self.pairs, self.given) for part in (self.parts.rows, self.parts.rewards)
-        )
+        self.rows = self.parts.rows.row_sampler(self.pairs, self.given)
+        self.rewards = self.parts.rewards.reward_sampler(self.pairs, self.given)
         self.seen: Snapshot | None = None  # the counts of the last draw
         self.model: ExactModel | None = None  # the MDP drawn
         self.drawn_plan: Plan | None = None
@@ -151,10 +163,7 @@ class PosteriorLearner(CountingLearner):
         end = self.model.n_entries
 
         bias = np.zeros(self.pairs.n_states) if self.drawn_plan is None else self.drawn_plan.bias
-        accuracy = planner.accuracy * self.criterion.accuracy(self.t)
-        sweeps = int(min(planner.max_sweeps, max(20, planner.max_lookups / end)))
-        stop = Stop(planner.discount, accuracy, sweeps, POLICY_SWEEPS)
-        plan = plan_from(state, self.pairs.ptr, self.model, bias, stop, self.rng)
+        plan = planner.plan(state, self.pairs.ptr, self.model, self.criterion.accuracy(self.t), bias, self.rng)
         self.n_unconverged += not plan.converged
         last = self.t - self.episode_starts[-1] if self.episode_starts else 0
         self.limits = lengths.limits(seen.visits, self.t, last, work + plan.n_sweeps * end)
@@ -164,12 +173,10 @@ class PosteriorLearner(CountingLearner):
 
     def draw_model(self, seen: Snapshot) -> tuple[ExactModel, int]:
         """An MDP drawn from the posterior of these counts, and the work it took in look-ups."""
-        planner = self.parts.planner
         rows, work = self.rows.draw(seen, self.rng)
         reward = self.rewards.draw(seen, self.rng)
         end = int(rows.ptr[-1])
-        stay = planner.stay if planner.discount == 1.0 else 0.0
-        owner = np.array(self.pairs.state)
+        owner, stay = np.array(self.pairs.state), self.parts.planner.staying
         return ExactModel(Rows(rows.ptr, rows.succ[:end], rows.prob[:end]), rows.rest, reward, owner, stay), work
 
     @property

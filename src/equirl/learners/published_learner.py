@@ -21,8 +21,9 @@ from equirl.clustering.clusters import Rules
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import PLACEMENTS, ClassCounts, Placed, Placement, place_in_order
 from equirl.learners.estimates import EmpiricalPool
+from equirl.learners.parts import Estimate, Problem
 from equirl.learners.recipes import Settings
-from equirl.learners.structures import EstimatedClasses, Problem, clustering_rules
+from equirl.learners.structures import EstimatedClasses, clustering_rules
 from equirl.numerics.compiling import inlined, kernel
 from equirl.words.checking import choice
 
@@ -118,7 +119,7 @@ class PublishedClasses(EstimatedClasses):
 
     def check_with(self, settings: Settings) -> None:
         """An error where means are to be compared that are not pooled."""
-        if self.nearest_by == "law_and_mean" and settings.rewards != "per_class":
+        if self.nearest_by == "law_and_mean" and not settings.part(Estimate).pool_rewards:
             raise ValueError(
                 f"nearest_by='law_and_mean' compares means: it needs rewards='per_class', not {settings.rewards!r}"
             )

@@ -14,9 +14,9 @@ they start at 1, the optimistic end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -25,20 +25,22 @@ from equirl.estimation.given_knowledge import check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.beliefs import ActionValues, CountedBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.recipes import Blueprint
+from equirl.learners.estimates import prefers_laws
+from equirl.learners.parts import AUTO, Known, Steps
+from equirl.learners.recipes import Blueprint, Settings
 from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel
 from equirl.solving.criterion import DiscountedReward
 from equirl.words.checking import between, choice, inside
 
 STEPS = ("rescaled", "power")
-REWARDS = ("per_class", "per_pair")
+REWARDS = (AUTO, "per_class", "per_pair")
 NO_SUMS, NO_VISITS = np.zeros(0), np.zeros(0, np.int64)
 FIXED = 1e-10  # change of values at which those of counts are found
 
 
 @dataclass(frozen=True)
-class OwnSteps:
+class OwnSteps(Steps):
     """A step teaches the pair it was made with.
 
     ``explore``: chance of an action at random. ``steps``: how step sizes fall, "rescaled" or "power", that with
@@ -49,7 +51,6 @@ class OwnSteps:
     explore: float = 0.05
     steps: str = "rescaled"
     rate: float = 0.7
-    needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         inside("discount", self.discount)
@@ -57,22 +58,34 @@ class OwnSteps:
         choice("steps", self.steps, STEPS)
         between("rate", self.rate, 0.5, 1.0)
 
+    @property
+    def power(self) -> float:
+        return self.rate if self.steps == "power" else 0.0
+
 
 @dataclass(frozen=True)
 class SharedSteps(OwnSteps):
     """A step teaches every pair of its class; classes and profiles are given.
 
-    ``rewards``: "per_class", which pays one reward, or "per_pair" for classes of laws alone.
+    ``rewards``: "per_class", which pays one reward, "per_pair" for classes of transition probabilities alone, or "auto"
+    to decide by the classes given.
     """
 
-    rewards: str = "per_class"
+    rewards: str = AUTO
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
-    by_law: ClassVar[bool] = True
-    quick_rewards: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("rewards", self.rewards, REWARDS)
+
+    @property
+    def own_rewards(self) -> bool:
+        return self.rewards == "per_pair"
+
+    def resolved(self, settings: Settings, known: Known | None) -> Self:
+        if self.rewards != AUTO or known is None:
+            return self
+        return replace(self, rewards="per_pair" if prefers_laws(known, quick_rewards=True) else "per_class")
 
 
 class QLearner(CountingLearner):
@@ -80,7 +93,7 @@ class QLearner(CountingLearner):
 
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
-        (self.part,) = blueprint.settings.parts
+        self.part = self.settings.part(Steps)
         self.criterion = DiscountedReward(self.part.discount)
         self.rng = np.random.default_rng(blueprint.seed)
         self.q, self.n = np.ones(self.pairs.n_pairs), np.zeros(self.pairs.n_pairs, np.int64)
@@ -88,7 +101,7 @@ class QLearner(CountingLearner):
         self.chosen: tuple[int, int] | None = None  # state and pair decided, not yet played
         self._pair_ptr = np.array(self.pairs.ptr)
         self._others = self._class_mates()
-        self._own_rewards = getattr(self.part, "rewards", "per_class") == "per_pair"
+        self._own_rewards = self.part.own_rewards
 
     def _class_mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(ptr, pairs) of each class, and (ptr, states) of the profiles; each pair alone where nothing is given."""
@@ -158,7 +171,7 @@ class QLearner(CountingLearner):
 
     def _teach(self, pair: int, reward: float, successor: int) -> None:
         label = pair if self.given.classes is None else int(self.given.classes.label[pair])
-        own = self.part.discount, self.part.rate if self.part.steps == "power" else 0.0
+        own = self.part.discount, self.part.power
         paid = (self.counts.r_sum, self.counts.visits) if self._own_rewards else (NO_SUMS, NO_VISITS)
         teach_class(pair, label, reward, successor, own, self._others, self._pair_ptr, (self.q, self.n), paid)
         first, last = self.pairs.ptr[self.pairs.state[pair]], self.pairs.ptr[self.pairs.state[pair] + 1]

@@ -1,9 +1,6 @@
 """A recipe: the parts a learner is made of, with their defaults. Keywords a user may set follow from the parts.
 
-A *part* is a frozen dataclass; its fields are settings and its ``__post_init__`` checks them. No two parts of a recipe
-share the name of a field, so a keyword says which part it belongs to. A part whose settings must fit those of other
-parts says so in a method ``check_with(settings)``; one whose default depends on them, in ``defaults_with(settings)``:
-fields by name, taken where the user gave none.
+No two parts of a recipe share the name of a field, so a keyword says which part it belongs to.
 """
 
 from __future__ import annotations
@@ -11,17 +8,21 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from equirl.estimation.given_knowledge import NOTHING, Given
 from equirl.learners.contract import Learner
+from equirl.learners.parts import DependentPart, Known, Part
 from equirl.model.pairs import Pairs
 from equirl.words.checking import flag, several, unknown_name
 from equirl.words.formatting import shown
 
-Part = Any  # a frozen dataclass
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Kind = TypeVar("Kind")
 
 COLUMNS = ("nothing", "looks for classes", "given classes", "given classes and profiles")  # of the grid of learners
 
@@ -35,8 +36,30 @@ class Settings:
         The parts, in the order of their recipe.
     """
 
-    def __init__(self, parts: tuple[Part, ...] = ()) -> None:
+    def __init__(self, parts: tuple[DataclassInstance, ...] = ()) -> None:
         self.parts = parts
+
+    def part(self, kind: type[Kind]) -> Kind:
+        """The part of a kind, such as ``Structure``."""
+        for part in self.parts:
+            if isinstance(part, kind):
+                return part
+        raise TypeError(f"a learner of this family needs a part that is a {kind.__name__}; it has {shown(self.parts)}")
+
+    def resolved(self, known: Known | None) -> Settings:
+        """With all settings decided that are "auto": by other settings, and by what is known where that is said."""
+        return Settings(tuple(
+            part.resolved(self, known) if isinstance(part, DependentPart) else part for part in self.parts
+        ))  # fmt: skip
+
+    def without_given(self) -> Settings:
+        """With "auto" decided as where nothing is given."""
+        return self.resolved(Known(Pairs.uniform(1, 1), NOTHING))
+
+    @property
+    def pools_rewards(self) -> bool:
+        """Whether pairs of one class share their mean reward, as they do where there is no choice."""
+        return self.as_dict().get("rewards", "per_class") == "per_class"
 
     def as_dict(self) -> dict[str, Any]:
         """Every setting by name."""
@@ -73,7 +96,7 @@ class Blueprint(NamedTuple):
 
 def needs_of_parts(settings: Settings) -> set[str]:
     """What the parts must be given: the union of their ``needs``."""
-    return {what for part in settings.parts for what in getattr(part, "needs", ())}
+    return {what for part in settings.parts if isinstance(part, Part) for what in part.needs}
 
 
 @dataclass(frozen=True)
@@ -87,15 +110,15 @@ class Recipe:
     build : function
         Makes a learner from a :class:`Blueprint`, usually the learner's class.
     parts : tuple of frozen dataclasses
-        The parts with this learner's defaults. A part may list in ``needs`` what it must be given: "classes",
-        "profiles", "mean_rewards".
+        The parts with this learner's defaults. One that inherits ``Part`` may list in ``needs`` what it must be given:
+        "classes", "profiles", "mean_rewards".
     knows_mdp : bool
         Whether it can only be made from the true MDP (``agent_for``), which ``build`` then takes as well.
     """
 
     description: str
     build: Callable[..., Learner]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[DataclassInstance, ...] = ()
     knows_mdp: bool = False
 
     def __post_init__(self) -> None:
@@ -128,7 +151,8 @@ class Recipe:
         needs = needs_of_parts(Settings(self.parts))
         if "classes" in needs:
             return COLUMNS[3] if "profiles" in needs else COLUMNS[2]
-        return COLUMNS[1] if any(getattr(part, "looks_for_classes", False) for part in self.parts) else COLUMNS[0]
+        looks = any(isinstance(part, Part) and part.looks_for_classes for part in self.parts)
+        return COLUMNS[1] if looks else COLUMNS[0]
 
     def defaults(self) -> dict[str, Any]:
         """Every setting with its default."""
@@ -146,13 +170,9 @@ class Recipe:
         for part in self.parts:
             own = {field.name: values[field.name] for field in fields(part) if field.name in values}
             parts.append(replace(part, **own) if own else part)
-        chosen = Settings(tuple(parts))
-        for k, part in enumerate(parts):
-            usual = part.defaults_with(chosen) if hasattr(part, "defaults_with") else {}
-            parts[k] = replace(part, **{key: value for key, value in usual.items() if key not in values})
-        chosen = Settings(tuple(parts))
-        for part in parts:
-            if hasattr(part, "check_with"):
+        chosen = Settings(tuple(parts)).resolved(None)
+        for part in chosen.parts:
+            if isinstance(part, DependentPart):
                 part.check_with(chosen)
         return chosen
 

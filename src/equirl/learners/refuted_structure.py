@@ -10,7 +10,6 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Given
 from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, Refutation, Statement, StructureTest
-from equirl.learners.handout import pools_rewards
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.words.checking import warn_caller
@@ -57,7 +56,7 @@ class StructureWatch:
 def prepared_test(agent: Learner) -> StructureTest:
     """The test of what was given to an agent, at its own risk."""
     delta = agent.settings.as_dict().get("delta", RISK)
-    return StructureTest(statement(agent.given, agent.pairs, pools_rewards(agent.settings)), delta)
+    return StructureTest(statement(agent.given, agent.pairs, agent.settings.pools_rewards), delta)
 
 
 def statement(given: Given, pairs: Pairs, rewards: bool) -> Statement:

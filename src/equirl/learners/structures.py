@@ -6,52 +6,29 @@ sets"): ``Shares.law`` parts of delta for the sets of transition probabilities, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from equirl.clustering.approximate_equivalence import MERGE_RULES, RADII, check_balance, make_rules, merge_pairs
 from equirl.clustering.clusters import Rules
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.given_knowledge import Given
 from equirl.estimation.pooling import Grouping
-from equirl.model.pairs import Pairs
+from equirl.learners.parts import AUTO, Estimate, Known, Problem, Shares, Structure
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import choice
 
+if TYPE_CHECKING:
+    from equirl.learners.recipes import Settings
+
 PRIORITIES = ("random", "index")
-POOLINGS = ("balanced", "class")
-
-
-class Problem(NamedTuple):
-    """What parts know of the learner they belong to."""
-
-    pairs: Pairs
-    given: Given
-    delta: float  # risk
-    pool_rewards: bool  # whether pairs of one class share their mean reward
-    share_rewards: bool = False  # whether pairs that pay alike bound each other's mean reward
-
-
-class Shares(NamedTuple):
-    """In how many parts the risk goes, and whether the radius of a class is the mean of its members'."""
-
-    law: int
-    mean: int
-    weighted: bool = False
+POOLINGS = (AUTO, "balanced", "class")
 
 
 @dataclass(frozen=True)
-class NoStructure:
+class NoStructure(Structure):
     """Every pair on its own."""
-
-    clusters: ClassVar[bool] = False
-    draws_priority: ClassVar[bool] = False
-
-    def rules(self, problem: Problem) -> Rules | None:
-        """Nothing to prepare."""
-        return None
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
         """One group per pair."""
@@ -64,17 +41,10 @@ class NoStructure:
 
 
 @dataclass(frozen=True)
-class GivenProfiles:
+class GivenProfiles(Structure):
     """Classes and profiles are given: C-UCRL(C, sigma)."""
 
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
-    by_law: ClassVar[bool] = True  # may be handed classes of laws alone, rewards by pair, where they serve better
-    clusters: ClassVar[bool] = False
-    draws_priority: ClassVar[bool] = False
-
-    def rules(self, problem: Problem) -> Rules | None:
-        """Nothing to prepare."""
-        return None
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
         """The classes given."""
@@ -86,7 +56,7 @@ class GivenProfiles:
 
 
 @dataclass(frozen=True)
-class Clustering:
+class Clustering(Structure):
     """Groups formed by ApproxEquivalence: what the two structures that use it have in common."""
 
     balance: float = 4.0  # alpha
@@ -104,15 +74,27 @@ class GivenClasses(Clustering):
     """Classes are given, profiles are not: C-UCRL(C).
 
     ``pooling="balanced"`` pools only groups with balanced visits inside a class, ``"class"`` the classes as they are.
+    "auto" pools whole classes in two cases. Classes of transition probabilities alone are large and their pairs soon
+    unlike in visits, so that parts of them stay small: in a queue, with machines or perishable stock the learner would
+    else do worse than one that treats every pair on its own. And where every class is a single pair there is nothing to
+    balance, and no confidence is spent on it.
     """
 
-    pooling: str = "balanced"
+    pooling: str = AUTO
     needs: ClassVar[tuple[str, ...]] = ("classes",)
-    by_law: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("pooling", self.pooling, POOLINGS)
+
+    def resolved(self, settings: Settings, known: Known | None) -> Self:
+        if self.pooling != AUTO or known is None:
+            return self
+        given, pools = known.given, settings.part(Estimate).resolved(settings, known).pool_rewards
+        if given.law_classes is not None and not pools:
+            return replace(self, pooling="class")
+        alone = given.classes is not None and given.classes.n_classes == known.pairs.n_pairs
+        return replace(self, pooling="class" if alone else "balanced")
 
     @property
     def clusters(self) -> bool:
@@ -183,7 +165,7 @@ def given_groups(problem: Problem) -> Grouping:
     return Grouping(classes.label.copy(), classes.n_classes)  # a read-only one compiles anew
 
 
-def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **more: Any) -> Rules:
+def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **more: str) -> Rules:
     """The rules of ApproxEquivalence for a problem."""
     return make_rules(
         problem.pairs.n_pairs, problem.pairs.n_states, delta=problem.delta, balance=part.balance,

@@ -52,6 +52,18 @@ class ExactModel(NamedTuple):
         """The same transition probabilities with these rewards."""
         return self._replace(reward=reward)
 
+    def widths(self) -> np.ndarray:
+        return np.zeros(len(self.reward))
+
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """The probabilities themselves, ``stay`` left out."""
+        other = float(self.rest[pair]) / (int(self.state[-1]) + 1)
+        own = self.rows.prob[self.rows.row(pair)] + other
+        return own, own, other
+
+    def without_supports(self) -> ExactModel:
+        return self
+
 
 @inlined
 def expected_value(models: ExactModel, k: int, work: Work, u_mean: float) -> float:

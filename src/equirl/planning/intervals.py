@@ -61,7 +61,7 @@ class GrowingSupport(NamedTuple):
 
 
 @lean_kernel
-def order_row(bounds: Intervals, k: int, u: np.ndarray) -> None:
+def order_row(bounds: Intervals, k: int | np.int64, u: np.ndarray) -> None:
     """Put row k in decreasing u: insertion, one pass where the order hardly changed."""
     succ, lower, upper = bounds.succ, bounds.lower, bounds.upper
     first = bounds.ptr[k]
@@ -74,7 +74,7 @@ def order_row(bounds: Intervals, k: int, u: np.ndarray) -> None:
 
 
 @lean_kernel
-def place_lower(bounds: Intervals, k: int, u: np.ndarray) -> tuple[float, float]:
+def place_lower(bounds: Intervals, k: int | np.int64, u: np.ndarray) -> tuple[float, float]:
     """Order row k, give its states their lower bounds: the mass that is left, and the value of what is placed."""
     order_row(bounds, k, u)
     left, total = 1.0, 0.0
@@ -85,7 +85,7 @@ def place_lower(bounds: Intervals, k: int, u: np.ndarray) -> tuple[float, float]
 
 
 @lean_kernel
-def is_stored(bounds: Intervals, k: int, i: int, x: int, u: np.ndarray) -> bool:
+def is_stored(bounds: Intervals, k: int | np.int64, i: int, x: int, u: np.ndarray) -> bool:
     """Whether the ordered row k holds x, all its states of at least u[x] standing before entry i."""
     j = i - 1
     while j >= bounds.ptr[k] and u[bounds.succ[j]] == u[x]:
@@ -96,7 +96,7 @@ def is_stored(bounds: Intervals, k: int, i: int, x: int, u: np.ndarray) -> bool:
 
 
 @lean_kernel
-def interval_value(bounds: Intervals, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+def interval_value(bounds: Intervals, k: int | np.int64, u: np.ndarray, by_u: np.ndarray) -> float:
     """``max q.u`` over the bounds of pair k; ``by_u`` (S,) lists the states in decreasing u.
 
     Costs O(successors + states better than where the mass runs out), at most ``(1 - sum lower) / unseen_upper`` of
@@ -128,7 +128,7 @@ def support_slack(ptr: np.ndarray, most_visits: float) -> np.ndarray:
 
 
 @lean_kernel
-def _next_unseen(bounds: Intervals, k: int, by_u: np.ndarray, rank: int) -> int:
+def _next_unseen(bounds: Intervals, k: int | np.int64, by_u: np.ndarray, rank: int) -> int:
     """The first rank from ``rank`` on whose state row k does not store; S where there is none."""
     while rank < len(by_u):
         stored = False
@@ -141,7 +141,9 @@ def _next_unseen(bounds: Intervals, k: int, by_u: np.ndarray, rank: int) -> int:
 
 
 @lean_kernel
-def _window(bounds: Intervals, k: int, u: np.ndarray, by_u: np.ndarray, rank: int, n_full: int) -> tuple[int, float]:
+def _window(
+    bounds: Intervals, k: int | np.int64, u: np.ndarray, by_u: np.ndarray, rank: int, n_full: int
+) -> tuple[int, float]:
     """Rank after the first ``n_full`` unseen states from ``rank`` on, and the sum of their f."""
     total, bottom = 0.0, u[by_u[-1]]
     rank = _next_unseen(bounds, k, by_u, rank)
@@ -153,7 +155,7 @@ def _window(bounds: Intervals, k: int, u: np.ndarray, by_u: np.ndarray, rank: in
 
 
 @lean_kernel
-def _inside(bounds: Intervals, k: int, i: int, left: float, u: np.ndarray, bottom: float) -> float:
+def _inside(bounds: Intervals, k: int | np.int64, i: int, left: float, u: np.ndarray, bottom: float) -> float:
     """What the mass ``left`` adds to F(B) on the stored states from entry i on."""
     total = 0.0
     while left > 0.0 and i < bounds.ptr[k + 1]:
@@ -165,7 +167,7 @@ def _inside(bounds: Intervals, k: int, i: int, left: float, u: np.ndarray, botto
 
 
 @lean_kernel
-def support_value(models: GrowingSupport, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+def support_value(models: GrowingSupport, k: int | np.int64, u: np.ndarray, by_u: np.ndarray) -> float:
     """The near-optimistic ``max q.u`` of pair k; ``by_u`` (S,) lists the states in decreasing u.
 
     Costs O(successors * (1 + states added) + ``free / unseen_upper``), the last only where the best unseen state
@@ -245,17 +247,20 @@ class IntervalModels(NamedTuple):
     def with_rewards(self, reward: np.ndarray) -> IntervalModels:
         return self._replace(r_lower=reward, r_upper=reward)
 
+    def without_supports(self) -> IntervalModels:
+        return self._replace(slack=None)
+
 
 @inlined
 def interval_maximum(bounds: Intervals, k: int, work: Work, u_max: float) -> float:
     """The largest q.u between the bounds of pair k."""
-    return interval_value(bounds, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
+    return interval_value(bounds, np.int64(k), work.u, work.by_u)
 
 
 @inlined
 def support_maximum(models: GrowingSupport, k: int, work: Work, u_max: float) -> float:
     """UCRL3's near-optimistic q.u of pair k."""
-    return support_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
+    return support_value(models, np.int64(k), work.u, work.by_u)
 
 
 @lean_kernel

@@ -40,7 +40,7 @@ class KLBall(NamedTuple):
 
 
 @lean_kernel
-def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
+def _seen_range(models: KLBall, k: int | np.int64, u: np.ndarray) -> tuple[float, float]:
     """Least and largest u where row k has mass; (inf, -inf) where it has none."""
     low, high = math.inf, -math.inf
     for i in range(models.rows.ptr[k], models.rows.ptr[k + 1]):
@@ -50,7 +50,7 @@ def _seen_range(models: KLBall, k: int, u: np.ndarray) -> tuple[float, float]:
 
 
 @lean_kernel
-def _divergence(models: KLBall, k: int, u: np.ndarray, high: float, a: float) -> tuple[float, float, float]:
+def _divergence(models: KLBall, k: int | np.int64, u: np.ndarray, high: float, a: float) -> tuple[float, float, float]:
     """f at a, its derivative by log a, and E log1p(e / a)."""
     log_mean, tilt, square = 0.0, 0.0, 0.0
     for i in range(models.rows.ptr[k], models.rows.ptr[k + 1]):
@@ -66,7 +66,7 @@ def _divergence(models: KLBall, k: int, u: np.ndarray, high: float, a: float) ->
 
 
 @lean_kernel
-def _solve(models: KLBall, k: int, u: np.ndarray, high: float, low_a: float, high_a: float) -> float:
+def _solve(models: KLBall, k: int | np.int64, u: np.ndarray, high: float, low_a: float, high_a: float) -> float:
     """The a in [low_a, high_a] where f(a) = radius: Newton on log f by log a, halving where it leaves the bracket."""
     d, left, right = models.radius[k], math.log(low_a), math.log(high_a)
     at = right
@@ -89,7 +89,7 @@ def _solve(models: KLBall, k: int, u: np.ndarray, high: float, low_a: float, hig
 
 
 @lean_kernel
-def kl_value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
+def kl_value(models: KLBall, k: int | np.int64, u: np.ndarray, by_u: np.ndarray) -> float:
     """``max q.u`` over the ball of pair k; of ``by_u`` (S,), the states in decreasing u, only the first is used.
 
     Costs O(successors) times about six evaluations of f; relative error about 1e-14 of the span of u.
@@ -119,7 +119,7 @@ def kl_value(models: KLBall, k: int, u: np.ndarray, by_u: np.ndarray) -> float:
 
 
 @lean_kernel
-def _mean_gap(models: KLBall, k: int, u: np.ndarray, high: float) -> float:
+def _mean_gap(models: KLBall, k: int | np.int64, u: np.ndarray, high: float) -> float:
     total = 0.0
     for i in range(models.rows.ptr[k], models.rows.ptr[k + 1]):
         total += models.rows.prob[i] * (high - u[models.rows.succ[i]])
@@ -158,10 +158,13 @@ class KLModels(NamedTuple):
     def with_rewards(self, reward: np.ndarray) -> KLModels:
         return self._replace(r_lower=reward, r_upper=reward)
 
+    def without_supports(self) -> KLModels:
+        return self
+
 
 @inlined
 def kl_maximum(models: KLBall, k: int, work: Work, u_max: float) -> float:
-    return kl_value(models, np.int64(k), work.u, work.by_u)  # type: ignore[arg-type]
+    return kl_value(models, np.int64(k), work.u, work.by_u)
 
 
 @lean_kernel

@@ -78,6 +78,9 @@ class ConfidenceSet(NamedTuple):
         """The same transition probabilities with these rewards."""
         return self._replace(r_lower=reward, r_upper=reward)
 
+    def without_supports(self) -> ConfidenceSet:
+        return self
+
 
 class Balls(NamedTuple):
     """The balls as sweeps read them."""

@@ -98,6 +98,15 @@ class ModelSet(Protocol):
     def with_rewards(self, reward: np.ndarray) -> ModelSet:
         """The same transition probabilities with these rewards."""
 
+    def without_supports(self) -> ModelSet:
+        """The set without growing supports, which may keep sweeps from ending."""
+
+    def widths(self) -> np.ndarray:
+        """(M,) how far plausible transition probabilities of a pair may lie from its estimate in L1, at most 2."""
+
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
+
 
 def make_work(u: np.ndarray, reward: np.ndarray) -> Work:
     """Arrays for sweeps over all states, starting from u, which is changed in place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import Frozen, frozen
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
+from equirl.posterior.reward_priors import RewardSampler
+from equirl.posterior.row_priors import RowSampler
 from equirl.structure.partition import Partition
 from equirl.words.checking import several, whole_number
 from equirl.words.formatting import shown
@@ -24,17 +26,18 @@ class DrawsRows(Protocol):
 
     pairs: Pairs
     counts: Counts
-    rows: Any  # with ``draw``
+    rows: RowSampler
 
 
+@runtime_checkable
 class DrawsClasses(Protocol):
     """What is asked of a learner whose posterior is looked at: ``"c-psrl"`` and its relatives have it."""
 
     name: str
     pairs: Pairs
     counts: Counts
-    rows: Any  # with ``draw`` and ``labels``
-    rewards: Any  # with ``draw`` and ``tables``
+    rows: RowSampler
+    rewards: RewardSampler
 
     def copy(self) -> Self:
         """An independent twin."""
@@ -194,8 +197,7 @@ def class_posterior(
     """
     draws, passes = whole_number("draws", draws), whole_number("passes", passes)
     burn_in = whole_number("burn_in", burn_in, least=0)
-    rows = getattr(agent, "rows", None)
-    if rows is None or not hasattr(rows, "labels") or rows.labels() is None:
+    if not isinstance(agent, DrawsClasses) or not isinstance(agent.rows, RowSampler) or agent.rows.labels() is None:
         raise ValueError(f"{shown(getattr(agent, 'name', agent))} has no posterior of classes; 'c-psrl' has one")
     twin = agent.copy()
     seen, rng = twin.counts.snapshot(), draw_state(seed_sequence("seed", seed))

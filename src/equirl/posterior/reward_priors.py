@@ -22,7 +22,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class RewardNoise:
     """
 
     reward_noise: str = "drawn"
+    looks_for_classes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         choice("reward_noise", self.reward_noise, ("drawn", "coin"))
@@ -96,7 +97,7 @@ class DrawnRewards(RewardNoise):
         """What must be given."""
         return ("mean_rewards",) if self.rewards == "known" else ()
 
-    def sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
+    def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         """The sampler of this choice."""
         if self.rewards == "known":
             return _Known(given)
@@ -118,7 +119,7 @@ class ClassRewards(RewardNoise):
         """What must be given."""
         return ("mean_rewards",) if self.rewards == "known" else ()
 
-    def sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
+    def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         """The sampler of this choice."""
         if self.rewards == "known":
             return _Known(given)

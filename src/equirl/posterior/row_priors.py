@@ -73,12 +73,13 @@ class DirichletRows:
     prior: float = 1.0
     local: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ()
+    looks_for_classes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         inside("prior", self.prior, 0, math.inf)
         between("prior", self.prior, most=1e9)
 
-    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
+    def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """Nothing is kept from draw to draw."""
         return _OwnRows(self.prior / pairs.n_states, self.local, pairs)
 
@@ -130,7 +131,7 @@ class ClassRows:
         above("unseen", self.unseen, 0, "lets any pair stand apart")
         above("beside", self.beside, 0, "makes nothing of neighbours")
 
-    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
+    def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """No pair has a class yet."""
         return _ClassSampler(self, pairs, None)
 
@@ -150,11 +151,12 @@ class GivenClassRows:
     unseen: ClassVar[float] = 1.0
     beside: ClassVar[float] = math.inf
     needs: ClassVar[tuple[str, ...]] = ("classes",)
+    looks_for_classes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_class_prior(self)
 
-    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
+    def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """Every pair has its class from the start."""
         assert given.classes is not None
         return _ClassSampler(self, pairs, given.classes.label)
@@ -291,11 +293,12 @@ class GivenProfileRows:
 
     prior: float = 1.0  # pseudo-counts of a class in all
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
+    looks_for_classes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         inside("prior", self.prior, 0, math.inf)
 
-    def sampler(self, pairs: Pairs, given: Given) -> RowSampler:
+    def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         """Nothing is kept from draw to draw."""
         return _ProfileRows(self.prior, given)
 

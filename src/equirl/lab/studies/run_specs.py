@@ -15,12 +15,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from equirl.learners import AGENTS, OPEN, check_tolerance, find_learner, make_settings
+from equirl.learners import AGENTS, AUTO, check_tolerance, find_learner, make_settings
 from equirl.words.checking import unknown_name
 from equirl.words.formatting import parse_value
 
 RESULT_VERSION = 2  # part of every key: raise it when the numbers of a run change, or what it records
 FILE_WORLD = "file"
+CHOSEN = ("rewards", "pooling")  # settings that stand in keys wherever they are chosen, at their defaults too
 
 
 def canonical(value: Any) -> str:
@@ -111,17 +112,20 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     own = {name: value for name, value in given.items() if name != "tolerance"}
     handed = {"tolerance": given["tolerance"]} if "tolerance" in given else {}  # of agent_for, not of the learner
     chosen, usual = make_settings(learner, **own), make_settings(learner)
+    own = {name: value for name, value in own.items() if value != AUTO}
     if handed:
         check_tolerance(learner, chosen, handed["tolerance"])
     if chosen is None or usual is None:
         return {}, {}
-    defaults = usual.as_dict()
-    everything = {name: one_spelling(value, defaults[name]) for name, value in chosen.as_dict().items()}
+    defaults = usual.without_given().as_dict()  # "auto" is as where nothing is given: the world decides later
+    values = chosen.without_given().as_dict()
+    everything = {name: one_spelling(value, defaults[name]) for name, value in values.items()}
     changed = {name: value for name, value in everything.items() if defaults[name] != value}
     implied = make_settings(learner, **changed)  # a default may depend on what was changed
     assert implied is not None
-    changed |= {name: everything[name] for name, value in implied.as_dict().items() if everything[name] != value}
-    stated = {name: everything[name] for name in OPEN if name in own}  # or the world at hand would decide
+    usual_values = implied.without_given().as_dict()
+    changed |= {name: everything[name] for name, value in usual_values.items() if everything[name] != value}
+    stated = {name: everything[name] for name in CHOSEN if name in own}
     return changed | stated | handed, everything | handed
 
 
