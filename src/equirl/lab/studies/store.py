@@ -71,59 +71,19 @@ class Store:
         self.folder = Path(folder)
 
     def path(self, spec: RunSpec) -> Path:
-        """Where the result of a run is, or will be.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        Path
-        """
+        """Where the result of a run is, or will be."""
         return self.folder / "runs" / f"{spec.key}.npz"
 
     def failure_path(self, spec: RunSpec) -> Path:
-        """Where the traceback of a run is, if it failed.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        Path
-        """
+        """Where the traceback of a run is, if it failed."""
         return self.folder / "failed" / f"{spec.key}.json"
 
     def agent_path(self, spec: RunSpec) -> Path:
-        """Where the learner of a run is, if it is kept.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        Path
-        """
+        """Where the learner of a run is, if it is kept."""
         return self.folder / "agents" / f"{spec.key}.npz"
 
     def has(self, spec: RunSpec) -> bool:
-        """Whether a run is there, with its learner where it keeps one; not whether the files can be trusted.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether a run is there, with its learner where it keeps one; not whether the files can be trusted."""
         return self.path(spec).is_file() and (not spec.keeps_agent or self.agent_path(spec).is_file())
 
     def agent(self, spec: RunSpec) -> Learner:
@@ -155,13 +115,7 @@ class Store:
         return load_agent(path)
 
     def prepare(self) -> None:
-        """Make the folders, try to write in them, and clear what killed processes left half-written.
-
-        Raises
-        ------
-        StoreError
-            Where results cannot be kept.
-        """
+        """Make the folders, try to write in them, and clear what killed processes left half-written."""
         clear_parts(self.folder / "agents")
         for name in ("runs", "failed"):
             with explained(self.folder):
@@ -170,23 +124,7 @@ class Store:
             clear_parts(self.folder / name)
 
     def write(self, result: RunResult) -> Path:
-        """Keep a finished run.
-
-        Parameters
-        ----------
-        result : RunResult
-            The run.
-
-        Returns
-        -------
-        Path
-            Its file.
-
-        Raises
-        ------
-        StoreError
-            Where it cannot be written.
-        """
+        """Keep a finished run."""
         with explained(self.folder):
             if result.agent is not None:  # first: a run that is there has its learner
                 write_aside(_make_way(self.agent_path(result.spec)), result.agent)
@@ -195,18 +133,7 @@ class Store:
         return path
 
     def write_failure(self, failure: RunFailure) -> Path:
-        """Record a run that raised.
-
-        Parameters
-        ----------
-        failure : RunFailure
-            The run and its traceback.
-
-        Returns
-        -------
-        Path
-            Its file.
-        """
+        """Record a run that raised."""
         record = {"spec": failure.spec.identity(), "error": failure.error, "traceback": failure.traceback}
         with explained(self.folder):
             place = _make_way(self.failure_path(failure.spec))
@@ -255,18 +182,7 @@ class Store:
         return record if whole else None
 
     def rename_damaged(self, spec: RunSpec) -> Path:
-        """Rename the file of a run, or of its learner, that cannot be trusted: it is neither used nor lost.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        Path
-            The new name.
-        """
+        """Rename the file of a run, or of its learner, that cannot be trusted: it is neither used nor lost."""
         with explained(self.folder):
             try:
                 self.read(spec)
