@@ -112,7 +112,6 @@ def discount_below_one(discount: Any) -> float:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, not {shown(value)}")
     return bool(value)

@@ -34,7 +34,6 @@ def console(*, err: bool = False) -> Console:
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a line, or several."""
     typer.echo(printable(text, keep="\n"), err=err)
 
 
@@ -52,7 +51,7 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
-    """Print a table."""
+    """Print a table; headings that end in # are those of numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -70,7 +69,6 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
 
 
 def print_json(data: Any) -> None:
-    """Print JSON on stdout."""
     text = json.dumps(_finite(data), ensure_ascii=False)
     typer.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 

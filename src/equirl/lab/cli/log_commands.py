@@ -89,7 +89,6 @@ def read(
     log: Path, column: list[str] | None, actions: str, reward_range: tuple[float, float] | None, costs: bool,
     restart: str | None = None,
 ) -> Log:  # fmt: skip
-    """The log, as the options say."""
     from equirl.logs.log import from_log
 
     columns = {}

@@ -345,7 +345,6 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
 
 
 def _drawn(planned: list[PlannedRun], store: Store, bounds: bool, as_json: bool) -> list[Path]:
-    """Draw the figures of what is done."""
     from equirl.lab.plots.study_figures import draw_study
 
     groups = _groups(planned, store)

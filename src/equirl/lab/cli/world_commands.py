@@ -108,7 +108,6 @@ def classes(
 
 
 def _save_classes(mdp: TabularMDP, part: Partition, plot: Path) -> None:
-    """A picture of the classes to a file."""
     from equirl.lab.plots import draw_classes
 
     _save(draw_classes(mdp, part), plot)

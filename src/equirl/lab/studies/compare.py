@@ -225,8 +225,6 @@ def _name_and_settings(entry: Any) -> tuple[str, dict[str, Any]]:
 
 
 class _Task(NamedTuple):
-    """What all runs share."""
-
     mdp: TabularMDP
     gain: float
     horizon: int

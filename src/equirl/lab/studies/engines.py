@@ -45,7 +45,6 @@ class EngineError(RuntimeError):
 
 
 def available_cores() -> int:
-    """The cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -94,7 +93,6 @@ class DaskEngine:
 
     @contextmanager
     def open(self) -> Iterator[Executor]:
-        """The executor of a dask client."""
         distributed = _import_distributed()
         if self.address is None:
             cluster = distributed.LocalCluster(
@@ -172,7 +170,6 @@ class DaskPool(Executor):
         threading.Thread(target=self._look, daemon=True, name="equirl dask workers").start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Give out a job."""
         self._check_scheduler()
         try:
             return self._jobs.submit(fn, *args, **kwargs)

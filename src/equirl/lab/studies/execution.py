@@ -43,7 +43,6 @@ class Report:
     failures: list[RunFailure]
 
     def failures_alike(self) -> dict[tuple[str, str], list[RunFailure]]:
-        """The failures by learner and error."""
         alike: dict[tuple[str, str], list[RunFailure]] = {}
         for failure in self.failures:
             alike.setdefault((failure.spec.learner, failure.error), []).append(failure)
@@ -195,7 +194,6 @@ class _Scheduler:
                     broken |= self._receive(job, running.pop(job))
 
     def _next(self, pool: Executor, ended: SimpleQueue[Job]) -> Job:
-        """The next job that ended."""
         while True:
             try:
                 return ended.get(timeout=WATCH_SECONDS if isinstance(pool, DaskPool) else None)
@@ -279,7 +277,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def status_rows(planned: Sequence[PlannedRun], status: Status) -> list[tuple[str, str, str, int, int, int, int]]:
-    """How many runs are done, missing, failed and damaged."""
+    """Part, world, learner, and how many of their runs are done, missing, failed and damaged."""
     kinds = {spec.key: k for k, group in enumerate((status.done, status.missing, status.failed)) for spec in group}
     kinds |= {spec.key: 3 for spec, _ in status.damaged}
     tally: dict[tuple[str, str, str], Counter[int]] = {}

@@ -47,7 +47,7 @@ def derive_seed(*parts: Any) -> int:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What one run is."""
+    """What one run is; ``all_params`` and ``all_settings`` hold also what is at its default."""
 
     world: str
     params: Mapping[str, Any]
@@ -106,7 +106,7 @@ def one_spelling(value: Any, default: Any) -> Any:
 
 
 def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of a learner."""
+    """The settings of a learner: those that stand in keys and seeds, and all of them."""
     if "threads" in given:
         raise ValueError("threads has no place in a study: its runs are what is computed side by side, one thread each")
     own = {name: value for name, value in given.items() if name != "tolerance"}
@@ -159,5 +159,4 @@ def _check_key(text: str, learner: str, key: str) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

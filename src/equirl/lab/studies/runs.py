@@ -40,8 +40,6 @@ class RunResult:
 
 @dataclass(frozen=True)
 class RunFailure:
-    """A run that raised."""
-
     spec: RunSpec
     error: str
     traceback: str
@@ -83,7 +81,6 @@ def _loaded(path: Path, sha256: str) -> TabularMDP:
 
 
 def execute(spec: RunSpec) -> RunResult:
-    """Compute one run."""
     mdp, gain = build_world(spec)
     started = time.thread_time()
     trace = simulate(

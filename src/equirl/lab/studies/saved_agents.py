@@ -76,7 +76,6 @@ class SavedRun:
     until: str | None = None
 
     def folder_in(self, folder: Path) -> Path:
-        """Its own folder."""
         return folder / _folder_name(self.label) / f"seed-{self.seed}"
 
     def plain(self) -> dict[str, Any]:
@@ -154,7 +153,6 @@ def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path
 
 
 def saved_runs(folder: Path) -> Table:
-    """The runs that were saved in a folder."""
     found = [(path.parent, _read(path.parent)) for path in _records(folder)]
     runs = sorted(
         ((place, held) for place, held in found if held is not None),

@@ -54,7 +54,6 @@ class Status:
 
     @property
     def to_compute(self) -> list[RunSpec]:
-        """Everything that is not done."""
         return self.missing + self.failed + [spec for spec, _ in self.damaged]
 
 

@@ -142,7 +142,6 @@ def _group(bundle: Sequence[tuple[PlannedRun, RunResult]]) -> Group:
 
 
 def find(groups: Iterable[Group], part: str, learner: str, world: str | None = None) -> Group:
-    """One group of many."""
     for group in groups:
         if group.part == part and group.learner == learner and world in (None, group.world):
             return group
