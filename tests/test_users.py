@@ -135,7 +135,7 @@ def test_profiles_that_lead_outside_the_problem_are_refused():
 
 def test_a_baseline_says_that_it_forms_no_classes():
     with pytest.raises(ValueError, match="'random' forms no classes"):
-        _ = eq.make_agent("random", 3, 2).partition
+        _ = eq.make_agent("random", 3, 2).beliefs.partition
 
 
 @pytest.mark.parametrize("kind", ["f4", ">f8", "F", "read-only"])
