@@ -30,6 +30,74 @@ class Grouping(NamedTuple):
     n_classes: int
 
 
+class Estimates(NamedTuple):
+    """Transition probabilities and means by pair. A pair with ``samples`` 0 knows nothing; its row may be empty."""
+
+    rows: Rows
+    samples: np.ndarray  # (M,) samples behind the row
+    r_hat: np.ndarray  # (M,)
+    r_samples: np.ndarray  # (M,) samples behind the mean
+    spare: Spare | None = None
+
+
+def estimate(seen: Snapshot) -> Estimates:
+    """Each pair on its own: p_hat and mu_hat."""
+    visits = seen.visits
+    prob = seen.count / np.repeat(visits, np.diff(seen.ptr))
+    return Estimates(Rows(seen.ptr, seen.succ, prob), visits, _ratio(seen.r_sum, visits), visits)
+
+
+def pool(
+    seen: Snapshot, groups: Grouping, n_states: int, *, place: Placement | None = None, pool_rewards: bool
+) -> Estimates:
+    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements."""
+    pooled = pooled_positions(seen, groups)
+    placed = (place or place_observed)(seen, pooled, n_states)
+    samples = np.where(seen.visits > 0, pooled.visits[groups.label], 0)
+    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
+    return Estimates(placed.rows, samples, *means, placed.spare)
+
+
+def pool_known(
+    seen: Snapshot, groups: Grouping, profiles: Profiles, tie: np.ndarray, *, pool_rewards: bool
+) -> Estimates:
+    """Pool over known classes through known profiles (equation 4); positions of one ``tie`` group share their mass.
+
+    ``tie[i]`` is the first position of the group that entry i of ``profiles`` belongs to (see :func:`tie_groups`).
+    An observed successor outside a pair's known support is an error that names it.
+    """
+    pooled = count_by_known_position(seen, groups, profiles)
+    prob = np.empty(len(profiles.succ))
+    read_back(profiles.ptr, tie, pooled, True, prob)
+    samples = pooled.visits[groups.label]
+    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
+    return Estimates(Rows(profiles.ptr, profiles.succ, prob), samples, *means)
+
+
+def _means(
+    seen: Snapshot, groups: Grouping, samples: np.ndarray, class_visits: np.ndarray, pooled: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    if not pooled:
+        return _ratio(seen.r_sum, seen.visits), seen.visits
+    class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
+    return np.where(samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), samples
+
+
+def reward_variance(seen: Snapshot, groups: Grouping, estimates: Estimates, *, pooled: bool) -> np.ndarray:
+    """(M,) the empirical variance of the rewards behind each mean."""
+    squares = seen.r_squares
+    if pooled:
+        squares = np.bincount(groups.label, weights=squares, minlength=groups.n_classes)[groups.label]
+    return np.maximum(_ratio(squares, estimates.r_samples) - estimates.r_hat**2, 0.0)
+
+
+def _ratio(total: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.divide(total, n, out=np.zeros(len(n)), where=n > 0)
+
+
+# --- counts by position of the profile, and back to pairs
+
+
 class ClassCounts(NamedTuple):
     """Counts by position of the profile, summed over each class: those of class c in ``count[ptr[c]:ptr[c + 1]]``."""
 
@@ -127,6 +195,9 @@ def read_back(ptr: np.ndarray, key: np.ndarray, pooled: ClassCounts, cut: bool, 
             for i in range(j, end):
                 prob[ptr[k] + i] = mass / ((end - j) * total) if total > 0 else 0.0
             j = end
+
+
+# --- placements: which states take the masses of positions
 
 
 class Spare(NamedTuple):
@@ -231,68 +302,3 @@ def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
         if values[i] == wanted:
             return True
     return False
-
-
-class Estimates(NamedTuple):
-    """Transition probabilities and means by pair. A pair with ``samples`` 0 knows nothing; its row may be empty."""
-
-    rows: Rows
-    samples: np.ndarray  # (M,) samples behind the row
-    r_hat: np.ndarray  # (M,)
-    r_samples: np.ndarray  # (M,) samples behind the mean
-    spare: Spare | None = None
-
-
-def estimate(seen: Snapshot) -> Estimates:
-    """Each pair on its own: p_hat and mu_hat."""
-    visits = seen.visits
-    prob = seen.count / np.repeat(visits, np.diff(seen.ptr))
-    return Estimates(Rows(seen.ptr, seen.succ, prob), visits, _ratio(seen.r_sum, visits), visits)
-
-
-def pool(
-    seen: Snapshot, groups: Grouping, n_states: int, *, place: Placement | None = None, pool_rewards: bool
-) -> Estimates:
-    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements."""
-    pooled = pooled_positions(seen, groups)
-    placed = (place or place_observed)(seen, pooled, n_states)
-    samples = np.where(seen.visits > 0, pooled.visits[groups.label], 0)
-    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
-    return Estimates(placed.rows, samples, *means, placed.spare)
-
-
-def pool_known(
-    seen: Snapshot, groups: Grouping, profiles: Profiles, tie: np.ndarray, *, pool_rewards: bool
-) -> Estimates:
-    """Pool over known classes through known profiles (equation 4); positions of one ``tie`` group share their mass.
-
-    ``tie[i]`` is the first position of the group that entry i of ``profiles`` belongs to (see :func:`tie_groups`).
-    An observed successor outside a pair's known support is an error that names it.
-    """
-    pooled = count_by_known_position(seen, groups, profiles)
-    prob = np.empty(len(profiles.succ))
-    read_back(profiles.ptr, tie, pooled, True, prob)
-    samples = pooled.visits[groups.label]
-    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
-    return Estimates(Rows(profiles.ptr, profiles.succ, prob), samples, *means)
-
-
-def _means(
-    seen: Snapshot, groups: Grouping, samples: np.ndarray, class_visits: np.ndarray, pooled: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    if not pooled:
-        return _ratio(seen.r_sum, seen.visits), seen.visits
-    class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
-    return np.where(samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), samples
-
-
-def reward_variance(seen: Snapshot, groups: Grouping, estimates: Estimates, *, pooled: bool) -> np.ndarray:
-    """(M,) the empirical variance of the rewards behind each mean."""
-    squares = seen.r_squares
-    if pooled:
-        squares = np.bincount(groups.label, weights=squares, minlength=groups.n_classes)[groups.label]
-    return np.maximum(_ratio(squares, estimates.r_samples) - estimates.r_hat**2, 0.0)
-
-
-def _ratio(total: np.ndarray, n: np.ndarray) -> np.ndarray:
-    return np.divide(total, n, out=np.zeros(len(n)), where=n > 0)
