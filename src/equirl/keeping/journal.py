@@ -379,7 +379,7 @@ class JournalledAgent:
 
     @property
     def name(self) -> str:
-        """The agent's name."""
+        """The name under which the agent is registered."""
         return self.learner.name
 
     @property
@@ -454,7 +454,6 @@ class SyncRule:
         self.start()
 
     def start(self) -> None:
-        """Everything is on the disk now."""
         self._observed, self._since = 0, time.monotonic()
 
     def is_due(self) -> bool:

@@ -63,7 +63,6 @@ class SegmentHeader(NamedTuple):
     about: dict[str, Any]  # agent, settings, names, versions; where the journal stood when the file was begun
 
     def to_bytes(self) -> bytes:
-        """As written to the file."""
         text = json.dumps(self.about).encode()
         text += bytes(-len(text) % SIZE)
         prefix = PREFIX.pack(MAGIC, VERSION, len(text), self.first, self.tag)
@@ -216,7 +215,6 @@ class SegmentWriter:
         force_file(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def seal(self) -> None:

@@ -1,20 +1,15 @@
 """Learners: a contract, parts, and recipes that put parts together.
 
-- ``contract``: what the rest of the package knows of a learner: decide, record, tell, state; with ``stretches`` (what
-  it plays for some steps, and what ends that).
+In reading order:
+
+- ``contract``: what the rest of the package knows of an agent: it decides, records and can be saved. ``beliefs``: the
+  questions it answers. ``explanations``: one pair and one action in words. ``refuted_structure``: given classes, tested
+  while it learns.
 - ``optimistic``: the best policy of the best plausible MDP. Its parts: ``structures``, ``estimates``, ``model_sets``,
   ``planners``, ``stopping``; ``parts`` says what each kind takes and returns.
-- ``posterior_sampling``: the best policy of a drawn MDP. Its parts: ``row_priors``, ``reward_priors``.
-- ``imed`` with ``imed_index``: an index decides every step. ``baselines``: learners that learn nothing. ``greedy``: the
-  best policy of the estimates, for all of them.
-- ``recipes``, ``catalogue``, ``learner_registry``: a learner by name; ``register_learner`` adds one from outside.
-- ``given``, ``stated``, ``rewards``: what a learner is given in advance, how users state it, and the scale of its
-  rewards. ``statement_watch``: what was stated, tested while it learns.
-- ``telling``, ``answers``, ``explaining``: what it tells people.
-- ``saving``: a learner in a file. ``sameness``: whether two are the same.
-- ``journal``: a learner in a folder, which goes on after a crash; with ``journalled_agent`` (what is driven),
-  ``journal_sync`` (when it is forced to disk), ``journal_folder`` and ``journal_records`` (its files),
-  ``journal_recovery`` and ``journal_log`` (reading them).
+- ``posterior_sampling``: the best policy of an MDP drawn from the posterior.
+- ``imed``: an index decides every step. ``q_learning``: values alone. ``baselines``: agents that learn nothing.
+- ``recipes``, ``catalogue``, ``learner_registry``: an agent by name; ``register_learner`` adds one from outside.
 """
 
 from typing import TYPE_CHECKING

@@ -49,14 +49,12 @@ class FixedLearner(CountingLearner):
         return FixedBeliefs(self)
 
     def state(self) -> State:
-        """The policy, or the coins."""
         arrays, values = super().state()
         if self.policy is not None:
             arrays["policy"] = self.policy
         return State(arrays, values | {"coins": self.coins.bit_generator.state, "fixed": self.policy is not None})
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
         super().restore(state)
         self.policy = state.arrays.get("policy")
         if self.policy is None and state.values["fixed"]:
@@ -65,8 +63,6 @@ class FixedLearner(CountingLearner):
 
 
 class FixedBeliefs(CountedBeliefs):
-    """Frequencies alone."""
-
     def measures(self) -> Mapping[str, float]:
         """One class per pair: nothing is pooled."""
         return {"n_classes": self.agent.pairs.n_pairs}

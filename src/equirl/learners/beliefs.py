@@ -152,7 +152,13 @@ class Beliefs:
         return "" if self.agent.given.classes is None else "given"
 
     def alike_to(self, pair: int) -> np.ndarray:
-        """(M,) how probable it is that each pair is of the same class as this one."""
+        """(M,) how probable it is that each pair is of the same class as this one.
+
+        Parameters
+        ----------
+        pair : int
+            Its number, as in ``agent.pairs``.
+        """
         classes = self.agent.given.classes
         if classes is None:
             classes = self.partition if self.alike_by() else Partition.from_labels(np.arange(self.agent.pairs.n_pairs))
@@ -228,7 +234,15 @@ class Beliefs:
         self._does_not("has no set of plausible models to bound values by")
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
-        """How good the policy is that it would recommend in ``state`` now; None where it cannot say at this risk."""
+        """How good the policy is that it would recommend now; None where it cannot say at this risk.
+
+        Parameters
+        ----------
+        state : int
+            Where it stands.
+        delta : float
+            Risk that the gap is larger than said.
+        """
         return None
 
     # --- the model
@@ -256,11 +270,23 @@ class Beliefs:
         return None
 
     def pair_belief(self, pair: int) -> PairBelief | None:
-        """What it believes of a pair now; None where it does not say."""
+        """What it believes of a pair now; None where it does not say.
+
+        Parameters
+        ----------
+        pair : int
+            Its number, as in ``agent.pairs``.
+        """
         return None
 
     def action_values(self, state: int) -> ActionValues | None:
-        """By what it chose its action in a state; None where it does not say."""
+        """By what it chose its action in a state; None where it does not say.
+
+        Parameters
+        ----------
+        state : int
+            Its number.
+        """
         return None
 
     # --- in words and numbers

@@ -410,7 +410,6 @@ class CountingLearner(Learner):
             spend_path(path, self.limits)
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
-        """Count one step."""
         self.counts.record(pair, reward, successor)
         self.t += 1
         if self.limits is not None:
@@ -435,14 +434,12 @@ class CountingLearner(Learner):
         return twin
 
     def state(self) -> State:
-        """The counts and the limits of the stretch under way."""
         arrays = prefixed("now", self.counts.snapshot())
         if self.limits is not None:
             arrays |= prefixed("limits", self.limits)
         return State(arrays, {})
 
     def restore(self, state: State) -> None:
-        """Counts and limits as they were."""
         self.counts = Counts.restore(unprefixed("now", Snapshot, state.arrays))
         self.limits = unprefixed("limits", Limits, state.arrays) if "limits_label" in state.arrays else None
 
@@ -461,8 +458,6 @@ def unprefixed(prefix: str, kind: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 class Step(NamedTuple):
-    """A step that was checked."""
-
     pair: int
     reward: float  # in [0, 1]
     successor: int

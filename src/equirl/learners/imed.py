@@ -77,7 +77,6 @@ class OwnIndices(Indices):
         whole_number("max_sweeps", self.max_sweeps)
 
     def rows(self, seen: Snapshot, problem: Problem) -> CountedRows:
-        """The empirical MDP."""
         r_hat = np.divide(seen.r_sum, seen.visits, out=np.zeros(len(seen.visits)), where=seen.visits > 0)
         return self._counted(seen.ptr, seen.succ, seen.count.astype(float), seen.visits.astype(float), r_hat, problem)
 
@@ -146,12 +145,10 @@ class ImedLearner(CountingLearner):
         return index
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
-        """Count the steps of a path."""
         super().record(path, rewards, final)
         self.chosen = None
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
-        """Count one step."""
         super().record_step(pair, reward, successor)
         self.chosen = None
 
@@ -167,7 +164,6 @@ class ImedLearner(CountingLearner):
         return State(arrays, values | {"chosen": self.chosen, "tie_rng": self.tie_rng.bit_generator.state})
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
         super().restore(state)
         bias = state.arrays["index_bias"]
         if bias.shape != self.bias.shape or not np.isfinite(bias).all():
@@ -188,7 +184,6 @@ class ImedBeliefs(CountedBeliefs):
     has_policy: ClassVar[bool] = True
 
     def action_values(self, state: int) -> ActionValues:
-        """The index of each action."""
         agent = self.agent
         return ActionValues(agent.indices(state, agent.bias.copy()), "index", of_rewards=False, least=True)
 

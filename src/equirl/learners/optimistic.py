@@ -164,7 +164,6 @@ class OptimisticLearner(CountingLearner):
         return State(arrays, values)
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
         super().restore(state)
         arrays, values = state
         self.tie_rng.bit_generator.state = values["tie_rng"]
@@ -202,7 +201,6 @@ class OptimisticBeliefs(CountedBeliefs):
         return agent.believe(seen, groups, agent.t)
 
     def measures(self) -> Mapping[str, float]:
-        """The number of classes in force."""
         return {"n_classes": self.episode.groups.n_classes}
 
     def classes(self) -> FormedClasses:
@@ -251,7 +249,6 @@ class OptimisticBeliefs(CountedBeliefs):
 
     @property
     def plan(self) -> AgentPlan:
-        """The optimistic plan being played."""
         return shown_plan(self.episode.plan, self.agent)
 
     def greedy_policy(self) -> np.ndarray:

@@ -199,7 +199,6 @@ class PosteriorLearner(CountingLearner):
         return State(arrays, values)
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
         super().restore(state)
         arrays, values = state
         if arrays["rng"].dtype != np.uint64 or arrays["rng"].shape != (1,):

@@ -138,7 +138,6 @@ class QLearner(CountingLearner):
             self.record_step(k, float(rewards[i]), after)
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
-        """Learn one step."""
         self.check_successor(pair, successor)  # teaching looks for it in the profile
         super().record_step(pair, reward, successor)
         self._teach(pair, reward, successor)
@@ -190,7 +189,6 @@ class QLearner(CountingLearner):
         return State(arrays, values | {"chosen": self.chosen, "rng": self.rng.bit_generator.state})
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
         super().restore(state)
         q, n, policy = (state.arrays[name].copy() for name in ("q", "taught", "greedy"))
         fits = q.shape == self.q.shape and n.shape == self.n.shape and q.dtype == np.float64 and n.dtype == np.int64
