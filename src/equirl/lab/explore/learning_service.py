@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.files.whole_files import write_csv
-from equirl.lab.explore.messages import Message, Reply, Service, packed
+from equirl.lab.explore.messages import Message, Reply, Service, mean_and_half, packed
 from equirl.lab.explore.page_limits import MOST_LEARNING_PAIRS, MOST_STEPS
 from equirl.lab.explore.page_requests import RunRequest, requested_runs, requested_world
 from equirl.lab.explore.takeaway import (
@@ -26,7 +26,8 @@ from equirl.lab.explore.takeaway import (
     short_title,
     study_text,
 )
-from equirl.lab.plots.learner_figures import Belief
+from equirl.lab.plots.canvas import save_figure
+from equirl.lab.plots.learner_figures import Belief, draw_learners
 from equirl.lab.plots.sheets import state_labels
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
@@ -287,7 +288,7 @@ class LearningService(Service):
             if len(found.t):
                 shown["regret"] = float(found["regret"][0, -1])  # of the run that is shown
             measures[label] = {
-                name: {"mean": found.mean(name).tolist(), "half": _plain(found.half_width(name))}
+                name: mean_and_half(found, name)
                 for name in ("regret", "pseudo_regret", "reward", "n_classes")
                 if name in found and len(found.t)
             }
@@ -296,11 +297,6 @@ class LearningService(Service):
             "kind": "frame", "t": live.reached, "learners": learners, "times": t, "curves": measures,
             "playing": self.playing, "done": live.done,
         }  # fmt: skip
-
-
-def _plain(half: np.ndarray) -> list[float] | None:
-    """Half-widths, or nothing where a single run has none."""
-    return half.tolist() if np.isfinite(half).all() else None
 
 
 def curve_file(
@@ -341,9 +337,6 @@ def belief_file(beliefs: Sequence[Belief], mdp: TabularMDP, world: Any, what: st
         raise ValueError("nothing is played yet; let the learners play a little")
 
     def draw(path: Path) -> None:
-        from equirl.lab.plots import save_figure
-        from equirl.lab.plots.learner_figures import draw_learners
-
         save_figure(draw_learners(mdp, beliefs, short_title(mdp.name)), path)
 
     writers: dict[str, Writer] = {

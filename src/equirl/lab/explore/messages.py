@@ -6,9 +6,12 @@ import base64
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from equirl.simulation import Curves
 
 TYPES = {"i4": "<i4", "f4": "<f4"}
 
@@ -69,3 +72,9 @@ def unpacked(held: dict[str, str]) -> np.ndarray:
     """The array that :func:`packed` was given; the page does the same in ``numbers.js``."""
     ((kind, text),) = held.items()
     return np.frombuffer(base64.b64decode(text), TYPES[kind])
+
+
+def mean_and_half(curves: Curves, measure: str) -> Reply:
+    """The mean curve of a measure and half its 95 % intervals; null where a single run has none."""
+    half = curves.half_width(measure)
+    return {"mean": curves.mean(measure).tolist(), "half": half.tolist() if np.isfinite(half).all() else None}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from equirl.files.whole_files import write_csv
-from equirl.lab.explore.messages import Message, Reply, Service
+from equirl.lab.explore.messages import Message, Reply, Service, mean_and_half
 from equirl.lab.explore.results_watch import ResultsWatch
 from equirl.lab.explore.study_findings import (
     StudyKind,
@@ -24,11 +23,13 @@ from equirl.lab.explore.takeaway import (
     file_reply,
     place_as_python,
     place_as_study,
-    plain_name,
 )
+from equirl.lab.leaderboard import board_page
 from equirl.lab.leaderboard.leaderboard_study import raised
 from equirl.lab.leaderboard.standings import Standing, WorldFacts, boards, standings_of
+from equirl.lab.paper import report
 from equirl.lab.paper.published import published_regret
+from equirl.lab.plots.study_figures import file_name
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import build_world
 from equirl.lab.studies.store import Store
@@ -139,8 +140,7 @@ class StudyService(Service):
             "learners": [
                 {
                     "label": group.learner, "name": group.learner_name, "runs": group.n_runs,
-                    "t": group.curves.t.tolist(), "mean": group.curves.mean(measure).tolist(),
-                    "half": half.tolist() if math.isfinite((half := group.curves.half_width(measure)).sum()) else None,
+                    "t": group.curves.t.tolist(), **mean_and_half(group.curves, measure),
                     "published": published.get(group.learner_name),
                 }
                 for group in measured
@@ -203,7 +203,7 @@ def study_file(
     }
     if kind is not None:
         writers["html"] = lambda path: write_shipped_report(watch, kind, path)
-    return file_reply(kind if what == "html" and kind else plain_name(place.title), what, writers)
+    return file_reply(kind if what == "html" and kind else file_name(place.title, otherwise="explored"), what, writers)
 
 
 def write_shipped_report(watch: ResultsWatch, kind: StudyKind, path: Path) -> None:
@@ -211,13 +211,12 @@ def write_shipped_report(watch: ResultsWatch, kind: StudyKind, path: Path) -> No
     groups, folder = watch.groups(), path.parent
     runs = 1 + max(run.spec.replicate for run in watch.planned)
     if kind == "paper":
-        from equirl.lab.paper.report import draw_paper, write_report
-
-        page = write_report(groups, draw_paper(groups, folder / "figures"), folder, f"equirl paper --runs {runs}")
+        page = report.write_report(
+            groups, report.draw_paper(groups, folder / "figures"), folder, f"equirl paper --runs {runs}"
+        )
     else:
-        from equirl.lab.leaderboard.board_page import draw_boards, write_page
-
         found = boards(groups, watch.planned)
         command, failed = f"equirl leaderboard --runs {runs}", raised(watch.planned, Store(watch.folder))
-        page = write_page(found, draw_boards(found, folder / "figures"), folder, command, failed)
+        figures = board_page.draw_boards(found, folder / "figures")
+        page = board_page.write_page(found, figures, folder, command, failed)
     page.rename(path)

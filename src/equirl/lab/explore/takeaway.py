@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,9 @@ from typing import Any
 
 from equirl.lab.explore.messages import Reply
 from equirl.lab.explore.page_requests import RunRequest
+from equirl.lab.plots.canvas import save_all
+from equirl.lab.plots.curve_figures import plot_curves
+from equirl.lab.plots.study_figures import file_name
 from equirl.lab.studies.expansion import PlannedRun, expand, label_of
 from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, derive_seed
 from equirl.lab.studies.study_file import StudyError, parse_study
@@ -46,18 +48,8 @@ def file_reply(stem: str, what: str, writers: Mapping[str, Writer]) -> Reply:
 
 
 def file_stem(asked: Any) -> str:
-    return plain_name(Path(asked["file"]).stem if "file" in asked else asked["text"].partition(":")[0])
-
-
-def plain_name(text: str) -> str:
-    """A text as part of a file's name: letters, digits, dots and dashes.
-
-    Examples
-    --------
-    >>> plain_name("rivers, riverswim:n_states=5")
-    'rivers-riverswim-n_states-5'
-    """
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:60] or "explored"
+    name = Path(asked["file"]).stem if "file" in asked else asked["text"].partition(":")[0]
+    return file_name(name, otherwise="explored")
 
 
 def draw_curves(
@@ -68,9 +60,6 @@ def draw_curves(
     measure: str = "regret",
     points: Mapping[str, float] | None = None,
 ) -> None:
-    from equirl.lab.plots.canvas import save_all
-    from equirl.lab.plots.curve_figures import plot_curves
-
     figure = plot_curves(groups, measure, title=short_title(title), log=log, points=points)
     save_all(figure, path.with_suffix(""), [path.suffix[1:]])
 

@@ -15,6 +15,8 @@ from equirl.lab.explore.forms import catalogue
 from equirl.lab.explore.messages import Message, Reply, Service, packed
 from equirl.lab.explore.page_requests import blamed_parameter, requested_learner, requested_world
 from equirl.lab.explore.takeaway import Writer, file_reply, file_stem, python_snippet
+from equirl.lab.plots.canvas import save_figure
+from equirl.lab.plots.maps import draw_classes
 from equirl.lab.plots.sheets import map_sheet
 from equirl.model import TabularMDP
 from equirl.solving import IllConditioned, chain_kind, diameter, solve
@@ -160,8 +162,6 @@ class WorldService(Service):
 
 def class_file(view: WorldView, asked: Any, what: str) -> Reply:
     def draw(path: Path) -> None:
-        from equirl.lab.plots import draw_classes, save_figure
-
         save_figure(draw_classes(view.mdp, view.partition), path)
 
     writers: dict[str, Writer] = {

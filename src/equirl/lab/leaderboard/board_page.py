@@ -25,7 +25,7 @@ from equirl.lab.leaderboard.expectations import (
 )
 from equirl.lab.leaderboard.standings import Board, Standing
 from equirl.lab.paper.html_parts import image, page, repeat_section, table, versions, work_done
-from equirl.lab.plots.canvas import save_all
+from equirl.lab.plots.canvas import save_for_page
 from equirl.lab.plots.curve_figures import Bound, plot_curves
 from equirl.structure import Partition, equivalence_classes
 from equirl.theory import regret_lower_bound
@@ -311,11 +311,11 @@ def draw_boards(boards: Sequence[Board], folder: Path, *, with_bounds: bool = Fa
         if nothing:
             bounds = _bound(board) if ergodic else None
             figure = plot_curves(nothing, title=f"{board.name}: given nothing", log=True, bounds=bounds)
-            shown[f"{board.name}-nothing"] = _saved(figure, folder / f"{board.name}-nothing")
+            shown[f"{board.name}-nothing"] = save_for_page(figure, folder / f"{board.name}-nothing")
         if given:
             bounds = _bound(board, equivalence_classes(board.mdp)) if ergodic else None
             figure = plot_curves([*nothing[:1], *given], title=f"{board.name}: given classes", log=True, bounds=bounds)
-            shown[f"{board.name}-given"] = _saved(figure, folder / f"{board.name}-given")
+            shown[f"{board.name}-given"] = save_for_page(figure, folder / f"{board.name}-given")
     return shown
 
 
@@ -324,8 +324,3 @@ def _bound(board: Board, classes: Partition | None = None) -> dict[str, Bound]:
     c = regret_lower_bound(board.mdp, classes)
     given = ", classes and profiles given" if classes is not None else ""
     return {f"{c:.3g} log T, asymptotic lower bound{given}": lambda t: c * np.log(np.maximum(t, 2))} if c > 0 else {}
-
-
-def _saved(figure: object, stem: Path) -> Path:
-    files = save_all(figure, stem)  # type: ignore[arg-type]
-    return next(path for path in files if path.suffix == ".svg")

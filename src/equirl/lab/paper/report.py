@@ -23,7 +23,7 @@ from equirl.lab.paper.published import (
     PublishedMap,
     published_regret,
 )
-from equirl.lab.plots.canvas import save_all
+from equirl.lab.plots.canvas import save_for_page
 from equirl.lab.plots.curve_figures import plot_curves
 from equirl.lab.plots.maps import draw_classes
 from equirl.lab.studies.summary import SUMMARY_COLUMNS, Group, final_rows
@@ -267,8 +267,8 @@ def _draw_regret(groups: Sequence[Group], figure: PublishedFigure, folder: Path)
     log = plot_curves(groups, title=f"{figure.title}, both axes logarithmic", log=True)
     name = f"regret-{figure.part}"
     return {
-        name: _svg(save_all(linear, folder / name)),
-        f"{name}-loglog": _svg(save_all(log, folder / f"{name}-loglog")),
+        name: save_for_page(linear, folder / name),
+        f"{name}-loglog": save_for_page(log, folder / f"{name}-loglog"),
     }
 
 
@@ -289,7 +289,7 @@ def _draw_clustering(groups: Sequence[Group], folder: Path) -> dict[str, Path]:
         name: plot_curves(shown, measure, title=title, labels=labels, points=points)
         for name, (shown, measure, title, points) in wanted.items()
     }
-    return {name: _svg(save_all(figure, folder / name)) for name, figure in figures.items()}
+    return {name: save_for_page(figure, folder / name) for name, figure in figures.items()}
 
 
 def _clustering_label(n_states: int, learner: str) -> str:
@@ -309,10 +309,6 @@ def draw_maps(folder: Path, maps: Sequence[PublishedMap] = MAPS) -> dict[str, Pa
     for k, row in enumerate(maps, start=1):
         mdp = load_world(row.world)
         name = f"classes-{k}"
-        files = save_all(draw_classes(mdp, equivalence_classes(mdp), row.title), folder / name)
-        shown[name] = next(path for path in files if path.suffix == ".png")
+        figure = draw_classes(mdp, equivalence_classes(mdp), row.title)
+        shown[name] = save_for_page(figure, folder / name, kind="png")
     return shown
-
-
-def _svg(paths: Sequence[Path]) -> Path:
-    return next(path for path in paths if path.suffix == ".svg")

@@ -147,6 +147,11 @@ def save_all(figure: Figure, stem: str | os.PathLike[str], formats: Sequence[str
         return [save_figure(figure, f"{os.fspath(stem)}.{kind}") for kind in formats]
 
 
+def save_for_page(figure: Figure, stem: str | os.PathLike[str], kind: str = "svg") -> Path:
+    """Save a figure in all formats; where the one is that a page shows."""
+    return next(path for path in save_all(figure, stem) if path.suffix == f".{kind}")
+
+
 def check_format(path: str | os.PathLike[str]) -> None:
     """Check that a file's ending names a format that figures are written in; ask before long work."""
     if checked_path("path", path).suffix[1:].lower() not in FIGURE_FORMATS:

@@ -52,7 +52,7 @@ def draw_study(
     for group in groups:
         bundles.setdefault((group.part, group.world), []).append(group)
     worlds = {(run.part, run.world): run.spec for run in planned}
-    suffixes = ["loglog", *(_file_name(name) for group in groups for name in group.curves)]
+    suffixes = ["loglog", *(file_name(name) for group in groups for name in group.curves)]
     titles = [part if part == world else f"{part}-{world}" for part, world in worlds]
     stems = dict(zip(worlds, file_names(titles, suffixes), strict=True))
     files: list[Path] = []
@@ -65,7 +65,7 @@ def draw_study(
             if measure in UNDRAWN:
                 continue
             measured = [group for group in bundle if measure in group.curves]
-            files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{_file_name(measure)}")
+            files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{file_name(measure)}")
     return files
 
 
@@ -86,7 +86,7 @@ def file_names(labels: Iterable[str], suffixes: Iterable[str] = ()) -> list[str]
     names: list[str] = []
     taken: set[str] = set()
     for label in labels:
-        first = _file_name(label)
+        first = file_name(label)
         for name in chain([first], (f"{first}-{k}" for k in count(2))):
             family = {f"{name}{ending}".lower() for ending in endings}
             if taken.isdisjoint(family):
@@ -96,5 +96,12 @@ def file_names(labels: Iterable[str], suffixes: Iterable[str] = ()) -> list[str]
     return names
 
 
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text)[:LONGEST_NAME].strip("-.") or "figure"
+def file_name(text: str, otherwise: str = "figure") -> str:
+    """A text as part of a file's name: letters, digits, dots and dashes.
+
+    Examples
+    --------
+    >>> file_name("rivers, riverswim:n_states=5")
+    'rivers-riverswim-n_states-5'
+    """
+    return re.sub(r"[^\w.-]+", "-", text)[:LONGEST_NAME].strip("-.") or otherwise
