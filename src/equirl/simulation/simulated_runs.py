@@ -89,6 +89,8 @@ class LiveRun:
         t, episodes = learner.t, learner.n_episodes
         if not self.goes_on:
             return np.zeros(0, np.int64)
+        if callback is not None and self.steps:
+            self._recorder.hold()  # an episode that the callback ends before its first step is not measured
         stretch = learner.decide(rollout.state)
         if callback is not None and learner.n_episodes > episodes and callback(learner):
             self._watch.reason, self._stopped = "the callback said so", True

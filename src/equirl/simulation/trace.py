@@ -174,6 +174,7 @@ class Recorder:
             raise ValueError(f"{learner.name!r} forms no classes; measure_clustering makes no sense for it")
         self.measure_clustering: bool = measure_clustering
         self.truth: Partition | None = None  # the true classes, computed when first needed
+        self.held: dict[str, float] | None = None  # measures at the last step, kept while the next is decided
 
     def add(self, t: int, policy: np.ndarray, path: np.ndarray, rewards: np.ndarray) -> None:
         """Write down what was played from time t on; call it once the learner has recorded it."""
@@ -182,17 +183,22 @@ class Recorder:
             steps = self.values.along(policy, path)
             tally(*steps, t - self.offset, self.marks, first, self.value_total, self.value_curves)
         self.mark = tally(rewards, self.mdp.r_mean[path], t - self.offset, self.marks, first, self.total, self.earned)
+        self.held = None
         if self.mark > first:
-            self._measure(first, self.mark)
+            self._note(self._measures(), first, self.mark)
 
-    def _measure(self, first: int, last: int) -> None:
-        """What the learner measures, and how good its classes are, at these checkpoints."""
-        n = len(self.marks) - 1
-        for name, value in self.learner.beliefs.measures().items():
-            self.measured.setdefault(name, _empty(value, n))[first:last] = value
-        if self.measure_clustering:
-            for name, value in zip(CLUSTERING_CURVES, self._quality(), strict=True):
-                self.measured.setdefault(name, np.zeros(n))[first:last] = value
+    def hold(self) -> None:
+        """Keep the measures as they are: should the run end before the next step, they are those of the last one."""
+        self.held = self._measures()
+
+    def _measures(self) -> dict[str, float]:
+        """What the learner measures, and how good its classes are."""
+        quality = zip(CLUSTERING_CURVES, self._quality(), strict=True) if self.measure_clustering else ()
+        return {**self.learner.beliefs.measures(), **dict(quality)}
+
+    def _note(self, measures: dict[str, float], first: int, last: int) -> None:
+        for name, value in measures.items():
+            self.measured.setdefault(name, _empty(value, len(self.marks) - 1))[first:last] = value
 
     def end_early(self) -> bool:
         """Make the last step recorded the last checkpoint; False where there is none."""
@@ -201,7 +207,7 @@ class Recorder:
             return True
         if done > (self.marks[n - 1] if n else 0):
             self.marks[n], self.earned[:, n], self.value_curves[:, n] = done, self.total, self.value_total
-            self._measure(n, n + 1)
+            self._note(self._measures() if self.held is None else self.held, n, n + 1)
             n += 1
         self.mark, self.marks = n, np.append(self.marks[:n], -1)
         self.earned, self.value_curves = self.earned[:, :n], self.value_curves[:, :n]

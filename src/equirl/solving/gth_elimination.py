@@ -102,7 +102,7 @@ def _weigh(P: np.ndarray, law: np.ndarray) -> None:
     for k in range(1, n):
         for i in range(k):
             law[k] += law[i] * P[i, k]
-        if law[k] > 1e100:  # rescale: laws may span more than the range of floating point
+        if law[k] > 1e100:  # rescale: shares may span more than the range of floating point
             for i in range(k + 1):
                 law[i] /= 1e100
     law /= law.sum()

@@ -53,7 +53,7 @@ def joint_law(laws: Sequence[Mapping[int, float]]) -> dict[State, float]:
     law: dict[State, float] = {}
     for outcome in product(*(part.items() for part in laws)):
         chance = 1.0
-        for p in sorted(p for _, p in outcome):  # in one order, so that equal laws are equal to the last bit
+        for p in sorted(p for _, p in outcome):  # in one order, so that equal distributions are equal to the last bit
             chance *= p
         law[tuple(x for x, _ in outcome)] = chance
     return law
