@@ -32,8 +32,8 @@ class Given(NamedTuple):
     tolerance: float = TOLERANCE  # what was taken as equal when the classes were made
     tie: np.ndarray | None = None  # groups of equal positions in the profiles; follows from classes and profiles
     stated: bool = False  # whether a user states classes or profiles, so that data may refute them
-    law_classes: Partition | None = None  # coarser: of transition probabilities alone, where both are there
-    law_tolerance: float = TOLERANCE
+    transition_classes: Partition | None = None  # coarser: of transition probabilities alone, where both are there
+    transition_tolerance: float = TOLERANCE
 
     @property
     def names(self) -> set[str]:
@@ -45,9 +45,10 @@ class Given(NamedTuple):
 
         Splitting them by reward would then only scatter the samples.
         """
-        if self.law_classes is None or pool_rewards:
-            return self._replace(law_classes=None)
-        return self._replace(classes=self.law_classes, tolerance=self.law_tolerance, law_classes=None)
+        decided = self._replace(transition_classes=None)
+        if self.transition_classes is None or pool_rewards:
+            return decided
+        return decided._replace(classes=self.transition_classes, tolerance=self.transition_tolerance)
 
 
 NOTHING = Given()

@@ -6,8 +6,9 @@ In reading order:
   questions it answers. ``explanations``: one pair and one action in words. ``refuted_structure``: given classes, tested
   while it learns.
 - ``optimistic``: the best policy of the best plausible MDP. Its parts: ``structures``, ``estimates``, ``model_sets``,
-  ``planners``, ``stopping``; ``parts`` says what each kind takes and returns.
-- ``posterior_sampling``: the best policy of an MDP drawn from the posterior.
+  ``planners``, ``stopping``; ``parts`` says what each kind takes and returns. ``published_learner``: C-UCRL's parts as
+  published.
+- ``posterior_sampling``: the best policy of an MDP drawn from the posterior, where its parts stand.
 - ``imed``: an index decides every step. ``q_learning``: values alone. ``baselines``: agents that learn nothing.
 - ``recipes``, ``catalogue``, ``learner_registry``: an agent by name; ``register_learner`` adds one from outside.
 """
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from equirl.learners.estimates import EmpiricalPool as EmpiricalPool
     from equirl.learners.learner_registry import (
         AGENTS as AGENTS,
-        HANDED as HANDED,
+        GIVEN_KEYWORDS as GIVEN_KEYWORDS,
         agent_for as agent_for,
         check_tolerance as check_tolerance,
         find_learner as find_learner,
@@ -52,7 +53,7 @@ else:
         "catalogue": "FAMILIES RECOMMENDED",
         "contract": "Learner",
         "estimates": "EmpiricalPool",
-        "learner_registry": "AGENTS HANDED agent_for check_tolerance find_learner make_agent make_settings "
+        "learner_registry": "AGENTS GIVEN_KEYWORDS agent_for check_tolerance find_learner make_agent make_settings "
         "outside_modules register_learner",
         "model_sets": "LaplaceBalls",
         "optimistic": "OptimisticLearner",

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 REWARDS = ("per_class", "per_pair", "shared", "known")
 
-# Whether rewards are kept by pair, and classes of transition probabilities alone are pooled: see prefers_laws
+# Whether rewards are kept by pair, and classes of transition probabilities alone are pooled: see keeps_rewards_by_pair
 MUCH_FINER = 4  # times as many classes of transition probabilities and rewards as of the former alone
 SOON = 6  # largest S C / M at which pooled probabilities are soon learned
 OWN = 0.9  # share of classes of both among pairs from which rewards are what takes time
 
 
-def prefers_laws(known: Known, quick_rewards: bool = False) -> bool:
+def keeps_rewards_by_pair(known: Known, quick_rewards: bool = False) -> bool:
     """Whether classes of transition probabilities with rewards by pair serve better than classes of both.
 
     With machines of twelve types that wear alike and earn differently, classes of both pool nearly nothing, and that is
@@ -35,9 +35,9 @@ def prefers_laws(known: Known, quick_rewards: bool = False) -> bool:
     ``quick_rewards``: sure rewards are known within some visits, so that probabilities are what takes time. Then their
     classes are better wherever those with rewards are more and not soon learned themselves.
     """
-    if known.given.law_classes is None or known.given.classes is None:
+    if known.given.transition_classes is None or known.given.classes is None:
         return False
-    laws, both = known.given.law_classes.n_classes, known.given.classes.n_classes
+    laws, both = known.given.transition_classes.n_classes, known.given.classes.n_classes
     S, M = known.pairs.n_states, known.pairs.n_pairs
     if quick_rewards:
         return laws < both and S * both > SOON * M
@@ -59,12 +59,10 @@ class RewardModel(Estimate):
 
     @property
     def pool_rewards(self) -> bool:
-        """Whether pairs of one class share their mean reward."""
         return self.rewards == "per_class"
 
     @property
     def share_rewards(self) -> bool:
-        """Whether pairs that pay alike bound each other's mean reward."""
         return self.rewards == "shared"
 
     @property
@@ -81,7 +79,6 @@ class RewardModel(Estimate):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What must be given."""
         return ("mean_rewards",) if self.rewards == "known" else ()
 
 
@@ -101,7 +98,7 @@ class ClassRewardModel(RewardModel):
             return self
         quick = settings.part(Models).quick_rewards
         by_pair = "shared" if quick else "per_pair"
-        return replace(self, rewards=by_pair if prefers_laws(known, quick) else "per_class")
+        return replace(self, rewards=by_pair if keeps_rewards_by_pair(known, quick) else "per_class")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from equirl.words.checking import between, choice, real_array, unknown_name
 from equirl.words.formatting import shown
 
 EXTRA_MODULES = "EQUIRL_LEARNERS"  # environment variable: modules, by commas, that register learners when imported
-HANDED = ("classes", "profiles", "order", "tolerance")  # keywords of agent_for that are no settings
+GIVEN_KEYWORDS = ("classes", "profiles", "order", "tolerance")  # keywords of agent_for that are no settings
 
 
 class Registry(Mapping[str, Recipe]):
@@ -262,14 +262,14 @@ def given_by(mdp: TabularMDP, settings: Settings, stated: Given, tolerance: Tole
             exact = separating_tolerance(mdp) if isinstance(tolerance, str) else tolerance
             given = given._replace(classes=equivalence_classes(mdp, tolerance=exact), tolerance=exact)
         if not settings.pools_rewards:
-            given = _with_law_classes(mdp, given, tolerance, decides)
+            given = _with_transition_classes(mdp, given, tolerance, decides)
     if stated.profiles is None and "profiles" in needs:
         given = given._replace(profiles=profiles_of_mdp(mdp))
     means = mdp.r_mean.copy() if "mean_rewards" in needs else None  # a read-only one compiles kernels anew
     return given._replace(mean_rewards=means)
 
 
-def _with_law_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance, may_lack: bool) -> Given:
+def _with_transition_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance, may_lack: bool) -> Given:
     """With classes of transition probabilities alone; where others will do, without if no tolerance separates them."""
     try:
         exact = separating_tolerance(mdp, False) if isinstance(tolerance, str) else tolerance
@@ -278,7 +278,7 @@ def _with_law_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance, may_l
         if may_lack:
             return given
         raise
-    return given._replace(law_classes=laws, law_tolerance=exact, classes=given.classes or laws)
+    return given._replace(transition_classes=laws, transition_tolerance=exact, classes=given.classes or laws)
 
 
 def stated_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:

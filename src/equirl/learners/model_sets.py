@@ -61,7 +61,6 @@ class LaplaceBalls(ModelSetPart):
         return self.reward_bound == "variance"
 
     def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
-        """The set around the estimates."""
         seen, groups, estimates, shares, _ = evidence
         S = problem.pairs.n_states
         if shares.weighted:
@@ -91,7 +90,6 @@ class JakschBalls(ModelSetPart):
     """L1 balls and intervals of means of UCRL2 (Jaksch et al. 2010), which grow with time."""
 
     def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
-        """The set around the estimates."""
         visits, pairs, log_delta = evidence.seen.visits, problem.pairs, self.log_level(1)
         law = jaksch_law_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
         mean = jaksch_mean_radius(visits, pairs.n_pairs, evidence.t, log_delta)
@@ -137,7 +135,6 @@ class Ucrl3Intervals(ModelSetPart):
     """UCRL3's intervals and growing supports (Bourel, Maillard and Talebi 2020)."""
 
     def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
-        """The set around the estimates."""
         estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
         level = ucrl3_log_level(self.delta, shares.law, S)
         rows = estimates.rows
@@ -164,7 +161,6 @@ class KLBalls(ModelSetPart):
         choice("kl_bound", self.kl_bound, ("mixture", "published"))
 
     def enclose(self, evidence: Evidence, problem: Problem) -> KLModels:
-        """The set around the estimates."""
         estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
         if self.kl_bound == "mixture":
             radius = mixture_radius(estimates.samples, S, self.log_level(shares.law))

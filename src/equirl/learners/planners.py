@@ -47,7 +47,6 @@ class OptimisticPlanner(Planner):
         rng: np.random.Generator,
         last: Plan | None,
     ) -> Plan:
-        """Plan in a set of models, ties between actions broken with ``rng``; ``last`` is the plan before."""
         return extended_value_iteration(
             pair_ptr, models, accuracy,
             coin=rng.random(len(pair_ptr) - 1) if self.action_ties == "random" else None,

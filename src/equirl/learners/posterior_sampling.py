@@ -110,7 +110,6 @@ class EpisodeLengths(Lengths):
         above("effort", self.effort, 0, "plans whenever the rule fires")
 
     def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
-        """The limits of an episode that starts at t with these visits."""
         floor, steps = 1, UNLIMITED
         if self.episodes == "steady":
             floor = min(self.floor, max(1, t // len(visits)))

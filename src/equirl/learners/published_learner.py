@@ -125,7 +125,6 @@ class PublishedClasses(EstimatedClasses):
             )
 
     def rules(self, problem: Problem) -> Rules | None:
-        """The rules of ApproxEquivalence."""
         return clustering_rules(self, problem, radius=self.radius, nearest_by=self.nearest_by)
 
 

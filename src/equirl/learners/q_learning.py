@@ -25,7 +25,7 @@ from equirl.estimation.given_knowledge import check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.beliefs import ActionValues, CountedBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.estimates import prefers_laws
+from equirl.learners.estimates import keeps_rewards_by_pair
 from equirl.learners.parts import AUTO, Known, Steps
 from equirl.learners.recipes import Blueprint, Settings
 from equirl.numerics.arrays import owners
@@ -85,7 +85,7 @@ class SharedSteps(OwnSteps):
     def resolved(self, settings: Settings, known: Known | None) -> Self:
         if self.rewards != AUTO or known is None:
             return self
-        return replace(self, rewards="per_pair" if prefers_laws(known, quick_rewards=True) else "per_class")
+        return replace(self, rewards="per_pair" if keeps_rewards_by_pair(known, quick_rewards=True) else "per_class")
 
 
 class QLearner(CountingLearner):

@@ -51,7 +51,6 @@ class PairDoubling(Stopping):
         above("effort", self.effort, 0, "plans whenever the rule fires")
 
     def limits(self, visits: np.ndarray, groups: Grouping, work: float) -> Limits:
-        """The limits of an episode that starts with these visits, its plan having cost ``work`` look-ups."""
         return doubling_limits("pair", visits, groups, work / self.effort)
 
 
@@ -68,7 +67,6 @@ class Doubling(Stopping):
         above("effort", self.effort, 0, "plans whenever the rule fires")
 
     def limits(self, visits: np.ndarray, groups: Grouping, work: float) -> Limits:
-        """The limits of an episode that starts with these visits, its plan having cost ``work`` look-ups."""
         return doubling_limits(self.stopping, visits, groups, work / self.effort)
 
 
@@ -110,7 +108,6 @@ class VanishingRule(Stopping):
         return min(1.0, math.sqrt(math.log(max(t, 2)) / t))
 
     def limits(self, visits: np.ndarray, groups: Grouping, work: float) -> Limits:
-        """The limits of an episode that starts with these visits."""
         growth = self.growth(int(visits.sum()) + 1)
         pair_left = np.maximum(1, (growth * visits).astype(np.int64))
         group_left = np.full(groups.n_classes, UNLIMITED)

@@ -31,7 +31,6 @@ class NoStructure(Structure):
     """Every pair on its own."""
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
-        """One group per pair."""
         M = len(seen.visits)
         return Grouping(np.arange(M), M)
 
@@ -47,7 +46,6 @@ class GivenProfiles(Structure):
     needs: ClassVar[tuple[str, ...]] = ("classes", "profiles")
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
-        """The classes given."""
         return given_groups(problem)
 
     def shares(self, n_classes: int, problem: Problem) -> Shares:
@@ -91,27 +89,23 @@ class GivenClasses(Clustering):
         if self.pooling != AUTO or known is None:
             return self
         given, pools = known.given, settings.part(Estimate).resolved(settings, known).pool_rewards
-        if given.law_classes is not None and not pools:
+        if given.transition_classes is not None and not pools:
             return replace(self, pooling="class")
         alone = given.classes is not None and given.classes.n_classes == known.pairs.n_pairs
         return replace(self, pooling="class" if alone else "balanced")
 
     @property
     def clusters(self) -> bool:
-        """Whether ApproxEquivalence forms the groups."""
         return self.pooling == "balanced"
 
     @property
     def draws_priority(self) -> bool:
-        """Whether ties of the clustering are broken at random."""
         return self.clusters and self.priority == "random"
 
     def rules(self, problem: Problem) -> Rules | None:
-        """The rules of ApproxEquivalence inside the classes given."""
         return clustering_rules(self, problem, known=True) if self.clusters else None
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
-        """Groups inside the classes, or the classes."""
         if rules is None or problem.given.classes is None:
             return given_groups(problem)
         return clustered(seen, rules, priority, problem.given.classes.label)
@@ -138,15 +132,12 @@ class EstimatedClasses(Clustering):
 
     @property
     def draws_priority(self) -> bool:
-        """Whether ties of the clustering are broken at random."""
         return self.priority == "random"
 
     def rules(self, problem: Problem) -> Rules | None:
-        """The rules of ApproxEquivalence."""
         return clustering_rules(self, problem, radius=self.radius)
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
-        """The clusters found."""
         assert rules is not None
         return clustered(seen, rules, priority, None)
 
@@ -159,14 +150,12 @@ class EstimatedClasses(Clustering):
 
 
 def given_groups(problem: Problem) -> Grouping:
-    """The classes given."""
     classes = problem.given.classes
     assert classes is not None
     return Grouping(classes.label.copy(), classes.n_classes)  # a read-only one compiles anew
 
 
 def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **more: str) -> Rules:
-    """The rules of ApproxEquivalence for a problem."""
     return make_rules(
         problem.pairs.n_pairs, problem.pairs.n_states, delta=problem.delta, balance=part.balance,
         merge_rule=part.merge_rule, means=problem.pool_rewards, known=known, **more,

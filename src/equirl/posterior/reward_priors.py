@@ -94,11 +94,9 @@ class DrawnRewards(RewardNoise):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What must be given."""
         return ("mean_rewards",) if self.rewards == "known" else ()
 
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
-        """The sampler of this choice."""
         if self.rewards == "known":
             return _Known(given)
         return self.with_noise(_Shared(self, pairs.n_pairs) if self.rewards == "shared" else _ByPair())
@@ -116,11 +114,9 @@ class ClassRewards(RewardNoise):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What must be given."""
         return ("mean_rewards",) if self.rewards == "known" else ()
 
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
-        """The sampler of this choice."""
         if self.rewards == "known":
             return _Known(given)
         by_pair = self.with_noise(_ByPair())
@@ -327,7 +323,6 @@ def own_draw(rng: np.ndarray, k: int, seen: Snapshot) -> float:
 
 @lean_kernel
 def draw_by_pair(rng: np.ndarray, seen: Snapshot, out: np.ndarray) -> None:
-    """Mean rewards, each pair on its own."""
     for k in range(len(out)):
         out[k] = own_draw(rng, k, seen)
 

@@ -80,7 +80,6 @@ class DirichletRows:
         between("prior", self.prior, most=1e9)
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        """Nothing is kept from draw to draw."""
         return _OwnRows(self.prior / pairs.n_states, self.local, pairs)
 
 
@@ -132,7 +131,6 @@ class ClassRows:
         above("beside", self.beside, 0, "makes nothing of neighbours")
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        """No pair has a class yet."""
         return _ClassSampler(self, pairs, None)
 
 
@@ -157,7 +155,6 @@ class GivenClassRows:
         _check_class_prior(self)
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        """Every pair has its class from the start."""
         assert given.classes is not None
         return _ClassSampler(self, pairs, given.classes.label)
 
@@ -299,7 +296,6 @@ class GivenProfileRows:
         inside("prior", self.prior, 0, math.inf)
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        """Nothing is kept from draw to draw."""
         return _ProfileRows(self.prior, given)
 
 

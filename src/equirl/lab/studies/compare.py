@@ -16,7 +16,7 @@ import numpy as np
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.saved_agents import SavedRun, check_folder, name_of, plan_saved, save_run
 from equirl.lab.studies.tidy_table import TidyTable
-from equirl.learners import HANDED, Learner, make_settings, outside_modules
+from equirl.learners import GIVEN_KEYWORDS, Learner, make_settings, outside_modules
 from equirl.model import TabularMDP
 from equirl.simulation import Curves, checkpoint_times, simulate
 from equirl.solving import AVERAGE_REWARD
@@ -203,7 +203,7 @@ def named_learners(learners: Any) -> dict[str, tuple[str | Learner, dict[str, An
     for given, entry in listed:
         choice, settings = (entry, {}) if isinstance(entry, str | Learner) else _name_and_settings(entry)
         if isinstance(choice, str):
-            make_settings(choice, **{key: value for key, value in settings.items() if key not in HANDED})
+            make_settings(choice, **{key: value for key, value in settings.items() if key not in GIVEN_KEYWORDS})
         label = given or labelled(name_of(choice), settings)
         if label in named:
             raise ValueError(f"learner {label!r} is listed twice; give {{label: ...}} to tell them apart")

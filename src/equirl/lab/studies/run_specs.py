@@ -110,11 +110,11 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     if "threads" in given:
         raise ValueError("threads has no place in a study: its runs are what is computed side by side, one thread each")
     own = {name: value for name, value in given.items() if name != "tolerance"}
-    handed = {"tolerance": given["tolerance"]} if "tolerance" in given else {}  # of agent_for, not of the learner
+    more = {"tolerance": given["tolerance"]} if "tolerance" in given else {}  # of agent_for, not of the learner
     chosen, usual = make_settings(learner, **own), make_settings(learner)
     own = {name: value for name, value in own.items() if value != AUTO}
-    if handed:
-        check_tolerance(learner, chosen, handed["tolerance"])
+    if more:
+        check_tolerance(learner, chosen, more["tolerance"])
     if chosen is None or usual is None:
         return {}, {}
     defaults = usual.without_given().as_dict()  # "auto" is as where nothing is given: the world decides later
@@ -126,7 +126,7 @@ def settings_of(learner: str, given: Mapping[str, Any]) -> tuple[dict[str, Any],
     usual_values = implied.without_given().as_dict()
     changed |= {name: everything[name] for name, value in usual_values.items() if everything[name] != value}
     stated = {name: everything[name] for name in CHOSEN if name in own}
-    return changed | stated | handed, everything | handed
+    return changed | stated | more, everything | more
 
 
 def read_settings(texts: Iterable[str], learners: Iterable[str]) -> dict[str, dict[str, Any]]:
