@@ -23,16 +23,25 @@ def test_a_run_stops_once_no_policy_is_better_by_more(name, gap, how):
 
 
 def test_a_run_that_stops_early_is_the_beginning_of_the_whole_one():
-    run = {"horizon": 5000, "seed": 1, "measure_clustering": True}
-    short = eq.simulate(RIVER, "c-psrl", callback=lambda agent: agent.t > 150, checkpoints=[100, 5000], **run)
-    whole = eq.simulate(RIVER, "c-psrl", checkpoints=[100, int(short.t[-1]), 5000], **run)
-    assert short.t[-1] > 150
-    for name in ("regret", "pseudo_regret", "reward", "misclustering_ratio", "misclustering_bias"):
+    short = eq.simulate(RIVER, "c-psrl", 5000, seed=1, callback=lambda agent: agent.t > 1500, checkpoints=[1000, 5000])
+    whole = eq.simulate(RIVER, "c-psrl", 5000, seed=1, checkpoints=[1000, int(short.t[-1]), 5000])
+    assert short.t[-1] > 1500
+    for name in ("regret", "pseudo_regret", "reward"):
         np.testing.assert_allclose(short.curves[name][0], whole.curves[name][0, :2])
-        assert short.curves[name][0, 1] > 0.0
     assert short.n_classes.shape == short.t.shape
     assert short.stopped == "the callback said so"
     assert whole.stopped == ""
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_run_that_stops_early_ends_with_the_quality_of_the_classes_it_ends_with(seed):
+    run = {"horizon": 5000, "seed": seed, "measure_clustering": True, "checkpoints": [100, 5000]}
+    trace = eq.simulate(RIVER, "c-ucrl", callback=lambda agent: agent.t > 150, **run)
+    formed = trace.agent.classes()
+    truth = eq.equivalence_classes(RIVER, rewards=formed.compares_rewards)
+    ratio = eq.misclustering_ratio(formed.partition, truth, formed.seen.visits)
+    assert trace.curves["misclustering_ratio"][0].tolist()[1:] == [ratio]
+    assert ratio > 0.0
 
 
 def test_looking_does_not_change_what_a_learner_does():
