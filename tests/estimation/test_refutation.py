@@ -9,7 +9,15 @@ import pytest
 from scipy.special import gammaln
 
 from equirl.estimation.counts import Counts
-from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, SUCCESSORS, Statement, StructureTest
+from equirl.estimation.refutation import (
+    OUTSIDE,
+    REST,
+    REWARDS,
+    SUCCESSORS,
+    Statement,
+    StructureTest,
+    _find_most_visited,
+)
 from equirl.structure.similarity import Profiles
 
 LABEL = np.array([0, 0, 1, 0, 1])
@@ -161,3 +169,14 @@ def test_classes_that_were_told_are_not_told_again():
     test = StructureTest(stated(), 0.05)
     assert test.look(counts.snapshot(), np.array([False, False]))
     assert not test.look(counts.snapshot(), np.array([True, False]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_are_compared_with_the_two_most_visited_of_their_class_of_equals_the_first(seed):
+    rng = np.random.default_rng(seed)
+    label, visits = rng.integers(0, 4, 30), rng.integers(0, 6, 30)
+    first, second = np.empty(5, np.int64), np.empty(5, np.int64)  # class 4 has no pair
+    _find_most_visited(visits, label, first, second)
+    for c in range(5):
+        members = sorted(np.flatnonzero(label == c), key=lambda k: -visits[k])  # stable: of equals the first
+        assert (first[c], second[c]) == (*members, -1, -1)[:2]

@@ -276,3 +276,13 @@ def test_kernels_give_the_same_classes_uncompiled(monkeypatch):
     for name in ("_spread", "_too_wide", "_closest"):
         monkeypatch.setattr(equivalence, name, getattr(equivalence, name).py_func)
     assert (equivalence_classes(mdp), separation(mdp)) == compiled
+
+
+@pytest.mark.parametrize("reward", [0.5, 0.625])
+@pytest.mark.parametrize("p", [0.5, 0.5625])
+def test_pairs_exactly_a_tolerance_apart_are_alike(p, reward):
+    """L1 distances of 0 or 1/8, all of them without rounding."""
+    mdp = TabularMDP.from_pairs([(0, 0, {0: 0.5, 1: 0.5}, 0.5), (1, 0, {0: p, 1: 1.0 - p}, reward)], 2)
+    assert equivalence_classes(mdp, tolerance=0.125).n_classes == 1
+    apart = 1 if (p, reward) == (0.5, 0.5) else 2
+    assert equivalence_classes(mdp, tolerance=0.124).n_classes == apart
