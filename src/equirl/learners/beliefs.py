@@ -116,7 +116,7 @@ class Beliefs:
     >>> beliefs.partition.n_classes, beliefs.plan.converged
     (8, True)
     >>> beliefs.greedy_policy()
-    array([1, 1, 1, 1])
+    array([0, 0, 0, 0])
     """
 
     forms_classes: ClassVar[bool] = False
