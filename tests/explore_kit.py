@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -125,3 +126,9 @@ def filled(folder, planned, results=stand_in):
     for run in planned:
         store.write(results(run))
     return folder
+
+
+def unpacked(held):
+    """The array that a message holds packed, as ``numbers.js`` reads it."""
+    ((kind, text),) = held.items()
+    return np.frombuffer(base64.b64decode(text), f"<{kind}")

@@ -15,11 +15,11 @@ import equirl as eq
 from equirl.lab.cli import app
 from equirl.lab.explore import learning_service
 from equirl.lab.explore.learning_service import MOST_CREDIT, LearningService
-from equirl.lab.explore.messages import unpacked
 from equirl.lab.explore.page_requests import requested_runs
 from equirl.lab.studies.expansion import expand
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.study_file import parse_study
+from explore_kit import unpacked
 
 WORLD = {"text": "ergodic-riverswim:n_states=5,reward_law=bernoulli"}
 LEARNERS = [{"name": "c-psrl"}, {"name": "c-ucrl", "settings": "balance=2, delta=0.1"}, {"name": "imed-rl"}]

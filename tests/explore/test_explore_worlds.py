@@ -13,13 +13,13 @@ import equirl as eq
 from equirl.files.archives import save_npz
 from equirl.lab.explore.first_view import first_view_of
 from equirl.lab.explore.forms import catalogue, parameter_notes, world_fields
-from equirl.lab.explore.messages import unpacked
 from equirl.lab.explore.page_requests import blamed_parameter, requested_world
 from equirl.lab.explore.world_service import FactsService, WorldService, WorldView
 from equirl.structure.partition import Partition
 from equirl.structure.quality import match_classes
 from equirl.worlds.grids import four_room
 from equirl.worlds.world_registry import WORLDS
+from explore_kit import unpacked
 
 
 def shown(text, **fields):

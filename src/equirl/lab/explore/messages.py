@@ -68,12 +68,6 @@ def packed(array: Any, kind: str = "i4") -> dict[str, str]:
     return {kind: base64.b64encode(np.ascontiguousarray(array, TYPES[kind]).tobytes()).decode()}
 
 
-def unpacked(held: dict[str, str]) -> np.ndarray:
-    """The array that :func:`packed` was given; the page does the same in ``numbers.js``."""
-    ((kind, text),) = held.items()
-    return np.frombuffer(base64.b64decode(text), TYPES[kind])
-
-
 def mean_and_half(curves: Curves, measure: str) -> Reply:
     """The mean curve of a measure and half its 95 % intervals; null where a single run has none."""
     half = curves.half_width(measure)

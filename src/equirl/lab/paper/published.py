@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-UCRL2L, KNOWN_CLASSES, KNOWN_ALL = "UCRL2-L", "C-UCRL(C)", "C-UCRL(C,σ)"  # labels in paper.toml
+UCRL2L, KNOWN_ALL = "UCRL2-L", "C-UCRL(C,σ)"  # labels in paper.toml
 PUBLISHED, PROGRAMMED, DEFAULT = "C-UCRL (as published)", "C-UCRL (as programmed)", "C-UCRL (our defaults)"
 
 
