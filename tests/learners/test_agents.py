@@ -128,7 +128,7 @@ def test_known_singletons_make_c_ucrl_c_pooled_by_class_the_same_as_ucrl2_l():
 
 
 def test_known_singletons_make_balanced_c_ucrl_c_the_same_as_ucrl2_l_at_a_third_of_delta():
-    agent = make_agent("c-ucrl-c", 6, 2, seed=1, classes=Partition.singletons(12))
+    agent = make_agent("c-ucrl-c", 6, 2, seed=1, classes=Partition.singletons(12), pooling="balanced")
     assert_same_decisions(agent, make_agent("ucrl2-l", 6, 2, seed=1, delta=0.05 / 3))
 
 
