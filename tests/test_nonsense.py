@@ -109,6 +109,7 @@ CALLS = {
     ),
     "simulate_many saved": (saving, {"save": None}),
     "threads": (eq.make_settings, {"name": "ucrl2-l", "threads": 2, "discount": 0.5, "max_sweeps": 9}),
+    "planner": (eq.OptimisticPlanner, {"warm_start": True, "max_sweeps": 9, "threads": 2, "discount": 0.5}),
     "profile": (eq.profiles(RIVER).profile, {"pair": 0}),
     "order": (eq.profiles(RIVER).order, {"pair": 0}),
     "allowed": (RIVER.pairs.allowed, {"state": 0}),

