@@ -160,7 +160,8 @@ class PlayRecorder:
 
 def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
     if isinstance(agent, str):
-        if find_learner(agent).knows_mdp:
+        recipe = find_learner(agent)
+        if recipe.knows_mdp:
             raise ValueError(f"{agent!r} needs the true MDP, which a simulator does not show; simulate(mdp, {agent!r})")
         scale, shift = reward_map_of(env.reward_range)
         classes, profiles, order, means = (
@@ -168,7 +169,7 @@ def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, 
         )
         means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
         given = stated_by_user(classes, profiles, order, env.pairs)._replace(mean_rewards=means)
-        return build_learner(agent, env.pairs, settings, given, seed, (scale, shift))
+        return build_learner(agent, env.pairs, recipe.settings(agent, settings), given, seed, (scale, shift))
     if not isinstance(agent, Learner):
         raise TypeError(f"agent must be a name or a learner, not {agent!r}")
     if settings:

@@ -182,13 +182,14 @@ def make_agent(
     >>> agent.t
     2
     """
-    if find_learner(name).knows_mdp:
+    recipe = find_learner(name)
+    if recipe.knows_mdp:
         raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
     pairs = pairs_from(n_states, n_actions)
     scale, shift = reward_map_of(reward_range)
     means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
     given = stated_by_user(classes, profiles, order, pairs)._replace(mean_rewards=means)
-    return build_learner(name, pairs, settings, given, seed, (scale, shift))
+    return build_learner(name, pairs, recipe.settings(name, settings), given, seed, (scale, shift))
 
 
 def agent_for(
@@ -249,7 +250,7 @@ def agent_for(
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
     stated, chosen = stated_by_user(classes, profiles, order, mdp.pairs), recipe.settings(name, settings)
     given = given_by(mdp, chosen, stated, check_tolerance(name, chosen, tolerance))
-    return build_learner(name, mdp.pairs, settings, given, seed)
+    return build_learner(name, mdp.pairs, chosen, given, seed)
 
 
 def given_by(mdp: TabularMDP, settings: Settings, stated: Given, tolerance: Tolerance) -> Given:
@@ -302,13 +303,13 @@ def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> Tol
 def build_learner(
     name: str,
     pairs: Pairs,
-    settings: dict[str, Any],
+    settings: Settings,
     given: Given,
     seed: Seed = 0,
     reward_map: tuple[float, float] = (1.0, 0.0),
 ) -> Learner:
-    """A learner from its name, settings and what it is given, all checked."""
-    recipe = find_learner(name)
-    chosen = recipe.settings(name, settings).resolved(Known(pairs, given))
+    """A learner from its name, its checked settings and what it is given, which is checked here."""
+    chosen = settings.resolved(Known(pairs, given))
     given = checked(name, needs_of_parts(chosen), given.in_force(chosen.pools_rewards), pairs)
-    return recipe.build(Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map))
+    blueprint = Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map)
+    return find_learner(name).build(blueprint)

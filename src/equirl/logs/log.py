@@ -136,12 +136,13 @@ class Log:
         Learner
             ``act`` and ``observe`` take the log's own names and units.
         """
-        if find_learner(name).knows_mdp:
+        recipe = find_learner(name)
+        if recipe.knows_mdp:
             raise ValueError(f"{name!r} needs the true MDP, which a log does not have")
         scale, shift = self.reward_map
         means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
         given = stated_by_user(classes, profiles, order, self.pairs)._replace(mean_rewards=means)
-        learner = build_learner(name, self.pairs, settings, given, seed, self.reward_map)
+        learner = build_learner(name, self.pairs, recipe.settings(name, settings), given, seed, self.reward_map)
         learner.start_from(self.seen)
         return learner
 
