@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup paper test test-long test-lowest fuzz mutants lint coverage bench docs clean
+.PHONY: setup paper test test-browser test-long test-lowest fuzz mutants lint coverage bench docs clean
 .NOTPARALLEL:  # two installations in one environment would break it
 
 setup: .venv/ready
@@ -22,10 +22,16 @@ paper: .venv/paper-ready
 	$(BIN)/equirl paper
 
 # Tests are compiled once, not in each run and each process, also where the environment forbids to keep bytecode.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+# One process more than there are cores, for tests that wait for processes of their own.
+WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test: setup
 	$(PYTEST) -rs
+
+# The page of equirl explore in a Chromium, which must be there.
+test-browser: setup
+	EQUIRL_NEEDS_BROWSER=1 $(PYTEST) -m browser -rs
 
 # Statistical attacks that take minutes; make test holds a smaller version of each.
 test-long: setup
@@ -67,8 +73,8 @@ lint: setup
 KERNEL_TESTS = $(addprefix tests/,estimation planning clustering learners structure)
 
 coverage: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not long and not fuzz" $(KERNEL_TESTS)
-	$(BIN)/coverage run --append -m pytest -m "not long and not fuzz"
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not long and not fuzz and not browser" $(KERNEL_TESTS)
+	$(BIN)/coverage run --append -m pytest -m "not long and not fuzz and not browser"
 	$(BIN)/coverage report --skip-covered
 
 bench: setup

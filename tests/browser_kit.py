@@ -25,7 +25,8 @@ SECONDS = 300_000  # milliseconds that anything may take
 
 
 def browser_program():
-    """Where Chromium is; the tests are skipped without one, but where EQUIRL_NEEDS_BROWSER is set they fail."""
+    """Where Chromium is; the tests are skipped without one, but where EQUIRL_NEEDS_BROWSER is set, as it is by
+    ``make test-browser``, they fail."""
     found = os.environ.get("EQUIRL_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None and os.environ.get("EQUIRL_NEEDS_BROWSER"):
         pytest.fail(MISSING)

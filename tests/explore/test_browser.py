@@ -17,6 +17,8 @@ from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import parse_study
 from explore_kit import running
 
+pytestmark = pytest.mark.browser
+
 
 def test_a_grid_is_drawn_by_hand_and_undone(visit):
     page = visit(f"#view=world&world={GRID.replace('#', '%23')}")

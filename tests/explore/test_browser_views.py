@@ -18,6 +18,8 @@ from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import parse_study
 from explore_kit import filled, running, stand_in
 
+pytestmark = pytest.mark.browser
+
 SMALL = """
 name = "small"
 runs = 2
