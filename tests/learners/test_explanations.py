@@ -52,7 +52,7 @@ def test_after_observing_alone_it_speaks_in_names_and_units(name):
     low, high = found.reward_bounds
     assert RANGE[0] <= low <= found.mean_reward <= high <= RANGE[1]
     assert found.successors["state"][0] == "hot"
-    assert found.successors["seen"][0] + found.successors["seen"][1] == 100
+    assert found.successors["seen"][0] + found.successors["seen"][1] == sum(found.successors["seen"]) == 100
     for p, lower, upper in zip(
         *(found.successors[column] for column in ("probability", "lower", "upper")), strict=True
     ):

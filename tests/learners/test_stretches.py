@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend, spend_path, step_limits
+from equirl.learners.contract import Limits, Stretch, is_over, pair_limits, pair_played, spend, spend_path, step_limits
 
 
 def limits(pair_left=(9, 9), group_left=(9,), grace=0, steps=9):
@@ -30,6 +30,13 @@ def test_within_the_grace_a_pair_may_overdraw_by_a_quarter_of_what_is_left_of_it
     assert is_over(0, limits(pair_left=(-3, 9), grace=8))
     assert not is_over(1, limits(pair_left=(-3, 0), grace=8))
     assert is_over(1, limits(pair_left=(-3, 0), grace=0))
+
+
+@pytest.mark.parametrize(("left", "ends"), [(-2, False), (-3, True)])
+def test_a_single_pair_has_its_limit_too(left, ends):
+    only = pair_limits([left])
+    only.grace[0] = 8
+    assert is_over(0, only) == ends
 
 
 def test_a_limit_once_reached_stays_reached_though_other_pairs_are_played():
