@@ -187,19 +187,14 @@ def run(
             mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, on_run=on_run,
             save=save,
         ).in_units(mdp.reward_map)  # fmt: skip
-    final = table.final()
     if as_json:
         print_json({
             "world": world, "horizon": horizon, "seeds": list(seeds), "reward_map": list(mdp.reward_map),
-            "regret": {label: values.tolist() for label, values in final.items()},
+            "regret": {label: values.tolist() for label, values in table.final().items()},
             "saved": None if save is None else str(save),
         })  # fmt: skip
     else:
-        headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
-        rows = [
-            [label, *regret_cells(values), number(float(values.mean()) / horizon)] for label, values in final.items()
-        ]
-        print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
+        _print_regret(table, horizon, mdp.name or world)
     _write_curves(table, csv, plot, mdp.name or world)
     if animate is not None:
         from equirl.lab.plots import animate_learning
@@ -208,6 +203,15 @@ def run(
         animate_learning(mdp, choice, animate, horizon, seed, **settings)
         say(f"film written to {animate}", err=True)
     _tell_saved(save)
+
+
+def _print_regret(table: TidyTable, horizon: int, problem: str) -> None:
+    headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
+    rows = [
+        [label, *regret_cells(values), number(float(values.mean()) / horizon)]
+        for label, values in table.final().items()
+    ]
+    print_table(headings, rows, title=f"{problem}, T={horizon}")
 
 
 def _write_curves(table: TidyTable, csv: Path | None, plot: Path | None, title: str) -> None:

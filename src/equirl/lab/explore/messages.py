@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,12 @@ Message = dict[str, Any]
 Reply = dict[str, Any]
 
 
-class Service:
+class Service(ABC):
     """Answers messages of a page, one at a time; some also send replies unasked."""
 
+    @abstractmethod
     def handle(self, message: Message) -> Iterator[Reply]:
         """Answer one message."""
-        raise NotImplementedError
 
     def pause(self) -> float | None:
         """Seconds to wait for a message before the next :meth:`tick`; None: for ever."""
