@@ -360,7 +360,7 @@ class JournalledAgent:
             "started": self._started, "observed": self.n_observed, "last": self.last, "awaiting": self.awaiting,
         }  # fmt: skip
 
-    # --- telling
+    # --- asking
 
     @property
     def folder(self) -> Path:
