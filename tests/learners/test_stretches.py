@@ -1,5 +1,7 @@
 """When a stretch of a policy ends: by steps, by the visits of a pair or of its group, and what grace allows."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,18 @@ def test_within_the_grace_a_pair_may_overdraw_by_a_quarter_of_what_is_left_of_it
     assert is_over(0, limits(pair_left=(-3, 9), grace=8))
     assert not is_over(1, limits(pair_left=(-3, 0), grace=8))
     assert is_over(1, limits(pair_left=(-3, 0), grace=0))
+
+
+@pytest.mark.parametrize("left", [[math.nan], [0.5], "x", 3, [2**70], [[1, 2], [3]]])
+def test_limits_that_are_none_are_named(left):
+    with pytest.raises((TypeError, ValueError), match=r"^left "):
+        pair_limits(left)
+
+
+@pytest.mark.parametrize("steps", [math.nan, -1, "x", 2**70, True])
+def test_a_number_of_steps_that_is_none_is_named(steps):
+    with pytest.raises((TypeError, ValueError), match=r"^steps must be"):
+        step_limits(steps)
 
 
 @pytest.mark.parametrize(("left", "ends"), [(-2, False), (-3, True)])

@@ -27,10 +27,10 @@ from equirl.estimation.counts import Counts, Snapshot
 from equirl.estimation.given_knowledge import check_in_profile, check_path
 from equirl.learners.beliefs import Beliefs, CountedBeliefs
 from equirl.model.pairs import Pairs
-from equirl.numerics.arrays import owners
+from equirl.numerics.arrays import frozen, owners
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.solving.criterion import AVERAGE_REWARD, Criterion
-from equirl.words.checking import checked_path, flag
+from equirl.words.checking import checked_path, flag, whole_number
 from equirl.words.formatting import shown
 from equirl.words.tables import card
 
@@ -84,8 +84,8 @@ def step_limits(steps: int = UNLIMITED) -> Limits:
     >>> step_limits(1).steps
     array([1])
     """
-    none = np.zeros(0, np.int64)
-    return Limits(none, none, none, np.zeros(2, np.int64), np.array([steps], np.int64))
+    none, most = np.zeros(0, np.int64), whole_number("steps", steps, least=0, most=UNLIMITED)
+    return Limits(none, none, none, np.zeros(2, np.int64), np.array([most], np.int64))
 
 
 def pair_limits(left: np.ndarray) -> Limits:
@@ -105,7 +105,9 @@ def pair_limits(left: np.ndarray) -> Limits:
     >>> is_over(0, pair_limits([1, 5])), is_over(0, pair_limits([0, 5]))
     (False, True)
     """
-    pair_left = np.array(left, np.int64)
+    pair_left = frozen("left", left, np.int64).copy()
+    if pair_left.ndim != 1:
+        raise ValueError(f"left must have one entry per pair, not shape {pair_left.shape}")
     label, unlimited = np.zeros(len(pair_left), np.int64), np.array([UNLIMITED])
     return Limits(label, pair_left, unlimited, np.zeros(2, np.int64), unlimited.copy())
 
