@@ -27,6 +27,11 @@ def plain(value, kinds=(bool, int, float, str)):
     return isinstance(value, kinds) and not isinstance(value, enum.Enum)
 
 
+def rounded(number):
+    """Twelve digits: logarithms are not the same to the last bit everywhere."""
+    return float(f"{float(number):.12g}")
+
+
 def functions(module):
     """The functions and methods of a module by their names, private ones too."""
     for name, item in vars(module).items():
@@ -58,8 +63,7 @@ def promises():
                         held[f"{name}.{key}"] = parameter.default
         if held:
             found[info.name] = dict(sorted(held.items()))
-    digits = lambda text: float(f"{float(text):.12g}")  # logarithms are not the same to the last bit everywhere
-    return json.loads(json.dumps(found), parse_float=digits)  # tuples are lists there
+    return json.loads(json.dumps(found), parse_float=rounded)  # tuples are lists there
 
 
 def test_defaults_and_constants_are_those_stored():
