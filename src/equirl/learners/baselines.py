@@ -32,20 +32,17 @@ class FixedLearner(CountingLearner):
         return Stretch(np.zeros(0, np.int64), step_limits(AHEAD), copy.deepcopy(self.coins).random(AHEAD))
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
-        """Count the steps of a path; their coins are used up."""
         super().record(path, rewards, final)
         if self.policy is None:
             self.coins.random(len(path))
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
-        """Count one step; its coin is used up."""
         super().record_step(pair, reward, successor)
         if self.policy is None:
             self.coins.random()
 
     @property
     def beliefs(self) -> FixedBeliefs:
-        """Frequencies alone, which it counts and does not use."""
         return FixedBeliefs(self)
 
     def state(self) -> State:
@@ -64,5 +61,4 @@ class FixedLearner(CountingLearner):
 
 class FixedBeliefs(CountedBeliefs):
     def measures(self) -> Mapping[str, float]:
-        """One class per pair: nothing is pooled."""
         return {"n_classes": self.agent.pairs.n_pairs}

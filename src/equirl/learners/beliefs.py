@@ -152,13 +152,7 @@ class Beliefs:
         return "" if self.agent.given.classes is None else "given"
 
     def alike_to(self, pair: int) -> np.ndarray:
-        """(M,) how probable it is that each pair is of the same class as this one.
-
-        Parameters
-        ----------
-        pair : int
-            Its number, as in ``agent.pairs``.
-        """
+        """(M,) how probable it is that each pair is of the same class as this one, given by number."""
         classes = self.agent.given.classes
         if classes is None:
             classes = self.partition if self.alike_by() else Partition.from_labels(np.arange(self.agent.pairs.n_pairs))
@@ -167,11 +161,8 @@ class Beliefs:
     def refuted(self) -> Table:
         """What was seen against the classes, or corresponding successors, that a user gave it.
 
-        Returns
-        -------
-        Table
-            A row per class and kind of evidence; none where nothing was given or nothing is refuted. If all that was
-            given is true, a row ever appears with probability ``delta`` (0.05 for agents without one) at most.
+        A row per class and kind of evidence. If all that was given is true, a row ever appears with probability
+        ``delta`` (0.05 for agents without one) at most.
         """
         from equirl.learners.refuted_structure import refuted_table
 
@@ -185,12 +176,9 @@ class Beliefs:
         self._does_not("makes no plans")
 
     def greedy_policy(self) -> np.ndarray:
-        """What it would play without exploring; an error where it has no such policy.
+        """(S,) the action ids it would play without exploring; an error where it has no such policy.
 
-        Returns
-        -------
-        array of int, (S,)
-            An action id per state. Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
+        Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
         self._does_not("has no policy to tell")
 
@@ -201,23 +189,18 @@ class Beliefs:
         return Table({**columns, **self.own_columns(policy_pairs(pairs, actions))})
 
     def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
-        """Certified bounds on the gain of a policy, on the event that the truth is plausible.
+        """Certified lower and upper bounds on the gain of a policy, on the event that the truth is plausible.
 
         Parameters
         ----------
         policy : sequence of int or names, optional
             An action per state, judged by all that was seen until now. By default the policy being played, judged by
             what was seen when it was made.
-
-        Returns
-        -------
-        low, high : float
-            In the units of ``reward_range``.
         """
         self._does_not("has no set of plausible models to bound a gain by")
 
     def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
-        """Certified bounds on the discounted values of a policy, on the event that the truth is plausible.
+        """Certified bounds (S,) on the discounted values of a policy, on the event that the truth is plausible.
 
         Parameters
         ----------
@@ -225,24 +208,11 @@ class Beliefs:
             An action per state, judged by all that was seen until now.
         discount : float
             In [0, 1).
-
-        Returns
-        -------
-        low, high : ndarray of float, shape (S,)
-            In the units of ``reward_range``.
         """
         self._does_not("has no set of plausible models to bound values by")
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
-        """How good the policy is that it would recommend now; None where it cannot say at this risk.
-
-        Parameters
-        ----------
-        state : int
-            Where it stands.
-        delta : float
-            Risk that the gap is larger than said.
-        """
+        """How good the policy is that it would recommend in a state; None where it cannot say at this risk."""
         return None
 
     # --- the model
@@ -270,23 +240,11 @@ class Beliefs:
         return None
 
     def pair_belief(self, pair: int) -> PairBelief | None:
-        """What it believes of a pair now; None where it does not say.
-
-        Parameters
-        ----------
-        pair : int
-            Its number, as in ``agent.pairs``.
-        """
+        """What it believes now of a pair, by number; None where it does not say."""
         return None
 
     def action_values(self, state: int) -> ActionValues | None:
-        """By what it chose its action in a state; None where it does not say.
-
-        Parameters
-        ----------
-        state : int
-            Its number.
-        """
+        """By what it chose its action in a state, by number; None where it does not say."""
         return None
 
     # --- in words and numbers
@@ -300,10 +258,6 @@ class Beliefs:
             Its number or name.
         action : int or str, optional
             Likewise; by default the action that the agent would play in the state now.
-
-        Returns
-        -------
-        Explanation
         """
         from equirl.learners.explanations import explain
 
@@ -323,23 +277,15 @@ class Beliefs:
 
 
 class CountedBeliefs(Beliefs):
-    """The beliefs of an agent that counts all it sees; of a pair it believes the frequencies.
-
-    Parameters
-    ----------
-    agent : CountingLearner
-        Who is asked.
-    """
+    """The beliefs of an agent that counts all it sees; of a pair it believes the frequencies."""
 
     agent: CountingLearner
 
     @property
     def counts(self) -> Counts:
-        """All it has seen."""
         return self.agent.counts
 
     def pair_belief(self, pair: int) -> PairBelief:
-        """What the pair's own counts say, with no bounds but the trivial ones."""
         seen = self.counts.snapshot()
         first, last, n = int(seen.ptr[pair]), int(seen.ptr[pair + 1]), int(seen.visits[pair])
         prob, size = seen.count[first:last] / max(1, n), last - first

@@ -60,7 +60,6 @@ class Family:
         return found
 
     def recipes(self) -> dict[str, Recipe]:
-        """Recipes by name."""
         title = self.about.partition(":")[0]
         words = dict(zip(COLUMNS, (self.about, *(text.format(title) for text in self.words)), strict=True))
         parts = dict(zip(COLUMNS, self.parts, strict=False))

@@ -75,10 +75,6 @@ def step_limits(steps: int = UNLIMITED) -> Limits:
     steps : int
         How many; without a number the stretch never ends.
 
-    Returns
-    -------
-    Limits
-
     Examples
     --------
     >>> step_limits(1).steps
@@ -95,10 +91,6 @@ def pair_limits(left: np.ndarray) -> Limits:
     ----------
     left : array of int, (M,)
         Visits that each pair has left.
-
-    Returns
-    -------
-    Limits
 
     Examples
     --------
@@ -122,10 +114,6 @@ def is_over(pair: int, limits: Limits) -> bool:
         Its number.
     limits : Limits
         Of the stretch, as far as they are spent.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -219,17 +207,7 @@ class Learner(ABC):
 
     @abstractmethod
     def decide(self, state: int) -> Stretch:
-        """What to play from a state on: the stretch under way if it has not ended there, or a new one.
-
-        Parameters
-        ----------
-        state : int
-            Its number.
-
-        Returns
-        -------
-        Stretch
-        """
+        """What to play from a state on: the stretch under way if it has not ended there, or a new one."""
 
     @abstractmethod
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
@@ -247,22 +225,11 @@ class Learner(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """Everything that :meth:`restore` needs beside what :class:`Learner` itself keeps.
-
-        Returns
-        -------
-        State
-        """
+        """Everything that :meth:`restore` needs beside what :class:`Learner` itself keeps."""
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Go on from a state as if never stopped; nothing is drawn again.
-
-        Parameters
-        ----------
-        state : State
-            As :meth:`state` gave it.
-        """
+        """Go on from what :meth:`state` gave, as if never stopped; nothing is drawn again."""
 
     @property
     def beliefs(self) -> Beliefs:
@@ -286,18 +253,7 @@ class Learner(ABC):
     # --- driving it step by step
 
     def act(self, state: object) -> int:
-        """The action to play in a state.
-
-        Parameters
-        ----------
-        state : int or str
-            Its number or name.
-
-        Returns
-        -------
-        int
-            The id of the action.
-        """
+        """The id of the action to play in a state, which is given by number or name."""
         s = self.pairs.state_number(state)
         with InUse(self):
             return int(self.pairs.action[choose_pair(self, s)])
@@ -330,13 +286,7 @@ class Learner(ABC):
     # --- keeping
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything, generators included; ``equirl.load_agent`` restores it.
-
-        Parameters
-        ----------
-        path : path
-            The file, usually ``.npz``; written aside and renamed.
-        """
+        """Save everything, generators included, in a file (``.npz``); ``equirl.load_agent`` restores it."""
         from equirl.keeping.saving import save_agent
 
         save_agent(self, checked_path("path", path))
@@ -370,11 +320,6 @@ class Learner(ABC):
 class CountingLearner(Learner):
     """An agent that counts all it has seen; what is left to implement is :meth:`decide`.
 
-    Parameters
-    ----------
-    blueprint : Blueprint
-        Name, pairs, settings, what is given in advance, the seed and the scale of the rewards.
-
     Attributes
     ----------
     counts : Counts
@@ -392,7 +337,6 @@ class CountingLearner(Learner):
 
     @property
     def beliefs(self) -> CountedBeliefs:
-        """What it believes: an object that answers questions; asking changes nothing."""
         return CountedBeliefs(self)
 
     def test_structure(self) -> None:
@@ -404,7 +348,6 @@ class CountingLearner(Learner):
             self._watch_at = self._watch.look(self)
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
-        """Count the steps of a path and spend the limits of the stretch under way."""
         check_path(self.given, self.pairs, path, final)
         self.counts.record_path(path, rewards, final, self.pairs.state)
         self.t += len(path)
@@ -430,7 +373,6 @@ class CountingLearner(Learner):
         self.t = 1 + int(seen.visits.sum())
 
     def silent_copy(self) -> Self:
-        """A twin that does not test what a user gave."""
         twin = self.copy()
         twin._watch_at = math.inf
         return twin
@@ -447,12 +389,10 @@ class CountingLearner(Learner):
 
 
 def prefixed(prefix: str, values: Any) -> dict[str, np.ndarray]:
-    """The arrays of a named tuple under names of their own."""
     return {f"{prefix}_{name}": array for name, array in values._asdict().items()}
 
 
 def unprefixed(prefix: str, kind: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The named tuple whose arrays :func:`prefixed` named."""
     return kind(*(arrays[f"{prefix}_{name}"] for name in kind._fields))
 
 

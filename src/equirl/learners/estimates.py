@@ -70,7 +70,6 @@ class RewardModel(Estimate):
         return None if self.rewards == AUTO else self.rewards in ("per_pair", "shared")
 
     def check_with(self, settings: Settings) -> None:
-        """Means are shared by their variance."""
         if self.share_rewards and not settings.part(Models).quick_rewards:
             raise ValueError(
                 "rewards='shared' needs reward_bound='variance', which learners with Laplace bounds have (mbie, "
@@ -106,7 +105,6 @@ class OwnEstimate(RewardModel):
     """Each pair from its own counts."""
 
     def estimate(self, seen: Snapshot, groups: Grouping, problem: Problem) -> Estimates:
-        """p_hat and mu_hat."""
         return estimate(seen)
 
 

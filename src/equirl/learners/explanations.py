@@ -70,13 +70,7 @@ class Explanation:
     actions: Table
 
     def table(self) -> Table:
-        """The facts, a row each.
-
-        Returns
-        -------
-        Table
-            ``what`` and ``value``.
-        """
+        """The facts, a row each: ``what`` and ``value``."""
         facts = self._facts()
         return Table({"what": list(facts), "value": list(facts.values())})
 
@@ -114,7 +108,7 @@ class Explanation:
 
 
 def explain(agent: Learner, state: Any, action: Any = None) -> Explanation:
-    """What an agent knows of a pair: :meth:`equirl.Beliefs.explain`. A twin is asked; the agent is not changed."""
+    """A twin is asked, so that the agent is not changed."""
     pairs = agent.pairs
     s = pairs.state_number(state)
     asked = None if action is None else pairs.index(state, action)

@@ -15,11 +15,10 @@ become smaller, so that the pair is explored more).
 
 ``prior`` is the weight of one more sample of every pair that pays 1/2 and leads to every state alike. 0 is the index as
 published; it visits a state only as often as the policy of the moment leads there, which on a river of 25 states takes
-longer than anyone waits. The authors' program has weight 1: what is hardly known then looks worth a visit.
+longer than anyone waits. The authors' program has weight 1.
 
 Pooling is offered where classes and profiles are both given: pooled counts are then samples of one distribution, and
-n(c) stands for the visits of a pair. Estimated classes would put samples of other distributions behind an index whose
-very meaning is how unlikely they are.
+n(c) stands for the visits of a pair. Estimated classes would put samples of other distributions behind the index.
 """
 
 from __future__ import annotations
@@ -60,12 +59,7 @@ class CountedRows(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnIndices(Indices):
-    """Indices from each pair's own counts.
-
-    ``prior``: weight of one more sample of every pair, which pays 1/2 and leads anywhere; with 0, the index as
-    published, far states of a long river are never reached. ``binary``: rewards are read as 0 or 1 with the mean seen;
-    otherwise as always equal to it. ``max_sweeps``: of value iteration per step.
-    """
+    """Indices from each pair's own counts; ``prior`` and ``binary`` as above, ``max_sweeps`` per step."""
 
     prior: float = 1.0
     binary: bool = True
@@ -154,11 +148,9 @@ class ImedLearner(CountingLearner):
 
     @property
     def beliefs(self) -> ImedBeliefs:
-        """Indices, and the greedy policy of the counts."""
         return ImedBeliefs(self)
 
     def state(self) -> State:
-        """Counts, the bias, what was decided and not yet played, the generator."""
         arrays, values = super().state()
         arrays["index_bias"] = self.bias
         return State(arrays, values | {"chosen": self.chosen, "tie_rng": self.tie_rng.bit_generator.state})
@@ -188,12 +180,10 @@ class ImedBeliefs(CountedBeliefs):
         return ActionValues(agent.indices(state, agent.bias.copy()), "index", of_rewards=False, least=True)
 
     def measures(self) -> Mapping[str, float]:
-        """The classes whose counts are pooled, or one per pair."""
         given = self.agent.given
         return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
 
     def greedy_policy(self) -> np.ndarray:
-        """The best policy of each pair's own estimates as they are now: (S,) action ids."""
         return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))
 
 
@@ -214,7 +204,6 @@ def skeleton(pair_ptr: np.ndarray, visits: np.ndarray, keep: np.ndarray) -> None
 
 @kernel
 def average(phi: np.ndarray) -> float:
-    """The mean of phi over all states."""
     total = 0.0
     for s in range(len(phi)):
         total += phi[s]
@@ -269,8 +258,7 @@ def empirical_bias(
 
     Damped relative value iteration, ``phi <- phi + 0.8 (T phi - phi - centre)``, until T phi - phi has span at most
     ``accuracy`` or for ``max_sweeps``. Returns the number of sweeps and the least and largest of T phi - phi, which
-    bracket the gain. A sweep costs O(kept successors). A pair never played is read as paying 1 and leading to every
-    state alike, so that the policy goes where pairs are untried ("each pair once").
+    bracket the gain. A pair never played is read as paying 1 and leading to every state alike ("each pair once").
     While pairs are few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
     """
     rule = StopRule(DAMPING, accuracy / 2, 0.0, max_sweeps)  # accuracy / 2: of half the bracket
@@ -314,8 +302,7 @@ def write_indices(
 ) -> float:
     """Write the index of each pair of ``state`` into ``out``, its first action first; returns gamma.
 
-    ``top`` is 1 + max phi. Costs O(S) and O(successors of the state's pairs) times about eight, with a
-    prior O(S) times that. Play the least (ties at random).
+    ``top`` is 1 + max phi. O(S) and O(successors of the state's pairs) times about eight; with a prior O(S) times that.
     """
     first, last = model.pair_ptr[state], model.pair_ptr[state + 1]
     size = 0

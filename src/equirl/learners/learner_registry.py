@@ -36,7 +36,6 @@ class Registry(Mapping[str, Recipe]):
         self._loaded = False
 
     def add(self, name: str, recipe: Recipe) -> None:
-        """Add a row."""
         self._rows[name] = recipe
 
     def __getitem__(self, name: str) -> Recipe:
@@ -103,7 +102,7 @@ def find_learner(name: str) -> Recipe:
 
 
 def make_settings(name: str, **settings: Any) -> Settings | None:
-    """The validated settings of a learner; None for learners that have none.
+    """The validated settings of a learner, each an attribute; None for learners that have none.
 
     Parameters
     ----------
@@ -111,11 +110,6 @@ def make_settings(name: str, **settings: Any) -> Settings | None:
         A learner.
     **settings
         Those that differ from the defaults.
-
-    Returns
-    -------
-    Settings or None
-        Each setting is an attribute.
 
     Examples
     --------
@@ -140,7 +134,7 @@ def make_agent(
     reward_range: tuple[float, float] = (0.0, 1.0),
     **settings: Any,
 ) -> Learner:
-    """A learner to drive step by step with ``act`` and ``observe``, or to give to ``simulate``.
+    """An agent to drive step by step with ``act`` and ``observe``, or to give to ``simulate``.
 
     Parameters
     ----------
@@ -168,11 +162,6 @@ def make_agent(
         The least and the largest reward that ``observe`` may be given.
     **settings
         Settings of the learner.
-
-    Returns
-    -------
-    Learner
-        Ready for its first ``act``.
 
     Examples
     --------
@@ -203,7 +192,7 @@ def agent_for(
     tolerance: float | Literal["auto"] = TOLERANCE,
     **settings: Any,
 ) -> Learner:
-    """A learner for ``mdp``, given what it is entitled to: classes, profiles or means of the MDP itself.
+    """An agent for ``mdp``, given what it is entitled to: classes, profiles or means of the MDP itself.
 
     Classes are those of transition probabilities and mean rewards where rewards are pooled per class, and those of
     transition probabilities alone where they are kept per pair or known. With ``rewards="auto"`` a learner is given
@@ -217,22 +206,12 @@ def agent_for(
         A learner.
     seed : int or SeedSequence
         From which its random choices follow.
-    classes : Partition, labels or function, optional
-        One label per pair, or a function of state and action that gives it; in place of the MDP's own, for a
-        learner that is given the classes.
-    profiles : Profiles, optional
-        In place of the MDP's own, for a learner that is given them.
-    order : function or list, optional
-        The successors of each pair, in corresponding order, in place of profiles: see :func:`equirl.make_agent`.
+    classes, profiles, order : optional
+        In place of the MDP's own, for a learner that is given them: see :func:`equirl.make_agent`.
     tolerance : float or "auto", default 1e-9
         What is taken as equal when classes are made: see :func:`equirl.equivalence_classes`.
     **settings
         Settings of the learner.
-
-    Returns
-    -------
-    Learner
-        Ready for its first ``act``.
 
     Examples
     --------
@@ -254,7 +233,7 @@ def agent_for(
 
 
 def given_by(mdp: TabularMDP, settings: Settings, stated: Given, tolerance: Tolerance) -> Given:
-    """What is stated, and what else the settings need of the MDP."""
+    """What the user gave, and what else the settings need of the MDP."""
     needs, exact = needs_of_parts(settings), TOLERANCE if isinstance(tolerance, str) else tolerance
     given = stated._replace(tolerance=exact)
     if stated.classes is None and "classes" in needs:
@@ -283,7 +262,7 @@ def _with_transition_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance
 
 
 def stated_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:
-    """Classes and corresponding successors as a user states them: data may refute them."""
+    """Classes and corresponding successors from a user: data may refute them."""
     part, table = partition_of(classes, pairs), profiles_of(profiles, order, pairs)
     return Given(part, table, stated=part is not None or table is not None)
 

@@ -120,7 +120,7 @@ class BernsteinIntervals(ModelSetPart):
     """UCRL2-B's element-wise empirical Bernstein intervals (Fruit, Pirotta and Lazaric 2020)."""
 
     def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
-        """The set around the estimates. The level pays for all states at once where there are fewer classes."""
+        """The level pays for all states at once where there are fewer classes."""
         estimates, shares = evidence.estimates, evidence.shares
         level = self.log_level(max(shares.law, problem.pairs.n_states))
         rows = estimates.rows

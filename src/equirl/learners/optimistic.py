@@ -133,7 +133,6 @@ class OptimisticLearner(CountingLearner):
         return self.parts.structure.groups(seen, self.problem, self.rules, None)
 
     def believe(self, seen: Snapshot, groups: Grouping, t: int) -> tuple[Estimates, ModelSet]:
-        """Estimates over these groups, and the plausible models around them at time t."""
         estimates = self.parts.estimate.estimate(seen, groups, self.problem)
         shares = self.parts.structure.shares(groups.n_classes, self.problem)
         models = self.parts.models.enclose(Evidence(seen, groups, estimates, shares, t), self.problem)
@@ -143,13 +142,11 @@ class OptimisticLearner(CountingLearner):
 
     @property
     def beliefs(self) -> OptimisticBeliefs:
-        """Estimates, the plausible models around them, and the optimistic plan."""
         return OptimisticBeliefs(self)
 
     # --- saving
 
     def state(self) -> State:
-        """Counts, the episode under way and the generators; what follows from them is computed again."""
         arrays, values = super().state()
         values = {"tie_rng": self.tie_rng.bit_generator.state, "priority_rng": self.priority_rng.bit_generator.state}
         if self.episode is not None:
@@ -189,7 +186,6 @@ class OptimisticBeliefs(CountedBeliefs):
 
     @property
     def episode(self) -> Episode:
-        """The episode under way; an error before the first decision."""
         if self.agent.episode is None:
             raise ValueError("the learner has not decided anything yet; call act(state) first")
         return self.agent.episode
@@ -211,25 +207,20 @@ class OptimisticBeliefs(CountedBeliefs):
         return FormedClasses(Partition.from_labels(groups.label), seen, agent.parts.estimate.pool_rewards)
 
     def alike_by(self) -> str:
-        """Given, or estimated where ApproxEquivalence forms the groups."""
         return super().alike_by() or ("estimated" if self.agent.parts.structure.clusters else "")
 
     @property
     def estimates(self) -> Estimates:
-        """Transition probabilities and means by pair, as pooled at the start of the episode."""
         return self.episode.estimates
 
     @property
     def models(self) -> ModelSet:
-        """The plausible models at the start of the episode."""
         return self.episode.models
 
     def uncertainty(self) -> np.ndarray:
-        """(M,) the widths of the plausible sets at the start of the episode."""
         return self.models.widths()
 
     def pair_belief(self, pair: int) -> PairBelief:
-        """Estimates and the plausible set of a pair, from all that was seen until now."""
         estimates, models = self._now()
         row = estimates.rows.row(pair)
         lower, upper, unseen = models.row_bounds(pair)
@@ -242,7 +233,6 @@ class OptimisticBeliefs(CountedBeliefs):
         )  # fmt: skip
 
     def action_values(self, state: int) -> ActionValues:
-        """Of each action in the optimistic plan."""
         plan, agent = self.episode.plan, self.agent
         value = plan_values(self.models, plan, agent.pairs, state, agent.criterion.discount)
         return ActionValues(value, "optimistic value")
@@ -252,11 +242,9 @@ class OptimisticBeliefs(CountedBeliefs):
         return shown_plan(self.episode.plan, self.agent)
 
     def greedy_policy(self) -> np.ndarray:
-        """What it would play without optimism: optimal in the estimates as they are now."""
         return greedy_actions(self.agent.pairs, self._now()[0])
 
     def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
-        """By extended value iteration over the plausible models: :meth:`equirl.Beliefs.gain_bounds`."""
         agent, (scale, shift) = self.agent, self.agent.reward_map
         if policy is None:
             models, pairs, t = self.models, self.episode.plan.policy, self.episode.start
@@ -266,7 +254,6 @@ class OptimisticBeliefs(CountedBeliefs):
         return scale * low + shift, scale * high + shift
 
     def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
-        """Likewise, of discounted values: :meth:`equirl.Beliefs.value_bounds`."""
         agent = self.agent
         discount, pairs = discount_below_one(discount), policy_pairs(agent.pairs, policy)
         found = value_bounds(self._now()[1], pairs, (1.0 - discount) / math.sqrt(agent.t), discount)

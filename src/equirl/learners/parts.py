@@ -142,9 +142,7 @@ class Estimate(DependentPart, Protocol):
         """Whether mean rewards are learned from each pair's own visits; None as long as that is not decided."""
         return True
 
-    def estimate(self, seen: Snapshot, groups: Grouping, problem: Problem) -> Estimates:
-        """Transition probabilities and mean rewards by pair."""
-        ...
+    def estimate(self, seen: Snapshot, groups: Grouping, problem: Problem) -> Estimates: ...
 
 
 @runtime_checkable
@@ -161,9 +159,7 @@ class Models(DependentPart, Protocol):
         """Whether a sure reward is known within some visits, by its variance."""
         return False
 
-    def enclose(self, evidence: Evidence, problem: Problem) -> ModelSet:
-        """The set around the estimates."""
-        ...
+    def enclose(self, evidence: Evidence, problem: Problem) -> ModelSet: ...
 
 
 @runtime_checkable
@@ -200,18 +196,14 @@ class Stopping(DependentPart, Protocol):
 class RowPrior(Part, Protocol):
     """The prior of transition probabilities."""
 
-    def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        """What draws from the posterior."""
-        ...
+    def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler: ...
 
 
 @runtime_checkable
 class RewardPrior(Part, Protocol):
     """The prior of mean rewards."""
 
-    def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
-        """What draws from the posterior."""
-        ...
+    def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler: ...
 
 
 @runtime_checkable

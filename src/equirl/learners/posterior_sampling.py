@@ -180,13 +180,11 @@ class PosteriorLearner(CountingLearner):
 
     @property
     def beliefs(self) -> PosteriorBeliefs:
-        """Draws from the posterior, and the plan in the MDP drawn last."""
         return PosteriorBeliefs(self)
 
     # --- saving
 
     def state(self) -> State:
-        """Counts, the generator, what was drawn and the plan under way; none of it is drawn again."""
         arrays, values = super().state()
         arrays |= {"rng": self.rng, **self.rows.arrays(), **self.rewards.arrays()}
         if self.seen is not None and self.drawn_plan is not None and self.model is not None:
@@ -224,14 +222,10 @@ class PosteriorBeliefs(CountedBeliefs):
     unsure_by: ClassVar[str] = "spread of its draws"
 
     def measures(self) -> Mapping[str, float]:
-        """The number of classes drawn, and what the rows tell."""
         return {"n_classes": self.classes().partition.n_classes, **self.agent.rows.measures()}
 
     def classes(self) -> FormedClasses:
-        """The classes of the last draw, or before the first of one made in a copy.
-
-        Pairs without a class, such as those never visited, stand alone.
-        """
+        """The classes of the last draw, or before the first of one made in a copy; pairs without one stand alone."""
         M, drawn, seen = self.agent.pairs.n_pairs, self.agent, self.agent.seen
         if seen is None:
             drawn, seen = self.agent.copy(), self.counts.snapshot()
@@ -241,18 +235,15 @@ class PosteriorBeliefs(CountedBeliefs):
         return FormedClasses(Partition.from_labels(label), seen, False)
 
     def alike_by(self) -> str:
-        """Given, or drawn where there are classes at all."""
         return super().alike_by() or ("" if self.agent.rows.labels() is None else "drawn")
 
     def alike_to(self, pair: int) -> np.ndarray:
-        """(M,) in which part of some draws each pair is of the same class as this one."""
         if self.alike_by() != "drawn":
             return super().alike_to(pair)
         labels = class_posterior(self.agent, LEAST_DRAWS, passes=1).labels
         return np.asarray(((labels == labels[:, [pair]]) & (labels >= 0)).mean(axis=0))
 
     def uncertainty(self) -> np.ndarray:
-        """(M,) the L1 distance between draws of a pair's row, on average."""
         return row_spread(self.agent)
 
     def pair_belief(self, pair: int) -> PairBelief:
@@ -277,7 +268,6 @@ class PosteriorBeliefs(CountedBeliefs):
         )  # fmt: skip
 
     def action_values(self, state: int) -> ActionValues | None:
-        """Of each action in the MDP drawn."""
         agent = self.agent
         if agent.drawn_plan is None or agent.model is None:
             return None

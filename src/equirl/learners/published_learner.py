@@ -118,7 +118,6 @@ class PublishedClasses(EstimatedClasses):
         choice("nearest_by", self.nearest_by, NEARNESS)
 
     def check_with(self, settings: Settings) -> None:
-        """An error where means are to be compared that are not pooled."""
         if self.nearest_by == "law_and_mean" and not settings.part(Estimate).pool_rewards:
             raise ValueError(
                 f"nearest_by='law_and_mean' compares means: it needs rewards='per_class', not {settings.rewards!r}"

@@ -6,9 +6,9 @@ After a step (s, a, r, x) with n visits of the pair,
 
 where w_n = 1 / (1 + (1 - discount) n), with which the noise of n steps averages out in the time that values take to
 come from far away (Wainwright 2019), or n^(-rate). With classes and profiles given, the step teaches every pair of the
-class: the successor of a member stands where x stands in the profile of (s, a). Where a class is of laws alone, it
-teaches those that were played, each with the mean of its own rewards. Values are kept times (1 - discount), in [0, 1];
-they start at 1, the optimistic end.
+class: the successor of a member stands where x stands in the profile of (s, a). Where a class is of transition
+probabilities alone, it teaches those that were played, each with the mean of its own rewards. Values are kept times
+(1 - discount), in [0, 1]; they start at 1, the optimistic end.
 """
 
 from __future__ import annotations
@@ -131,7 +131,6 @@ class QLearner(CountingLearner):
         return Stretch(self.policy, step_limits(1))
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
-        """Learn the steps of a path, one after the other."""
         check_path(self.given, self.pairs, path, final)  # before anything is learned
         for i, k in enumerate(path.tolist()):
             after = int(self.pairs.state[path[i + 1]]) if i + 1 < len(path) else final
@@ -143,10 +142,9 @@ class QLearner(CountingLearner):
         self._teach(pair, reward, successor)
 
     def start_from(self, seen: Snapshot) -> None:
-        """Take over counts; values are those that replaying these steps for ever leads to, 1 where nothing was seen.
+        """Take over counts; values are the fixed point of the update with their frequencies, 1 where nothing was seen.
 
-        The order of the steps, on which Q-learning depends, is not in the counts: values are the fixed point of the
-        update with the frequencies, pooled over the classes where they are given.
+        The order of the steps, on which Q-learning depends, is not in the counts.
         """
         super().start_from(seen)
         known = estimate(seen)
@@ -179,11 +177,9 @@ class QLearner(CountingLearner):
 
     @property
     def beliefs(self) -> QBeliefs:
-        """Values, and frequencies which it counts and does not use."""
         return QBeliefs(self)
 
     def state(self) -> State:
-        """Values, how often each was taught, what was decided and not yet played, the generator."""
         arrays, values = super().state()
         arrays |= {"q": self.q, "taught": self.n, "greedy": self.policy}
         return State(arrays, values | {"chosen": self.chosen, "rng": self.rng.bit_generator.state})
@@ -218,17 +214,14 @@ class QBeliefs(CountedBeliefs):
     has_policy: ClassVar[bool] = True
 
     def action_values(self, state: int) -> ActionValues:
-        """The value of each action, times 1 - discount."""
         ptr = self.agent.pairs.ptr
         return ActionValues(self.agent.q[ptr[state] : ptr[state + 1]].copy(), "value per step")
 
     def measures(self) -> Mapping[str, float]:
-        """The classes that share steps, or one per pair."""
         given = self.agent.given
         return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
 
     def greedy_policy(self) -> np.ndarray:
-        """The best action by value in each state: (S,) action ids, of equals the first."""
         return self.agent.pairs.action[self.agent.best_pairs()]
 
 

@@ -28,13 +28,7 @@ COLUMNS = ("nothing", "looks for classes", "given classes", "given classes and p
 
 
 class Settings:
-    """The parts of a learner with all settings in place; each setting is an attribute too.
-
-    Parameters
-    ----------
-    parts : tuple of frozen dataclasses
-        The parts, in the order of their recipe.
-    """
+    """The parts of a learner, in the order of their recipe, with all settings in place; each is an attribute too."""
 
     def __init__(self, parts: tuple[DataclassInstance, ...] = ()) -> None:
         self.parts = parts
@@ -62,7 +56,6 @@ class Settings:
         return self.as_dict().get("rewards", "per_class") == "per_class"
 
     def as_dict(self) -> dict[str, Any]:
-        """Every setting by name."""
         return {field.name: getattr(part, field.name) for part in self.parts for field in fields(part)}
 
     def __getattr__(self, name: str) -> Any:
@@ -95,7 +88,6 @@ class Blueprint(NamedTuple):
 
 
 def needs_of_parts(settings: Settings) -> set[str]:
-    """What the parts must be given: the union of their ``needs``."""
     return {what for part in settings.parts if isinstance(part, Part) for what in part.needs}
 
 
@@ -137,12 +129,10 @@ class Recipe:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keywords a user may set."""
         return tuple(self.defaults())
 
     @property
     def modules(self) -> set[str]:
-        """The modules that hold it."""
         return {self.build.__module__, *(type(part).__module__ for part in self.parts)}
 
     @property

@@ -54,13 +54,11 @@ class StructureWatch:
 
 
 def prepared_test(agent: Learner) -> StructureTest:
-    """The test of what was given to an agent, at its own risk."""
     delta = agent.settings.as_dict().get("delta", RISK)
     return StructureTest(statement(agent.given, agent.pairs, agent.settings.pools_rewards), delta)
 
 
 def statement(given: Given, pairs: Pairs, rewards: bool) -> Statement:
-    """What is given, as the test takes it."""
     assert given.classes is not None
     compared = rewards and given.mean_rewards is None
     return Statement(given.classes.label.copy(), given.classes.n_classes, given.profiles, compared, pairs.n_states)
@@ -75,7 +73,6 @@ def refuted_table(agent: Learner) -> Table:
 
 
 def sentence(one: Refutation, pairs: Pairs, reward_map: tuple[float, float]) -> str:
-    """The evidence against a class in words."""
     pair, often = f"({pairs.describe(one.pair)})", counted(one.visits, "visit")
     if one.what == OUTSIDE:
         (state,) = state_labels(pairs, [one.other])

@@ -1,13 +1,11 @@
 """Stopping: when an episode ends. The doubling rule of the paper, a thrifty form of it for many pairs, a vanishing one.
 
 The doubling rule fires before a step whose pair (or class) has been played max(1, N) times in the episode, N its
-visits at the start. With M pairs that is up to M log2(T/M) episodes: on large problems a new plan for nearly every
-new pair, and nearly all time goes into planning. With a finite ``effort`` a plan is played for at least ``w`` steps, w
-being the look-ups that it cost (estimates and full sweeps) divided by ``effort``, and classes are estimated anew no
-sooner than a clustering's look-ups over ``effort`` after the last time; plans between use the classes there are.
-Groups inside given classes are formed anew with every plan.
-Computing then takes time in proportion to playing, whatever M is. On small problems plans are cheap, w is a few steps
-and hardly anything changes; on large ones new pairs are learned in batches.
+visits at the start. With M pairs that is up to M log2(T/M) episodes: on large problems nearly all time goes into
+planning. With a finite ``effort`` a plan is played for at least ``w`` steps, w being the look-ups that it cost
+(estimates and full sweeps) divided by ``effort``, and classes are estimated anew no sooner than a clustering's look-ups
+over ``effort`` after the last time; plans between use the classes there are. Groups inside given classes are formed
+anew with every plan. Computing then takes time in proportion to playing, whatever M is.
 
 Two things keep the cost in regret low. The w steps count from the start of the episode, so that an episode longer than
 that ends as the rule says. And a pair may exceed its own limit by a quarter of the steps still to be played only: a
@@ -15,10 +13,9 @@ plan that hopes for a pair which stays put and pays nothing would otherwise try 
 episode gives a pair at most N + w visits instead of N: w visits once more while N < w, a number that does not grow with
 time, and at most twice as many after that, so the bound keeps its order.
 
-Doubling lets a bad policy run for as long as all that was seen before. Under the vanishing multiplicative rule (Boone
-and Gaujal 2025) an episode ends before a pair's visits exceed (1 + f(t_k)) N_k, with f -> 0: plans come more often the
-later it is, so that a learner which has strayed from the good policy is called back soon. The price is planning: about
-M log(T) / f(T) episodes.
+Under the vanishing multiplicative rule (Boone and Gaujal 2025) an episode ends before a pair's visits exceed
+(1 + f(t_k)) N_k, with f -> 0: a learner which has strayed from the good policy is called back soon, where doubling lets
+a bad policy run for as long as all that was seen before. The price is about M log(T) / f(T) episodes of planning.
 """
 
 from __future__ import annotations

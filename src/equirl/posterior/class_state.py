@@ -33,7 +33,7 @@ class ClassState(NamedTuple):
 
 
 def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, beside: float = math.inf) -> ClassState:
-    """No pair has a class yet. ``beside``: eta of ``neighbouring_classes``."""
+    """``beside``: eta of ``neighbouring_classes``."""
     n_pairs = int(pair_ptr[-1])
     members, total, start, room, width = np.zeros((5, n_pairs + 1), np.int64)
     return ClassState(

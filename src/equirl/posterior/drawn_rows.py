@@ -68,7 +68,6 @@ class ClassDraw(NamedTuple):
 
 
 def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
-    """Room for the rows of pairs with so many observed successors."""
     cells = n_entries + n_pairs * (UNSEEN_POSITIONS + sticks + 2)
     return DrawnRows(np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs))
 

@@ -80,26 +80,17 @@ class ClassPosterior(Frozen):
         ----------
         pair, other : int or (state, action)
             Two pairs, by number or by state and action.
-
-        Returns
-        -------
-        float
         """
         k, j = self._number(pair), self._number(other)
         return float(self._together(np.array([k, j]))[0, 1])
 
     def matrix(self, pairs: Any = None) -> np.ndarray:
-        """The probability that pairs are in one class, for all pairs or for some of them.
+        """(n, n) the probability that pairs are in one class; NaN in the rows and columns of pairs without one.
 
         Parameters
         ----------
         pairs : sequence of int or (state, action), optional
             Which; all by default, at the cost of M * M numbers.
-
-        Returns
-        -------
-        ndarray of float, shape (n, n)
-            NaN in the rows and columns of pairs without a class.
         """
         chosen = (
             np.arange(self.pairs.n_pairs)
@@ -115,18 +106,12 @@ class ClassPosterior(Frozen):
 
     @property
     def expected_classes(self) -> float:
-        """The mean number of classes."""
         return float(self.n_classes.mean())
 
     def partition(self) -> Partition:
         """The draw that agrees best with all of them: least expected number of pairs judged wrongly (Binder's loss).
 
-        Time: O(draws^2 M); memory: O(draws M).
-
-        Returns
-        -------
-        Partition
-            Pairs without a class stand alone.
+        Pairs without a class stand alone. Time: O(draws^2 M); memory: O(draws M).
         """
         own = self.labels[:, (self.labels >= 0).all(axis=0)]
         loss = np.zeros(len(own))
@@ -178,10 +163,6 @@ def class_posterior(
     burn_in : int
         How many draws are made and thrown away first.
 
-    Returns
-    -------
-    ClassPosterior
-
     Examples
     --------
     >>> from equirl.simulation.simulated_runs import simulate
@@ -217,16 +198,14 @@ def _pairs_within(label: np.ndarray) -> float:
 
 
 def row_spread(agent: DrawsRows, draws: int = 4, seed: Seed = 0) -> np.ndarray:
-    """How far apart draws of a pair's transition probabilities lie, given all the learner has seen; it is not changed.
+    """(M,) how far apart draws of a pair's transition probabilities lie, given all the learner has seen.
 
-    Examples
-    --------
     >>> from equirl.simulation.simulated_runs import simulate
     >>> from equirl.worlds.world_registry import make
     >>> river = make("ergodic-riverswim", n_states=6)
     >>> early, late = (row_spread(simulate(river, "psrl", steps, seed=0).agent).mean() for steps in (50, 5000))
-    >>> late < 0.7 * early
-    np.True_
+    >>> bool(late < 0.7 * early)
+    True
     """
     from scipy import sparse
 

@@ -48,7 +48,6 @@ class RewardSampler(ABC):
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What must be kept to go on."""
         return {}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 - some keep nothing
@@ -221,7 +220,6 @@ class TableState(NamedTuple):
 
 
 def empty_tables(n_pairs: int) -> TableState:
-    """No pair sits at a table yet."""
     return TableState(
         np.full(n_pairs, -1), np.zeros(n_pairs + 1, np.int64), np.zeros(n_pairs + 1), np.zeros(n_pairs + 1),
         np.zeros(1, np.int64),

@@ -53,7 +53,6 @@ class RowSampler(ABC):
         return {}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What must be kept to go on."""
         return {}
 
     def plain(self) -> None:  # noqa: B027 - most have none
