@@ -22,14 +22,15 @@ class World:
     """A family of MDPs: how one is made, and what it is."""
 
     source: str  # module.function of this folder, whose parameters all have defaults
-    title: str  # its name in Gymnasium: equirl/<title>-v0
+    title: str  # its name in Gymnasium: equirl/<title>-v0; without one it is not there
     description: str  # one line
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings by name; the first is the default
+    rewards: Mapping[str, Any] = field(default_factory=dict)  # how they are drawn, where not as ``COMMON`` has it
 
     @cached_property
     def factory(self) -> Callable[..., TabularMDP]:
         """The function that makes one; its module is loaded when first asked for."""
-        module, name = self.source.split(".")
+        module, _, name = self.source.rpartition(".")
         return cast("Callable[..., TabularMDP]", getattr(import_module(f"equirl.worlds.{module}"), name))
 
     @property
@@ -37,7 +38,7 @@ class World:
         """Every parameter with its default value."""
         own = {name: p.default for name, p in inspect.signature(self.factory).parameters.items()}
         preset = {"preset": next(iter(self.presets))} if self.presets else {}
-        return {**preset, **own, **COMMON}
+        return {**preset, **own, **COMMON, **self.rewards}
 
 
 WORLDS: dict[str, World] = {

@@ -17,6 +17,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import REWARD_LAWS
 from equirl.words.checking import between, checked_path, choice, unknown_name, whole_number
 from equirl.words.formatting import parse_value, shown
+from equirl.worlds.practice.zoo_list import ZOO, ZOO_PREFIX
 from equirl.worlds.world_list import WORLDS, World
 
 
@@ -60,9 +61,10 @@ def make(name: str, **params: Any) -> TabularMDP:
 
 def find_world(name: str) -> World:
     """The row of a world; a wrong name is answered with the nearest right one."""
-    if not isinstance(name, str) or name not in WORLDS:
-        raise ValueError(unknown_name("world", name, WORLDS))
-    return WORLDS[name]
+    known = ZOO if isinstance(name, str) and name.startswith(ZOO_PREFIX) else WORLDS
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(unknown_name("world", name, known))
+    return known[name]
 
 
 def world_text(name: str, params: Mapping[str, Any]) -> str:

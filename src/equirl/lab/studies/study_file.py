@@ -110,6 +110,7 @@ class StudyPart(_Block):
     """A part of a study: its name and whatever differs from the top of the file."""
 
     name: str = Field(min_length=1, description="the name of the part")
+    group: str | None = Field(None, min_length=1, description="parts of one group have a mean of their own on a page")
 
 
 class Study(_Block):
