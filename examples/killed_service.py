@@ -27,7 +27,7 @@ RIVER = eq.make("ergodic-riverswim", n_states=8)
 def world(number: int, state: int, action: int) -> tuple[float, int]:
     """What step number so-and-so brings: reward and next state."""
     rng = np.random.default_rng([5, number])
-    chances = RIVER.law(state, action)
+    chances = RIVER.transition_probabilities(state, action)
     following = int(rng.choice(list(chances), p=list(chances.values())))
     return float(rng.random() < RIVER.mean_reward(state, action)), following
 

@@ -147,7 +147,7 @@ CALLS = {
     "chain_kind": (eq.chain_kind, {"mdp": RIVER}),
     "evaluate_policy": (eq.evaluate_policy, {"mdp": RIVER, "policy": POLICY}),
     "policy_gain": (eq.policy_gain, {"mdp": RIVER, "policy": POLICY}),
-    "stationary_law": (eq.stationary_law, {"mdp": RIVER, "policy": POLICY}),
+    "stationary_distribution": (eq.stationary_distribution, {"mdp": RIVER, "policy": POLICY}),
     "simulate": (eq.simulate, {"mdp": RIVER, "agent": "c-ucrl", "horizon": 9, "seed": 0, "gain": 0.5}),
     "simulate_many": (eq.simulate_many, {"mdp": RIVER, "learners": ["ucrl2-l"], "horizon": 9, "seeds": range(2)}),
     "make_agent": (eq.make_agent, {"name": "c-ucrl", "n_states": 4, "n_actions": 2, "seed": 0, "reward_range": (0, 1)}),

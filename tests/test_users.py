@@ -103,7 +103,10 @@ def test_mean_rewards_are_on_the_scale_of_the_rewards():
         (lambda: eq.TabularMDP.from_arrays([[[1.0]]], [[0.0]], reward_map=3), "reward_map must be 2 numbers, not 3"),
         (lambda: eq.TabularMDP.from_arrays([[[1.0]]], [[0.0]], initial=["a"]), "initial must be an array of numbers"),
         (lambda: eq.TabularMDP.from_pairs([(0, 10**30, {0: 1}, 0)], 1), "action ids go up to"),
-        (lambda: LIFT.law("low", "wait"), r"'wait' is not allowed in state 'low' \(allowed: 'go'\)"),
+        (
+            lambda: LIFT.transition_probabilities("low", "wait"),
+            r"'wait' is not allowed in state 'low' \(allowed: 'go'\)",
+        ),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_is_named_with_a_remedy(call, message):
@@ -291,7 +294,7 @@ for name in eq.AGENTS:
         if name not in ("random", "optimal") and hasattr(agent, method):
             getattr(agent, method)()
     action = agent.act(0)
-    agent.observe(0, action, 0.0, next(iter(mdp.law(0, action))))
+    agent.observe(0, action, 0.0, next(iter(mdp.transition_probabilities(0, action))))
 for settings in ({"ties": "optimistic"}, {"warm_start": True}, {"rewards": "known"}, {"radius": "theory"}):
     eq.simulate(mdp.shuffled(1), "c-ucrl", 300, **settings)
 eq.simulate(mdp, "c-ucrl-c", 300, pooling="class")

@@ -34,7 +34,7 @@ _EXPORTS = {  # module -> public names
     "solving.multichain": "NoConstantGain",
     "solving.optimal_gain": "UncertifiedGain certified_gain solve",
     "solving.renewal": "IllConditioned",
-    "solving.policies": "evaluate_policy policy_gain policy_kind stationary_law",
+    "solving.policies": "evaluate_policy policy_gain policy_kind stationary_distribution",
     "solving.shortest_times": "diameter",
     "structure.equivalence": "equivalence_classes separation",
     "structure.partition": "Partition",
@@ -160,7 +160,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
         evaluate_policy as evaluate_policy,
         policy_gain as policy_gain,
         policy_kind as policy_kind,
-        stationary_law as stationary_law,
+        stationary_distribution as stationary_distribution,
     )
     from equirl.solving.renewal import IllConditioned as IllConditioned
     from equirl.solving.shortest_times import diameter as diameter

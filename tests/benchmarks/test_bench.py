@@ -78,13 +78,15 @@ def test_the_dense_sweep_computes_what_ours_does():
     mdp = planning_speed.random_mdp(30)
     models, u = planning_speed.balls(mdp), np.random.default_rng(3).random(30)
     out = single_sweep(mdp.pairs.ptr, models, u)().out
-    laws = np.array([[mdp.law(s, a).get(x, 0.0) for x in range(30)] for s in range(30) for a in range(4)])
+    laws = np.array(
+        [[mdp.transition_probabilities(s, a).get(x, 0.0) for x in range(30)] for s in range(30) for a in range(4)]
+    )
     assert planning_speed.dense_sweep(laws, models.p_radius, models.r_upper, u) == pytest.approx(out)
 
 
 def test_the_plain_sweep_is_value_iteration():
     mdp, u = planning_speed.random_mdp(10), np.arange(10.0)
-    laws = [[mdp.law(s, a) for a in range(4)] for s in range(10)]
+    laws = [[mdp.transition_probabilities(s, a) for a in range(4)] for s in range(10)]
     expected = [
         max(mdp.mean_reward(s, a) + sum(p * u[x] for x, p in laws[s][a].items()) for a in range(4)) for s in range(10)
     ]

@@ -202,7 +202,7 @@ def test_true_laws_give_the_exact_classes(world):
 @pytest.mark.parametrize("seed", range(5))
 def test_enough_samples_give_the_true_classes_of_proposition_1(seed):
     mdp = make("planted", seed=seed)
-    n = proposition1_samples(separation(mdp).laws, mdp.n_states, mdp.n_pairs) + 1
+    n = proposition1_samples(separation(mdp).profiles, mdp.n_states, mdp.n_pairs) + 1
     rng, table = np.random.default_rng(seed), profiles(mdp)
     counted = tell([rng.multinomial(n, table.profile(k) / table.profile(k).sum()) for k in range(mdp.n_pairs)])
     found = approx_equivalence(*counted, mdp.n_states, radius="theory", balance=math.inf)

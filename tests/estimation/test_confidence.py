@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 
 from equirl.estimation.confidence import (
     hoeffding_radius,
-    jaksch_law_radius,
     jaksch_mean_radius,
+    jaksch_transition_radius,
     log_events,
     share_weighted,
     weissman_radius,
@@ -20,7 +20,7 @@ def test_radii_worked_out_by_hand():
     assert weissman_radius([10], 3, math.log(0.05))[0] == pytest.approx(1.1476135, abs=1e-6)
     assert hoeffding_radius([10], math.log(0.05))[0] == pytest.approx(0.4803201, abs=1e-6)
     # UCRL2: sqrt(14 * 3 * log(2 * 2 * 100 / 0.05) / 10) and sqrt(7 * log(2 * 6 * 100 / 0.05) / 20)
-    assert jaksch_law_radius(np.array([10]), 3, 2, 100, math.log(0.05))[0] == pytest.approx(6.1437958, abs=1e-6)
+    assert jaksch_transition_radius(np.array([10]), 3, 2, 100, math.log(0.05))[0] == pytest.approx(6.1437958, abs=1e-6)
     assert jaksch_mean_radius(np.array([10]), 6, 100, math.log(0.05))[0] == pytest.approx(1.8788383, abs=1e-6)
 
 

@@ -14,7 +14,7 @@ from equirl.estimation.refutation import (
     REST,
     REWARDS,
     SUCCESSORS,
-    Statement,
+    GivenStructure,
     StructureTest,
     _find_most_visited,
 )
@@ -32,7 +32,7 @@ def profiles():
 
 
 def stated(order=True, rewards=True):
-    return Statement(LABEL, 2, profiles() if order else None, rewards, S)
+    return GivenStructure(LABEL, 2, profiles() if order else None, rewards, S)
 
 
 def played(laws, means, steps, rng, of_reward=None):
@@ -81,14 +81,14 @@ def test_the_evidence_is_the_likelihood_ratio_of_the_definition(steps):
         own = matrix[k, ORDERS[k]]
         rest = sum(matrix[j, ORDERS[j]] for j in mates)
         if not own.sum() or not rest.sum():
-            assert ordered.found.of_laws[k] == apart.found.of_laws[k] == ordered.found.of_means[k] == 0.0
+            assert ordered.found.of_rows[k] == apart.found.of_rows[k] == ordered.found.of_means[k] == 0.0
             continue
         expected = mixture(own, len(own)) + mixture(rest, len(own)) - likelihood(own + rest)
-        assert ordered.found.of_laws[k] == pytest.approx(expected)
+        assert ordered.found.of_rows[k] == pytest.approx(expected)
         j = max(mates, key=lambda j: seen.visits[j])
         pooled = -np.sort(-matrix[k]) - np.sort(-matrix[j])
         expected = mixture(matrix[k], S) + mixture(matrix[j], S) - likelihood(pooled)
-        assert apart.found.of_laws[k] == pytest.approx(expected)
+        assert apart.found.of_rows[k] == pytest.approx(expected)
         paid = np.array([seen.r_sum[k], seen.visits[k] - seen.r_sum[k]])
         others = np.sum([[seen.r_sum[j], seen.visits[j] - seen.r_sum[j]] for j in mates], axis=0)
         expected = mixture(paid, 2) + mixture(others, 2) - likelihood(paid + others)
@@ -97,9 +97,9 @@ def test_the_evidence_is_the_likelihood_ratio_of_the_definition(steps):
 
 def test_the_risk_is_shared_among_all_that_could_be_compared():
     both, laws = StructureTest(stated(), 0.1), StructureTest(stated(rewards=False), 0.1)
-    assert both.law_bound == both.mean_bound == pytest.approx(math.log(5 / 0.05))
-    assert laws.law_bound == pytest.approx(math.log(5 / 0.1))
-    assert StructureTest(stated(order=False), 0.1).law_bound == pytest.approx(math.log((3 + 1) / 0.05))
+    assert both.row_bound == both.mean_bound == pytest.approx(math.log(5 / 0.05))
+    assert laws.row_bound == pytest.approx(math.log(5 / 0.1))
+    assert StructureTest(stated(order=False), 0.1).row_bound == pytest.approx(math.log((3 + 1) / 0.05))
 
 
 @pytest.mark.parametrize("order", [True, False])
@@ -123,7 +123,7 @@ def test_without_the_bound_it_would_cry_wolf():
     alarms, nothing_told = 0, np.zeros(2, bool)
     for seed in range(60):
         test, rng = StructureTest(stated(rewards=False), 0.5), np.random.default_rng(seed)
-        test.law_bound = 0.0
+        test.row_bound = 0.0
         alarms += any(test.look(counts.snapshot(), nothing_told) for counts in played(true_laws(), [0.5] * 5, 150, rng))
     assert alarms > 30
 

@@ -265,7 +265,7 @@ CALLS: dict[str, Call] = {
     "evaluate_policy": Call(eq.evaluate_policy, {"mdp": RIVER, "policy": POLICY, "discount": optional(0.5)}),
     "policy_gain": Call(eq.policy_gain, {"mdp": RIVER, "policy": POLICY}),
     "policy_kind": Call(eq.policy_kind, {"mdp": RIVER, "policy": POLICY, "everywhere": FLAG}),
-    "stationary_law": Call(eq.stationary_law, {"mdp": RIVER, "policy": POLICY}),
+    "stationary_distribution": Call(eq.stationary_distribution, {"mdp": RIVER, "policy": POLICY}),
     "regret_lower_bound": Call(
         eq.regret_lower_bound,
         {"mdp": MDP, "classes": st.none() | PARTITION, "tolerance": sampled_from([1e-8, 0.1])},

@@ -102,7 +102,10 @@ def learner_history(data: st.DataObject, ledger: Ledger) -> None:
             sampled_from(["", "", "state", "action", "reward", "next_state", "terminated", "act", "save"])
         )
         step = {"state": state, "action": agent.act(state), "reward": data.draw(sampled_from([0.0, 0.25, 1.0]))}
-        step |= {"next_state": data.draw(sampled_from(list(river().law(state, step["action"])))), "terminated": False}
+        step |= {
+            "next_state": data.draw(sampled_from(list(river().transition_probabilities(state, step["action"])))),
+            "terminated": False,
+        }
         assert twin.act(state) == step["action"], f"{name} decides otherwise after calls that were refused"
         if wrong == "act":
             keep_promise(ledger, f"{name}.act", agent.copy().act, {"state": data.draw(anything)})

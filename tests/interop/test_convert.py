@@ -123,5 +123,5 @@ def test_the_dense_forms_of_quantecon_are_read_and_forbidden_actions_left_out():
     by_pair = markov.DiscreteDP(rewards[states, actions], laws[states, actions], 0.9, states, actions)
     assert dense.reward_map == (10.0, -5.0)
     assert dense.n_pairs == 3
-    assert dense.law(1, 0) == {1: 1.0}
+    assert dense.transition_probabilities(1, 0) == {1: 1.0}
     assert from_quantecon(by_pair, rescale=True) == dense

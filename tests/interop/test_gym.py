@@ -161,16 +161,16 @@ def test_other_worlds_are_drawn_in_words():
 def test_frozen_lake_restarts_from_the_start_by_default():
     mdp = from_gymnasium(gymnasium.make("FrozenLake-v1"), drop_unreachable=False)
     assert (mdp.n_states, mdp.n_pairs, mdp.name) == (16, 64, "FrozenLake-v1")
-    assert mdp.law(14, 2) == pytest.approx({0: 1 / 3, 10: 1 / 3, 14: 1 / 3})
+    assert mdp.transition_probabilities(14, 2) == pytest.approx({0: 1 / 3, 10: 1 / 3, 14: 1 / 3})
     assert mdp.mean_reward(14, 2) == pytest.approx(1 / 3)
-    assert mdp.law(5, 0) == {0: 1.0}
+    assert mdp.transition_probabilities(5, 0) == {0: 1.0}
     assert mdp.reward_map == (1.0, 0.0)
 
 
 def test_duplicate_outcomes_are_merged():
-    assert from_gymnasium(gymnasium.make("FrozenLake-v1"), drop_unreachable=False).law(0, 0) == pytest.approx(
-        {0: 2 / 3, 4: 1 / 3}
-    )
+    assert from_gymnasium(gymnasium.make("FrozenLake-v1"), drop_unreachable=False).transition_probabilities(
+        0, 0
+    ) == pytest.approx({0: 2 / 3, 4: 1 / 3})
 
 
 @pytest.mark.parametrize("on_terminal", ["restart", "absorb"])
@@ -183,9 +183,9 @@ def test_the_laws_of_the_large_slippery_lake_have_three_profiles(on_terminal):
 def test_absorbing_ends_are_never_left_and_pay_nothing():
     mdp = from_gymnasium(gymnasium.make("FrozenLake-v1"), "absorb")
     for s in (5, 7, 11, 12, 15):
-        assert [mdp.law(s, a) for a in range(4)] == [{s: 1.0}] * 4
+        assert [mdp.transition_probabilities(s, a) for a in range(4)] == [{s: 1.0}] * 4
         assert mdp.mean_reward(s, 0) == 0
-    assert mdp.law(14, 2) == pytest.approx({10: 1 / 3, 14: 1 / 3, 15: 1 / 3})
+    assert mdp.transition_probabilities(14, 2) == pytest.approx({10: 1 / 3, 14: 1 / 3, 15: 1 / 3})
 
 
 def test_an_end_may_be_asked_to_be_an_error():
@@ -220,7 +220,7 @@ def test_rounded_probabilities_of_a_table_can_be_normalized():
     with pytest.raises(ValueError, match=r"sums to 1\.00000003, not 1; .* normalize=True"):
         from_gymnasium(Toy(table, initial=[1.0, 0.0, 0.0]))
     mdp = from_gymnasium(Toy(table, initial=[1.0, 0.0, 0.0]), normalize=True)
-    assert mdp.law(0, 0) == {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}
+    assert mdp.transition_probabilities(0, 0) == {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}
 
 
 def test_the_rewards_of_the_cliff_are_mapped_and_the_map_is_kept():
@@ -229,7 +229,7 @@ def test_the_rewards_of_the_cliff_are_mapped_and_the_map_is_kept():
     assert (scale, shift) == (99.0, -100.0)
     assert scale * mdp.mean_reward(36, 1) + shift == -100
     assert scale * mdp.mean_reward(36, 0) + shift == -1
-    assert mdp.law(35, 2) == {36: 1.0}
+    assert mdp.transition_probabilities(35, 2) == {36: 1.0}
 
 
 def test_nothing_is_paid_after_an_absorbing_end_in_the_units_of_the_environment():
@@ -244,7 +244,7 @@ def test_the_taxi_restarts_in_its_300_initial_states(rainy):
     assert mdp.n_pairs == 3000
     assert mdp.reward_map == (30.0, -10.0)
     assert np.count_nonzero(mdp.initial) == 300
-    assert len(mdp.law(16, 5)) == 300
+    assert len(mdp.transition_probabilities(16, 5)) == 300
     assert mdp.mean_reward(16, 5) == pytest.approx(1.0, abs=1e-15)
 
 

@@ -18,7 +18,7 @@ RIVER = eq.make("ergodic-riverswim", n_states=5)
 def step(number, state, action):
     """What happens at a step: reward, next state, whether the episode ends (the next one starts there)."""
     rng = np.random.default_rng([11, number])
-    law = RIVER.law(state, action)
+    law = RIVER.transition_probabilities(state, action)
     successor = int(rng.choice(list(law), p=list(law.values())))
     return float(rng.random() < RIVER.mean_reward(state, action)), successor, bool(rng.random() < 0.1)
 

@@ -33,7 +33,7 @@ WORLD = make("ergodic-riverswim", n_states=6)
 @cache
 def row(state, action):
     """Of a pair of WORLD: successors in order, cumulated probabilities but the last, mean reward."""
-    law = sorted(WORLD.law(state, action).items())
+    law = sorted(WORLD.transition_probabilities(state, action).items())
     return [s for s, _ in law], list(accumulate(p for _, p in law[:-1])), WORLD.mean_reward(state, action)
 
 
@@ -425,7 +425,7 @@ def test_a_file_saved_long_ago_loads_and_its_learner_goes_on_as_it_would_have(pa
     agent, rng, state, actions = load_agent(path), np.random.default_rng(9), after["state"], []
     for _ in after["actions"]:
         actions.append(agent.act(state))
-        law = river.law(state, actions[-1])
+        law = river.transition_probabilities(state, actions[-1])
         following = int(rng.choice(list(law), p=list(law.values())))
         agent.observe(state, actions[-1], float(rng.random() < river.mean_reward(state, actions[-1])), following)
         state = following

@@ -81,7 +81,7 @@ def test_values_are_those_of_a_plain_reading_of_q_learning(how, steps):
     rng, state, path = np.random.default_rng(3), 0, []
     for _ in range(300):
         action = int(rng.integers(2))
-        law = world.law(state, action)
+        law = world.transition_probabilities(state, action)
         following = int(rng.choice(list(law), p=list(law.values())))
         reward = float(rng.random() < 0.3 + 0.4 * world.mean_reward(state, action))
         agent.observe(state, action, reward, following)

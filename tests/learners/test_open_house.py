@@ -24,7 +24,7 @@ def drive(agent, steps, seed=3, state=0):
     rng, actions = np.random.default_rng(seed), []
     for _ in range(steps):
         action = agent.act(state)
-        law = RIVER.law(state, action)
+        law = RIVER.transition_probabilities(state, action)
         following = int(rng.choice(list(law), p=list(law.values())))
         agent.observe(state, action, float(rng.random() < RIVER.mean_reward(state, action)), following)
         actions.append(action)

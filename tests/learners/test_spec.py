@@ -58,7 +58,7 @@ def follow(mdp, name, n_steps, seed, **settings):
             compare(agent, oracle, label)
         k = mdp.pairs.index(state, action)
         assert k == agent.beliefs.plan.policy_pair[state]
-        law = mdp.law(state, action)
+        law = mdp.transition_probabilities(state, action)
         successor = int(rng.choice(list(law), p=list(law.values())))
         reward = float(rng.random() < mdp.r_mean[k])
         agent.observe(state, action, reward, successor)
@@ -71,7 +71,7 @@ def compare(agent, oracle, label):
     assert agent.beliefs.partition == type(agent.beliefs.partition).from_labels(label)
     M, C, models = len(label), len(set(label)), agent.beliefs.models
     members = [[j for j in range(M) if label[j] == label[k]] for k in range(M)]
-    laws, spare = zip(*(oracle.law(k, members[k]) for k in range(M)), strict=True)
+    laws, spare = zip(*(oracle.transition_probabilities(k, members[k]) for k in range(M)), strict=True)
     radius = [oracle.law_radius(k, members[k], C) for k in range(M)]
     lower, upper = zip(*(oracle.mean_bounds(k, members[k], C) for k in range(M)), strict=True)
     for k in range(M):
@@ -217,7 +217,7 @@ def test_renumbered_experience_gives_renumbered_beliefs_and_the_same_plan(name, 
     one, other = agent_for(mdp, name, 0, **settings), agent_for(mdp.permute(*numbers), name, 0, **settings)
     place = np.argsort(way.source)
     for k in rng.integers(mdp.n_pairs, size=40 * mdp.n_pairs):
-        law = mdp.law(int(mdp.pairs.state[k]), int(mdp.pairs.action[k]))
+        law = mdp.transition_probabilities(int(mdp.pairs.state[k]), int(mdp.pairs.action[k]))
         x, reward = int(rng.choice(list(law), p=list(law.values()))), float(rng.random() < mdp.r_mean[k])
         one.record_step(int(k), reward, x)
         other.record_step(int(place[k]), reward, int(way.state[x]))

@@ -136,7 +136,7 @@ def play_on(agent, n_steps=30):
     state = 0
     for _ in range(n_steps):
         action = agent.act(state)
-        successor = min(RIVER.law(state, action))
+        successor = min(RIVER.transition_probabilities(state, action))
         agent.observe(state, action, 0.5, successor)
         state = successor
 

@@ -21,7 +21,7 @@ def sampled(mdp, per_pair, seed=0, scale=1.0):
     """The same number of visits of every pair, with names."""
     rng, rows = np.random.default_rng(seed), []
     for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
-        law = mdp.law(s, a)
+        law = mdp.transition_probabilities(s, a)
         for x in rng.choice(list(law), size=per_pair, p=list(law.values())).tolist():
             rows.append((f"s{s}", f"a{a}", scale * float(mdp.r_mean[k]), f"s{x}"))
     return rows

@@ -15,7 +15,7 @@ def log_of(world, visits, seed=0):
     rows = []
     for s in range(world.n_states):
         for a in range(2):
-            law = world.law(s, a)
+            law = world.transition_probabilities(s, a)
             drawn = rng.choice(list(law), size=visits, p=list(law.values()))
             rows += [(f"s{s}", ("left", "right")[a], 10.0 * world.mean_reward(s, a), f"s{x}") for x in drawn.tolist()]
     return eq.from_log(rows, reward_range=(0.0, 10.0))

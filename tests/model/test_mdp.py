@@ -40,7 +40,7 @@ def test_a_list_of_pairs_in_any_order_gives_the_same_mdp_as_dense_arrays():
 
 def test_duplicate_successors_are_summed():
     matrix = sp.coo_matrix(([0.25, 0.75, 0.25, 0.75], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
-    assert TabularMDP.from_arrays([matrix], np.zeros((2, 1))).law(0, 0) == {1: 1.0}
+    assert TabularMDP.from_arrays([matrix], np.zeros((2, 1))).transition_probabilities(0, 0) == {1: 1.0}
 
 
 def test_zero_probabilities_are_not_stored():
@@ -59,7 +59,7 @@ def test_rewards_by_transition_are_averaged_over_the_law():
 
 def test_actions_may_differ_by_state_and_keep_their_ids():
     mdp = uneven()
-    assert mdp.law(1, 7) == {2: 1.0}
+    assert mdp.transition_probabilities(1, 7) == {2: 1.0}
     assert mdp.pairs.index(2, 3) == 3
 
 
@@ -71,13 +71,13 @@ def test_pairs_may_be_listed_by_name():
         action_names=["wait"],
         initial="wet",
     )
-    assert mdp.law("dry", "wait") == {1: 1.0}
+    assert mdp.transition_probabilities("dry", "wait") == {1: 1.0}
     assert mdp.initial.tolist() == [0.0, 1.0]
 
 
 def test_one_state_with_one_action_is_an_mdp():
     mdp = TabularMDP.from_arrays([[[1.0]]], [[0.5]])
-    assert (mdp.n_states, mdp.n_pairs, mdp.law(0, 0)) == (1, 1, {0: 1.0})
+    assert (mdp.n_states, mdp.n_pairs, mdp.transition_probabilities(0, 0)) == (1, 1, {0: 1.0})
     assert mdp.shuffled(0) == mdp
 
 
@@ -143,7 +143,7 @@ def test_to_arrays_refuses_states_that_differ_in_their_actions():
 
 def test_a_successor_given_by_name_and_by_number_is_summed():
     mdp = TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 0.7}, 0)], 1, state_names=["a"])
-    assert mdp.law(0, 0) == {0: 1.0}
+    assert mdp.transition_probabilities(0, 0) == {0: 1.0}
     with pytest.raises(ValueError, match=r"sums to 1\.3"):
         TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 1.0}, 0)], 1, state_names=["a"])
 
@@ -185,11 +185,26 @@ BAD = {
     "pair twice": (lambda: from_pair((0, 0, {0: 1}, 0), (0, 0, {0: 1}, 0)), "s=0, a=0.* listed twice"),
     "not a pair": (lambda: from_pair((0, 0, 1)), "is not .state, action"),
     "empty action set": (lambda: TabularMDP.from_pairs([(0, 0, {0: 1}, 0)], 2), "state 1 has no action"),
-    "no such name": (lambda: small().law("here", 0), "'here' is a name, but the problem names no states"),
-    "misspelt tuple": (lambda: small(state_names=[(0, 1), (1, 1)]).law((0, 2), 0), r"did you mean \(0, 1\)\?"),
-    "misspelt name": (lambda: small(state_names=["north", "south"]).law("nroth", 0), "did you mean 'north'"),
-    "state out of range": (lambda: small().law(2, 0), "state 2 is out of range: there are 2 states, 0 to 1"),
-    "action not allowed": (lambda: uneven().law(2, 0), r"action 0 is not allowed in state 2 \(allowed: 3\)"),
+    "no such name": (
+        lambda: small().transition_probabilities("here", 0),
+        "'here' is a name, but the problem names no states",
+    ),
+    "misspelt tuple": (
+        lambda: small(state_names=[(0, 1), (1, 1)]).transition_probabilities((0, 2), 0),
+        r"did you mean \(0, 1\)\?",
+    ),
+    "misspelt name": (
+        lambda: small(state_names=["north", "south"]).transition_probabilities("nroth", 0),
+        "did you mean 'north'",
+    ),
+    "state out of range": (
+        lambda: small().transition_probabilities(2, 0),
+        "state 2 is out of range: there are 2 states, 0 to 1",
+    ),
+    "action not allowed": (
+        lambda: uneven().transition_probabilities(2, 0),
+        r"action 0 is not allowed in state 2 \(allowed: 3\)",
+    ),
     "initial state": (lambda: small(initial=2), "state 2 is out of range"),
     "initial shape": (lambda: small(initial=[1.0]), r"initial distribution has shape \(1,\), not \(2,\)"),
     "initial sum": (lambda: small(initial=[0.5, 0.4]), "initial distribution sums to 0.9, not 1"),
@@ -354,7 +369,7 @@ def test_rows_in_single_precision_are_taken_as_they_are_or_normalized():
     with pytest.raises(ValueError, match=r"s=0, a=0\) sums to 1\.00000003, not 1; .*normalize=True"):
         TabularMDP.from_arrays(rounded, np.zeros((3, 1)))
     mdp = TabularMDP.from_arrays(rounded, np.zeros((3, 1)), np.full(3, 1 / 3, np.float32), normalize=True)
-    assert mdp.law(0, 0) == {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}
+    assert mdp.transition_probabilities(0, 0) == {0: 1 / 3, 1: 1 / 3, 2: 1 / 3}
     assert mdp.initial.tolist() == [1 / 3] * 3
 
 
@@ -365,7 +380,7 @@ def test_every_maker_normalizes():
         TabularMDP.from_rows(np.tile(list(row.values()), (2, 1)), np.zeros(2), 1, normalize=True),
         TabularMDP.from_arrays([sp.csr_array(np.tile(list(row.values()), (2, 1)))], np.zeros((2, 1)), normalize=True),
     ]
-    assert made[0].law(1, 0) == {0: 0.3333 / (0.3333 + 0.6666), 1: 0.6666 / (0.3333 + 0.6666)}
+    assert made[0].transition_probabilities(1, 0) == {0: 0.3333 / (0.3333 + 0.6666), 1: 0.6666 / (0.3333 + 0.6666)}
     assert made[0] == made[1] == made[2]
 
 
@@ -389,9 +404,9 @@ def test_rows_by_pair_give_the_same_mdp_as_dense_arrays(form):
 def test_rows_by_pair_may_differ_in_actions_and_keep_action_ids():
     made = TabularMDP.from_rows(uneven().rows, uneven().r_mean, uneven().pairs)
     assert made == uneven()
-    assert TabularMDP.from_rows(uneven().rows, uneven().r_mean, [1, 2, 1]).law(1, 1) == {2: 1.0}
+    assert TabularMDP.from_rows(uneven().rows, uneven().r_mean, [1, 2, 1]).transition_probabilities(1, 1) == {2: 1.0}
     listed = TabularMDP.from_rows(uneven().rows, uneven().r_mean, [[3], [0, 2], [1]])
-    assert listed.law(1, 2) == {2: 1.0}
+    assert listed.transition_probabilities(1, 2) == {2: 1.0}
     assert listed.pairs.action.tolist() == [3, 0, 2, 1]
 
 
@@ -454,21 +469,21 @@ def test_permute_moves_laws_rewards_and_initial_law_together():
     mdp = uneven(initial=1, state_names="abc")
     other = mdp.permute(states=[2, 0, 1])
     for s, a, law, mean in UNEVEN:
-        assert other.law("abc"[s], a) == {[2, 0, 1][x]: p for x, p in law.items()}
+        assert other.transition_probabilities("abc"[s], a) == {[2, 0, 1][x]: p for x, p in law.items()}
         assert other.mean_reward("abc"[s], a) == mean
     assert other.initial.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_permuting_actions_moves_their_names():
     mdp = small(action_names=["left", "right"])
-    assert mdp.permute(actions=[1, 0]).law(1, "right") == mdp.law(1, "right")
-    assert mdp.permute(actions=[1, 0]).law(1, 0) == mdp.law(1, 1)
+    assert mdp.permute(actions=[1, 0]).transition_probabilities(1, "right") == mdp.transition_probabilities(1, "right")
+    assert mdp.permute(actions=[1, 0]).transition_probabilities(1, 0) == mdp.transition_probabilities(1, 1)
 
 
 def test_permuting_actions_state_by_state_keeps_to_the_ids_of_the_state():
     other = uneven().permute(actions=[[0], [7, 0], [3]])
-    assert other.law(1, 0) == {2: 1.0}
-    assert other.law(1, 7) == {0: 0.5, 1: 0.5}
+    assert other.transition_probabilities(1, 0) == {2: 1.0}
+    assert other.transition_probabilities(1, 7) == {0: 0.5, 1: 0.5}
 
 
 def test_permuting_back_gives_an_equal_mdp():
@@ -480,7 +495,7 @@ def laws_by_name(mdp):
     """For each state by name: the laws (by name) and rewards of its pairs, whatever their action ids."""
     names, found = mdp.pairs.state_names, {}
     for s, a in zip(mdp.pairs.state, mdp.pairs.action, strict=True):
-        law = sorted((names[x], p) for x, p in mdp.law(s, a).items())
+        law = sorted((names[x], p) for x, p in mdp.transition_probabilities(s, a).items())
         found.setdefault(names[s], []).append((law, mdp.mean_reward(s, a)))
     return {name: sorted(laws) for name, laws in found.items()}
 
@@ -492,7 +507,9 @@ def test_shuffling_keeps_the_pairs_of_every_state(seed):
 
 
 def test_shuffling_renumbers_actions_where_states_differ_in_them():
-    found = {tuple(uneven(state_names="abc").shuffled(seed).law("b", 7).values()) for seed in range(20)}
+    found = {
+        tuple(uneven(state_names="abc").shuffled(seed).transition_probabilities("b", 7).values()) for seed in range(20)
+    }
     assert found == {(1.0,), (0.5, 0.5)}
 
 
@@ -506,7 +523,7 @@ def test_unreachable_states_can_be_left_out():
     kept = mdp.restrict_to_reachable()
     assert mdp.reachable().tolist() == [False, True, True]
     assert kept.pairs.state_names == ("1", "2")
-    assert kept.law("2", 0) == {0: 1.0}
+    assert kept.transition_probabilities("2", 0) == {0: 1.0}
 
 
 # Equality and repr

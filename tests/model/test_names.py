@@ -20,8 +20,8 @@ STOCK = [(10, 0, {20: 1.0}, 0.0), (20, 3, {10: 1.0}, 1.0)]
 def test_states_named_by_tuples_are_found_by_tuples():
     mdp = eq.TabularMDP.from_pairs(GRID, rescale=True)
     assert mdp.n_states == 2
-    assert mdp.law((0, 1), "left") == {0: 1.0}
-    assert mdp.law(np.array([0, 1]), "left") == {0: 1.0}
+    assert mdp.transition_probabilities((0, 1), "left") == {0: 1.0}
+    assert mdp.transition_probabilities(np.array([0, 1]), "left") == {0: 1.0}
     agent = eq.agent_for(mdp, "ucrl2-l")
     agent.observe((0, 0), "right", 0.5, [0, 1])
     assert agent.act((0, 1)) in (0, 1)
@@ -29,10 +29,10 @@ def test_states_named_by_tuples_are_found_by_tuples():
 
 def test_where_states_are_named_by_numbers_a_number_is_a_name():
     mdp = eq.TabularMDP.from_pairs(STOCK, state_names=[10, 20])
-    assert mdp.law(20, 3) == {0: 1.0}
+    assert mdp.transition_probabilities(20, 3) == {0: 1.0}
     assert mdp.initial.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="unknown state 1"):
-        mdp.law(1, 3)
+        mdp.transition_probabilities(1, 3)
     env = eq.TabularEnv(mdp)  # environments number states 0, 1, ... whatever they are called
     assert env.reset(seed=0)[0] == 0
     assert env.step(0)[0] == 1

@@ -79,11 +79,13 @@ def test_with_much_data_pairs_alike_are_found_alike():
     agent = make_agent("c-psrl", 5, 2, seed=0, rewards="per_pair")
     rng, truth = np.random.default_rng(0), equivalence_classes(WORLD).label
     for state, action in itertools.product(range(5), range(2)):
-        law = WORLD.law(state, action)
+        law = WORLD.transition_probabilities(state, action)
         for successor in rng.choice(list(law), p=list(law.values()), size=3000):
             agent.observe(state, action, 0.0, int(successor))
     matrix = class_posterior(agent, draws=60, passes=3).matrix()
-    profiles = [tuple(sorted(np.round(list(WORLD.law(k // 2, k % 2).values()), 9))) for k in range(10)]
+    profiles = [
+        tuple(sorted(np.round(list(WORLD.transition_probabilities(k // 2, k % 2).values()), 9))) for k in range(10)
+    ]
     same = np.array([[p == q for q in profiles] for p in profiles])
     assert matrix[same].mean() > 0.9
     assert matrix[~same].mean() < 0.1

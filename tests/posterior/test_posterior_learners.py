@@ -130,7 +130,7 @@ def drive(agent, n_steps, rng, state):
     actions = []
     for _ in range(n_steps):
         action = agent.act(state)
-        law = WORLD.law(state, action)
+        law = WORLD.transition_probabilities(state, action)
         successor, ends = int(rng.choice(list(law), p=list(law.values()))), rng.random() < 0.02
         if ends and 0 not in law:
             ends = False  # outside the known profile
@@ -181,7 +181,7 @@ def test_whole_stretches_and_single_steps_decide_alike(name, settings):
     moves, state, paid = np.random.default_rng(world.spawn(3)[1]).random(1200), 0, []
     for draw in moves:
         action = agent.act(state)
-        law = sorted(WORLD.law(state, action).items())
+        law = sorted(WORLD.transition_probabilities(state, action).items())
         successor = law[int(np.searchsorted(np.cumsum([p for _, p in law])[:-1], draw, side="right"))][0]
         paid.append(WORLD.mean_reward(state, action))
         agent.observe(state, action, paid[-1], successor)

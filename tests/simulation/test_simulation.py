@@ -70,7 +70,7 @@ def test_moves_follow_the_law_of_the_pair():
     k = world.pairs.index(2, 0)
     share = dict(zip(seen.succ[seen.ptr[k] : seen.ptr[k + 1]], seen.count[seen.ptr[k] : seen.ptr[k + 1]], strict=True))
     n = seen.visits[k]
-    for x, p in world.law(2, 0).items():
+    for x, p in world.transition_probabilities(2, 0).items():
         assert share[x] / n == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / n))
 
 

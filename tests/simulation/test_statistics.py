@@ -98,7 +98,7 @@ def test_ties_broken_by_state_number_are_detected_by_the_same_test(world, n, hor
 @pytest.mark.parametrize("seed", range(4))
 def test_proposition_1_enough_samples_of_each_pair_give_the_true_classes(seed):
     world = make("planted", n_states=8, n_actions=2, n_classes=3, separation=0.6, seed=seed)
-    gap = separation(world).laws
+    gap = separation(world).profiles
     n = proposition1_samples(gap, world.n_states, world.n_pairs) + 1
     rng = np.random.default_rng(seed)
     counts = [

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.solving import gth_elimination
-from equirl.solving.policies import evaluate_policy, policy_chain, policy_gain, policy_weights, stationary_law
+from equirl.solving.policies import evaluate_policy, policy_chain, policy_gain, policy_weights, stationary_distribution
 from equirl.solving.renewal import IllConditioned
 from equirl.worlds.world_registry import make
 from oracles_solving import (
@@ -29,7 +29,7 @@ def test_gain_and_law_of_any_policy_agree_with_the_limit_of_its_powers(seed: int
     mdp = random_mdp(rng, 6, branching=2)
     pair = next(iter(policies(mdp)))
     limit, policy = limit_matrix(dense_laws(mdp)[pair]), mdp.pairs.action[pair]
-    np.testing.assert_allclose(stationary_law(mdp, policy), mdp.initial @ limit, atol=1e-9)
+    np.testing.assert_allclose(stationary_distribution(mdp, policy), mdp.initial @ limit, atol=1e-9)
     np.testing.assert_allclose(evaluate_policy(mdp, policy).gain, limit @ mdp.r_mean[pair], atol=1e-9)
 
 
@@ -48,18 +48,18 @@ def test_a_randomised_policy_is_evaluated(seed: int) -> None:
     weights = rng.dirichlet(np.ones(3), size=5)
     laws, rewards = mdp.to_arrays()
     law = stationary_by_eigenvector(np.einsum("sa,sax->sx", weights, laws))
-    np.testing.assert_allclose(stationary_law(mdp, weights.ravel()), law, atol=1e-10)
+    np.testing.assert_allclose(stationary_distribution(mdp, weights.ravel()), law, atol=1e-10)
     assert policy_gain(mdp, weights.ravel()) == pytest.approx(law @ (weights * rewards).sum(axis=1))
 
 
 def test_a_periodic_policy_is_averaged() -> None:
-    np.testing.assert_allclose(stationary_law(cycle(4), [0] * 4), 0.25)
+    np.testing.assert_allclose(stationary_distribution(cycle(4), [0] * 4), 0.25)
 
 
 def test_the_law_of_a_policy_with_two_ends_weighs_them_by_their_probability() -> None:
     ends = [(0, 0, {1: 0.25, 2: 0.75}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.0)]
     mdp = TabularMDP.from_pairs(ends, 3)
-    np.testing.assert_allclose(stationary_law(mdp, [0, 0, 0]), [0, 0.25, 0.75])
+    np.testing.assert_allclose(stationary_distribution(mdp, [0, 0, 0]), [0, 0.25, 0.75])
     assert policy_gain(mdp, [0, 0, 0]) == pytest.approx(0.25)
 
 
@@ -72,7 +72,7 @@ def test_a_river_that_parts_in_the_middle_has_an_exact_gain_though_no_exact_bias
     down = np.array([0.9] * (n // 2 - 1) + [0.05] * (n // 2))
     log_law = np.append(0.0, np.cumsum(np.log(up / down)))
     law = np.exp(log_law - log_law.max())
-    np.testing.assert_allclose(stationary_law(mdp, policy), law / law.sum(), rtol=1e-9)
+    np.testing.assert_allclose(stationary_distribution(mdp, policy), law / law.sum(), rtol=1e-9)
     with pytest.raises(IllConditioned, match="double precision"):
         evaluate_policy(mdp, policy)
 
@@ -83,8 +83,8 @@ def test_elimination_agrees_with_renewal(seed: int) -> None:
     mdp = random_mdp(rng, 7, max_actions=1, branching=2)
     policy = mdp.pairs.action
     chain, _ = policy_chain(mdp, policy)
-    law = gth_elimination.long_run_law(chain, evaluate_policy(mdp, policy).label, mdp.initial)
-    np.testing.assert_allclose(law, stationary_law(mdp, policy), atol=1e-12)
+    law = gth_elimination.long_run_distribution(chain, evaluate_policy(mdp, policy).label, mdp.initial)
+    np.testing.assert_allclose(law, stationary_distribution(mdp, policy), atol=1e-12)
 
 
 @pytest.mark.parametrize(

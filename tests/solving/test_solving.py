@@ -251,7 +251,9 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
             monkeypatch.setattr(module, name, getattr(plain, "py_func", plain))
     plain_answers = [solve(mdp, method=method, accuracy=1e-4).gain for method in METHODS], diameter(mdp)
     assert plain_answers == (pytest.approx(compiled[0], abs=1e-12), pytest.approx(compiled[1], abs=1e-9))
-    np.testing.assert_allclose(gth_elimination.irreducible_law(np.array([[0.5, 0.5], [1.0, 0.0]])), [2 / 3, 1 / 3])
+    np.testing.assert_allclose(
+        gth_elimination.irreducible_distribution(np.array([[0.5, 0.5], [1.0, 0.0]])), [2 / 3, 1 / 3]
+    )
 
 
 def test_solutions_are_shown_in_a_line_in_the_units_of_the_problem():

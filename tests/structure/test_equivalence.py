@@ -135,7 +135,7 @@ def test_slippery_frozen_lake_has_three_laws():
 def test_a_planted_world_is_recovered_with_its_separation():
     mdp = make("planted", n_states=30, n_actions=4, n_classes=6, separation=0.1, seed=2)
     assert equivalence_classes(mdp, rewards=False).n_classes == 6
-    assert separation(mdp).laws >= 0.1 - 1e-9
+    assert separation(mdp).profiles >= 0.1 - 1e-9
 
 
 def test_a_planted_structure_is_recovered():
@@ -195,7 +195,7 @@ def test_profiles_list_every_law_in_decreasing_order(seed):
     mdp = random_mdp(seed)
     table, dense = profiles(mdp), dense_profiles(mdp)
     for k, (s, a) in enumerate(pairs_of(mdp)):
-        profile, law = table.profile(k), mdp.law(s, a)
+        profile, law = table.profile(k), mdp.transition_probabilities(s, a)
         assert np.array_equal(profile, dense[k, : len(profile)])
         assert [law[x] for x in table.order(k).tolist()] == profile.tolist()
         assert len(profile) == len(law)
@@ -267,7 +267,7 @@ def test_forty_thousand_different_laws_are_separated_without_comparing_all():
     rows = rows_from_triplets(pairs, np.repeat(np.arange(40_000), 4), np.tile(succ, 40_000), laws.ravel())
     mdp = TabularMDP(pairs, rows, np.zeros(40_000), np.eye(1, 10_000)[0])
     assert equivalence_classes(mdp).n_classes == 40_000
-    assert separation(mdp).laws > TOLERANCE
+    assert separation(mdp).profiles > TOLERANCE
 
 
 def test_kernels_give_the_same_classes_uncompiled(monkeypatch):

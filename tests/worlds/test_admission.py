@@ -88,7 +88,7 @@ def test_queues_are_alike_by_their_busy_servers(n_servers, n_classes):
 def test_a_full_queue_rejects():
     mdp = make("admission", n_servers=2, n_places=3)
     with pytest.raises(ValueError, match="admit"):
-        mdp.law("3,1", "admit")
+        mdp.transition_probabilities("3,1", "admit")
 
 
 @pytest.mark.parametrize(

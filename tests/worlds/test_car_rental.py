@@ -131,12 +131,16 @@ def test_no_more_cars_are_moved_than_there_are():
 
 def test_cars_beyond_the_most_are_gone_in_the_morning():
     mdp = make("car-rental", max_cars=4)
-    assert mdp.law("2,4", "+2") == mdp.law("0,4", "0")
+    assert mdp.transition_probabilities("2,4", "+2") == mdp.transition_probabilities("0,4", "0")
 
 
 def test_what_follows_depends_on_the_cars_of_the_morning_alone():
     mdp = make("car-rental", max_cars=5)
-    assert mdp.law("3,1", "+2") == mdp.law("1,3", "0") == mdp.law("0,4", "-1")
+    assert (
+        mdp.transition_probabilities("3,1", "+2")
+        == mdp.transition_probabilities("1,3", "0")
+        == mdp.transition_probabilities("0,4", "-1")
+    )
     assert equivalence_classes(mdp, rewards=False).n_classes == 36
 
 
@@ -150,7 +154,7 @@ def test_the_rewards_of_the_rental_are_those_of_a_day_on_average():
 
 def test_a_rental_without_requests_or_returns_keeps_its_cars():
     mdp = make("car-rental", max_cars=3, requests_1=0, requests_2=0, returns_1=0, returns_2=0)
-    assert mdp.law("2,1", "0") == {mdp.pairs.state_number("2,1"): 1.0}
+    assert mdp.transition_probabilities("2,1", "0") == {mdp.pairs.state_number("2,1"): 1.0}
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,13 @@ def test_sure_steps_deliver_once_a_round():
 def test_each_landform_has_its_own_move():
     mdp = make("delivery", map="...../.~.:./...../P...D")
     at = mdp.pairs.state_number
-    assert mdp.law("1,1", "up") == close({at("0,1"): 0.5, at("1,0"): 0.25, at("1,2"): 0.25})
-    assert mdp.law("1,3", "up") == close({at("0,3"): 0.4, at("1,2"): 0.05, at("1,4"): 0.05, at("1,3"): 0.5})
-    assert mdp.law("1,2", "up") == close({at("0,2"): 0.8, at("1,1"): 0.05, at("1,3"): 0.05, at("1,2"): 0.1})
+    assert mdp.transition_probabilities("1,1", "up") == close({at("0,1"): 0.5, at("1,0"): 0.25, at("1,2"): 0.25})
+    assert mdp.transition_probabilities("1,3", "up") == close(
+        {at("0,3"): 0.4, at("1,2"): 0.05, at("1,4"): 0.05, at("1,3"): 0.5}
+    )
+    assert mdp.transition_probabilities("1,2", "up") == close(
+        {at("0,2"): 0.8, at("1,1"): 0.05, at("1,3"): 0.05, at("1,2"): 0.1}
+    )
 
 
 def test_with_a_parcel_one_slips_as_without():

@@ -55,7 +55,7 @@ def test_the_motor_alone_does_not_lift_the_pendulum_but_swinging_does():
         state, seen = mdp.pairs.state_number("0,0"), set()
         while state not in seen:
             seen.add(state)
-            state = next(iter(mdp.law(state, push(state))))
+            state = next(iter(mdp.transition_probabilities(state, push(state))))
         return max(mdp.mean_reward(s, "none") for s in seen)
 
     best = solve(mdp)

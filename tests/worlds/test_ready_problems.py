@@ -90,13 +90,13 @@ def test_the_value_printed_in_the_book_is_within_the_noise_of_its_learner():
 def test_what_follows_in_access_control_depends_on_the_free_servers_alone():
     mdp = make("access-control")
     assert (mdp.n_states, mdp.n_pairs, laws(mdp)) == (44, 84, 11)
-    assert mdp.law("3,1", "accept") == mdp.law("2,8", "reject")
+    assert mdp.transition_probabilities("3,1", "accept") == mdp.transition_probabilities("2,8", "reject")
 
 
 def test_without_a_free_server_a_customer_can_only_be_rejected():
     mdp = make("access-control", n_servers=2, payments="1/5")
     with pytest.raises(ValueError, match="accept"):
-        mdp.law("0,5", "accept")
+        mdp.transition_probabilities("0,5", "accept")
 
 
 def test_the_rewards_of_access_control_are_the_payments():
@@ -149,11 +149,11 @@ def test_keeping_off_the_cliff_costs_one_a_step():
 
 def test_actions_of_toy_text_have_the_names_of_gymnasium():
     lake = make("frozen-lake", size="4x4", slippery=False)
-    assert lake.law("0", "right") == {lake.pairs.state_number("1"): 1.0}
+    assert lake.transition_probabilities("0", "right") == {lake.pairs.state_number("1"): 1.0}
     cliff = make("cliff-walking")
-    assert cliff.law("36", "up") == {cliff.pairs.state_number("24"): 1.0}
+    assert cliff.transition_probabilities("36", "up") == {cliff.pairs.state_number("24"): 1.0}
     taxi = make("taxi", rainy=False)
-    assert taxi.law("1", "down") == {taxi.pairs.state_number("101"): 1.0}
+    assert taxi.transition_probabilities("1", "down") == {taxi.pairs.state_number("101"): 1.0}
 
 
 READY = ["admission", "lost-sales", "perishable", "sites", "machines", "delivery", "pendulum", "toymaker", "taxicab"]

@@ -50,7 +50,7 @@ def test_the_taxicabs_expected_immediate_rewards_are_those_of_the_book():
 
 def test_there_is_no_radio_in_town_b():
     with pytest.raises(ValueError, match="radio"):
-        make("taxicab").law("B", "radio")
+        make("taxicab").transition_probabilities("B", "radio")
 
 
 @pytest.mark.parametrize("name", ["toymaker", "taxicab"])

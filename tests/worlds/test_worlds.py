@@ -14,10 +14,16 @@ from worlds_kit import close, is_communicating, profiles
 
 def test_riverswim_is_the_one_of_the_specification():
     mdp = make("riverswim", n_states=5)
-    assert mdp.law(0, "right") == close({0: 0.6, 1: 0.4})
-    assert mdp.law(2, "right") == close({1: 0.05, 2: 0.55, 3: 0.4})
-    assert mdp.law(4, "right") == close({3: 0.05, 4: 0.95})
-    assert [mdp.law(s, "left") for s in range(5)] == [{0: 1.0}, {0: 1.0}, {1: 1.0}, {2: 1.0}, {3: 1.0}]
+    assert mdp.transition_probabilities(0, "right") == close({0: 0.6, 1: 0.4})
+    assert mdp.transition_probabilities(2, "right") == close({1: 0.05, 2: 0.55, 3: 0.4})
+    assert mdp.transition_probabilities(4, "right") == close({3: 0.05, 4: 0.95})
+    assert [mdp.transition_probabilities(s, "left") for s in range(5)] == [
+        {0: 1.0},
+        {0: 1.0},
+        {1: 1.0},
+        {2: 1.0},
+        {3: 1.0},
+    ]
     assert mdp.r_mean.tolist() == [0, 0.005, 0, 0, 0, 0, 0, 0, 1.0, 0]
     assert mdp.initial.tolist() == [1, 0, 0, 0, 0]
     assert (mdp.pairs.index(0, "right"), mdp.pairs.index(0, "left")) == (0, 1)
@@ -25,26 +31,28 @@ def test_riverswim_is_the_one_of_the_specification():
 
 def test_ergodic_riverswim_is_the_one_of_the_specification():
     mdp, plain = make("ergodic-riverswim", n_states=5), make("riverswim", n_states=5)
-    assert all(mdp.law(s, "right") == plain.law(s, "right") for s in range(5))
-    assert mdp.law(0, "left") == close({0: 0.9, 1: 0.1})
-    assert mdp.law(2, "left") == close({1: 0.9, 3: 0.1})
-    assert mdp.law(4, "left") == close({3: 1.0})
+    assert all(mdp.transition_probabilities(s, "right") == plain.transition_probabilities(s, "right") for s in range(5))
+    assert mdp.transition_probabilities(0, "left") == close({0: 0.9, 1: 0.1})
+    assert mdp.transition_probabilities(2, "left") == close({1: 0.9, 3: 0.1})
+    assert mdp.transition_probabilities(4, "left") == close({3: 1.0})
     assert np.array_equal(mdp.r_mean, plain.r_mean)
 
 
 @pytest.mark.parametrize("name", ["riverswim", "ergodic-riverswim"])
 def test_the_drawing_preset_changes_right_and_the_small_reward(name):
     mdp, figures = make(name, preset="drawing"), make(name)
-    assert mdp.law(0, "right") == close({0: 0.4, 1: 0.6})
-    assert mdp.law(3, "right") == close({2: 0.05, 3: 0.6, 4: 0.35})
+    assert mdp.transition_probabilities(0, "right") == close({0: 0.4, 1: 0.6})
+    assert mdp.transition_probabilities(3, "right") == close({2: 0.05, 3: 0.6, 4: 0.35})
     assert mdp.mean_reward(0, "left") == 0.05
-    assert all(mdp.law(s, "left") == figures.law(s, "left") for s in range(25))
+    assert all(
+        mdp.transition_probabilities(s, "left") == figures.transition_probabilities(s, "left") for s in range(25)
+    )
 
 
 def test_a_given_parameter_overrides_the_preset():
     mdp = make("riverswim", preset="drawing", small_reward=0.2)
     assert mdp.mean_reward(0, "left") == 0.2
-    assert mdp.law(3, "right") == close({2: 0.05, 3: 0.6, 4: 0.35})
+    assert mdp.transition_probabilities(3, "right") == close({2: 0.05, 3: 0.6, 4: 0.35})
 
 
 @pytest.mark.parametrize(
@@ -59,13 +67,15 @@ def test_a_given_parameter_overrides_the_preset():
 )
 def test_every_number_of_the_river_is_a_parameter(parameter, state, action):
     changed, plain = make("riverswim", n_states=6, **{parameter: 0.15}), make("riverswim", n_states=6)
-    assert changed.law(state, action) != plain.law(state, action)
+    assert changed.transition_probabilities(state, action) != plain.transition_probabilities(state, action)
 
 
 @pytest.mark.parametrize(("parameter", "state"), [("slip", 3), ("first_slip", 0), ("last_left", 5)])
 def test_every_number_of_the_ergodic_left_action_is_a_parameter(parameter, state):
     changed, plain = make("ergodic-riverswim", n_states=6, **{parameter: 0.3}), make("ergodic-riverswim", n_states=6)
-    moved = [s for s in range(6) if changed.law(s, "left") != plain.law(s, "left")]
+    moved = [
+        s for s in range(6) if changed.transition_probabilities(s, "left") != plain.transition_probabilities(s, "left")
+    ]
     assert state in moved
     assert moved == ([1, 2, 3, 4] if parameter == "slip" else [state])
 
@@ -76,10 +86,10 @@ def test_every_number_of_the_ergodic_left_action_is_a_parameter(parameter, state
 )
 def test_two_kinds_rivers_arrange_their_water(arrangement, n_states, calm):
     mdp = make("two-kinds-river", n_states=n_states, arrangement=arrangement)
-    ahead = [mdp.law(s, "right").get(s + 1) for s in range(n_states - 1)]
+    ahead = [mdp.transition_probabilities(s, "right").get(s + 1) for s in range(n_states - 1)]
     assert ahead == [0.6 if s in calm else 0.4 for s in range(n_states - 1)]
-    assert mdp.law(1, "right")[0] == 0.05
-    assert mdp.law(2, "left") == {1: 1.0}
+    assert mdp.transition_probabilities(1, "right")[0] == 0.05
+    assert mdp.transition_probabilities(2, "left") == {1: 1.0}
     assert mdp.mean_reward(0, "left") == 0.1
 
 
@@ -88,30 +98,32 @@ def test_two_kinds_rivers_arrange_their_water(arrangement, n_states, calm):
 
 def test_a_move_in_the_open_has_the_main_kernel():
     mdp = make("grid", map="S..../...../...../...../....G")
-    assert mdp.law("2,2", "up") == close({7: 0.7, 11: 0.1, 12: 0.1, 13: 0.1})
-    assert mdp.law("2,2", "down") == close({17: 0.7, 11: 0.1, 12: 0.1, 13: 0.1})
-    assert mdp.law("2,2", "left") == close({11: 0.7, 7: 0.1, 12: 0.1, 17: 0.1})
-    assert mdp.law("2,2", "right") == close({13: 0.7, 7: 0.1, 12: 0.1, 17: 0.1})
+    assert mdp.transition_probabilities("2,2", "up") == close({7: 0.7, 11: 0.1, 12: 0.1, 13: 0.1})
+    assert mdp.transition_probabilities("2,2", "down") == close({17: 0.7, 11: 0.1, 12: 0.1, 13: 0.1})
+    assert mdp.transition_probabilities("2,2", "left") == close({11: 0.7, 7: 0.1, 12: 0.1, 17: 0.1})
+    assert mdp.transition_probabilities("2,2", "right") == close({13: 0.7, 7: 0.1, 12: 0.1, 17: 0.1})
 
 
 def test_the_appendix_kernel_and_custom_numbers():
     open_field = ["S..", "...", "..G"]
-    assert sorted(make("grid", map=open_field, kernel="appendix").law(4, 0).values()) == close([0.05, 0.05, 0.1, 0.8])
-    assert sorted(make("grid", map=open_field, kernel=(0.5, 0.2, 0.1)).law(4, 0).values()) == close(
-        [0.1, 0.2, 0.2, 0.5]
+    assert sorted(make("grid", map=open_field, kernel="appendix").transition_probabilities(4, 0).values()) == close(
+        [0.05, 0.05, 0.1, 0.8]
     )
+    assert sorted(
+        make("grid", map=open_field, kernel=(0.5, 0.2, 0.1)).transition_probabilities(4, 0).values()
+    ) == close([0.1, 0.2, 0.2, 0.5])
 
 
 def test_a_move_into_a_wall_or_off_the_map_adds_its_mass_to_staying():
     mdp = make("grid", map="S#/.G")
-    assert mdp.law("0,0", "right") == close({0: 0.9, 1: 0.1})
-    assert mdp.law("0,0", "down") == close({0: 0.3, 1: 0.7})
+    assert mdp.transition_probabilities("0,0", "right") == close({0: 0.9, 1: 0.1})
+    assert mdp.transition_probabilities("0,0", "down") == close({0: 0.3, 1: 0.7})
 
 
 def test_every_action_in_the_goal_pays_and_leads_to_the_start():
     mdp = make("grid", map="#####/#.S.#/#..G#/#####")
     start = mdp.pairs.state_number("1,2")
-    assert [mdp.law("2,3", a) for a in range(4)] == [{start: 1.0}] * 4
+    assert [mdp.transition_probabilities("2,3", a) for a in range(4)] == [{start: 1.0}] * 4
     assert mdp.r_mean.sum() == 4
     assert mdp.initial[start] == 1
 
@@ -119,7 +131,7 @@ def test_every_action_in_the_goal_pays_and_leads_to_the_start():
 def test_several_starts_are_drawn_from_uniformly():
     mdp = make("grid", map="S.S/..G")
     assert mdp.initial.tolist() == [0.5, 0, 0.5, 0, 0, 0]
-    assert mdp.law("1,2", "up") == {0: 0.5, 2: 0.5}
+    assert mdp.transition_probabilities("1,2", "up") == {0: 0.5, 2: 0.5}
 
 
 def test_the_four_rooms_of_seven_by_seven():
@@ -165,7 +177,7 @@ def test_walls_as_states_are_never_reached_and_stay_put():
     walls = [s for s, (r, c) in enumerate(mdp.picture.cell) if mdp.picture.rows[r][c] == "#"]
     assert len(walls) == 29
     assert not mdp.reachable()[walls].any()
-    assert all(mdp.law(s, a) == {s: 1.0} for s in walls for a in range(4))
+    assert all(mdp.transition_probabilities(s, a) == {s: 1.0} for s in walls for a in range(4))
 
 
 def test_without_its_wall_states_the_world_is_the_plain_one():
@@ -222,8 +234,8 @@ def test_successors_of_garnet_mdps_are_spread_over_all_states():
 
 
 def test_random_worlds_with_one_state_and_one_action():
-    assert make("random", n_states=1, n_actions=1, branching=1).law(0, 0) == {0: 1.0}
-    assert make("planted", n_states=1, n_actions=1, n_classes=1, support=1).law(0, 0) == {0: 1.0}
+    assert make("random", n_states=1, n_actions=1, branching=1).transition_probabilities(0, 0) == {0: 1.0}
+    assert make("planted", n_states=1, n_actions=1, n_classes=1, support=1).transition_probabilities(0, 0) == {0: 1.0}
 
 
 @given(
@@ -266,4 +278,8 @@ def test_planted_mdps_are_communicating(seed):
 def test_floor_marked_with_a_digit_pays_tenths_and_moves_as_floor():
     paying, plain = make("grid", map="S3.9G"), make("grid", map="S...G")
     assert [paying.mean_reward(f"0,{column}", "left") for column in range(5)] == [0.0, 0.3, 0.0, 0.9, 1.0]
-    assert all(paying.law(s, a) == plain.law(s, a) for s in range(5) for a in range(4))
+    assert all(
+        paying.transition_probabilities(s, a) == plain.transition_probabilities(s, a)
+        for s in range(5)
+        for a in range(4)
+    )

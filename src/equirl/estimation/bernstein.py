@@ -29,7 +29,7 @@ def bernstein(variance: float, n: float, log_level: float) -> float:
 
 
 @kernel
-def _fill_laws(
+def _fill_rows(
     ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float, lower: np.ndarray, upper: np.ndarray,
     unseen_upper: np.ndarray,
 ) -> None:  # fmt: skip
@@ -53,7 +53,7 @@ def bernstein_intervals(
     """Element-wise bounds of transition probabilities. O(pairs + successors)."""
     samples = np.asarray(samples, float)
     lower, upper, unseen_upper = np.empty(len(prob)), np.empty(len(prob)), np.empty(len(samples))
-    _fill_laws(ptr, prob, samples, log_level, lower, upper, unseen_upper)
+    _fill_rows(ptr, prob, samples, log_level, lower, upper, unseen_upper)
     return lower, upper, unseen_upper
 
 

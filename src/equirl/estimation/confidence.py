@@ -72,7 +72,7 @@ def hoeffding_radius(visits: np.ndarray, log_level: float) -> np.ndarray:
     return out
 
 
-def jaksch_law_radius(visits: np.ndarray, n_states: int, n_actions: int, t: int, log_level: float) -> np.ndarray:
+def jaksch_transition_radius(visits: np.ndarray, n_states: int, n_actions: int, t: int, log_level: float) -> np.ndarray:
     """UCRL2's L1 radius at time t: sqrt(14 S log(2 A t / d) / max(1, N)), A the largest number of actions."""
     return np.sqrt(14 * n_states * (math.log(2.0 * n_actions * t) - log_level) / np.maximum(1, visits))
 

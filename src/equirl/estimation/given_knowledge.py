@@ -31,7 +31,7 @@ class Given(NamedTuple):
     mean_rewards: np.ndarray | None = None  # (M,) in [0, 1]
     tolerance: float = TOLERANCE  # what was taken as equal when the classes were made
     tie: np.ndarray | None = None  # groups of equal positions in the profiles; follows from classes and profiles
-    stated: bool = False  # whether a user states classes or profiles, so that data may refute them
+    refutable: bool = False  # whether a user gives classes or profiles, so that data may refute them
     transition_classes: Partition | None = None  # coarser: of transition probabilities alone, where both are there
     transition_tolerance: float = TOLERANCE
 
@@ -84,7 +84,7 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
 
 
 def is_order(profiles: Profiles | None) -> bool:
-    """Whether these are a stated order, whose probabilities are not known."""
+    """Whether these are a given order, whose probabilities are not known."""
     prob = getattr(profiles, "prob", None)
     return isinstance(prob, np.ndarray) and prob.dtype.kind == "f" and prob.size > 0 and bool(np.isnan(prob).all())
 
@@ -94,14 +94,14 @@ def check_in_profile(given: Given, pairs: Pairs, pair: int, successor: int) -> N
     profiles = given.profiles
     if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
         (state,) = state_labels(pairs, [successor])
-        said = "the order stated leaves it out" if is_order(profiles) else "the profiles given leave it out"
+        said = "the order given leaves it out" if is_order(profiles) else "the profiles given leave it out"
         raise ValueError(f"({pairs.describe(pair)}) cannot lead to state {shown(state)}: {said}")
 
 
 def check_path(given: Given, pairs: Pairs, path: np.ndarray, final: int) -> None:
-    """:func:`check_in_profile` for every step of a path, where profiles were stated."""
+    """:func:`check_in_profile` for every step of a path, where a user gave profiles."""
     profiles = given.profiles
-    if profiles is None or not given.stated:
+    if profiles is None or not given.refutable:
         return
     from equirl.estimation.refutation import first_outside
 
@@ -198,7 +198,7 @@ def partition_of(classes: Classes, pairs: Pairs) -> Partition | None:
 
 
 def profiles_of(profiles: Profiles | None, order: Order, pairs: Pairs) -> Profiles | None:
-    """The profiles given, or those of a stated order: its probabilities are not known, and are NaN.
+    """The profiles given, or those of a given order: its probabilities are not known, and are NaN.
 
     ``order`` is a function of state and action, or a list with an entry per pair; either way a pair's successors, by
     number or name, such that the i-th of one pair corresponds to the i-th of every pair of its class.

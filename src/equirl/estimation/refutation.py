@@ -30,7 +30,7 @@ REST = -1  # in place of a pair: all others of its class
 SUCCESSORS, REWARDS, OUTSIDE = "successors", "rewards", "outside"
 
 
-class Statement(NamedTuple):
+class GivenStructure(NamedTuple):
     """Which pairs are given to be alike."""
 
     label: np.ndarray  # (M,) int64
@@ -74,7 +74,7 @@ class Gathered(NamedTuple):
     paid: np.ndarray  # (C,) float
     first: np.ndarray  # (C,) the most visited pair of each class, -1: none
     second: np.ndarray  # (C,) the next
-    of_laws: np.ndarray  # (M,) float
+    of_rows: np.ndarray  # (M,) float
     of_means: np.ndarray  # (M,) float
 
 
@@ -85,14 +85,14 @@ class StructureTest:
     made: a pair with the rest of its class, or, where no order is given, any two pairs of a class.
     """
 
-    def __init__(self, given: Statement, delta: float) -> None:
+    def __init__(self, given: GivenStructure, delta: float) -> None:
         size = np.bincount(given.label, minlength=given.n_classes)
         within = size[size > 1].astype(float)
         log_delta = math.log(delta) - (math.log(2.0) if given.rewards else 0.0)
         self.mean_bound = math.log(max(1.0, within.sum())) - log_delta
-        self.law_bound, self.ordered = self.mean_bound, given.profiles is not None
+        self.row_bound, self.ordered = self.mean_bound, given.profiles is not None
         if not self.ordered:
-            self.law_bound = math.log(max(1.0, (within * (within - 1) / 2).sum())) - log_delta
+            self.row_bound = math.log(max(1.0, (within * (within - 1) / 2).sum())) - log_delta
         ptr, succ = np.zeros(1, np.int64), np.zeros(0, np.int32)
         length = np.zeros(given.n_classes, np.int64)
         if given.profiles is not None:
@@ -108,13 +108,13 @@ class StructureTest:
     def look(self, seen: Snapshot, reported: np.ndarray) -> bool:
         """Whether these counts refute a class that is not marked in ``reported`` (C,); O(pairs + successors)."""
         outside = gather(seen, self.compared, self.found)
-        return outside > 0 or bool(_beyond(self.compared.label, self.found, self.law_bound, self.mean_bound, reported))
+        return outside > 0 or bool(_beyond(self.compared.label, self.found, self.row_bound, self.mean_bound, reported))
 
     def refutations(self, seen: Snapshot) -> list[Refutation]:
         """What the counts refute: the strongest evidence per class and kind, by class."""
         outside = gather(seen, self.compared, self.found)
         found = self._outside(seen) if outside else []
-        for k in _strongest(self.found.of_laws, self.law_bound, self.compared.label):
+        for k in _strongest(self.found.of_rows, self.row_bound, self.compared.label):
             found.append(self._of_rest(k) if self.ordered else self._of_mate(k, seen))
         for k in _strongest(self.found.of_means, self.mean_bound, self.compared.label):
             c, n = int(self.compared.label[k]), int(seen.visits[k])
@@ -128,16 +128,16 @@ class StructureTest:
         c, mine = int(label[k]), found.own[ptr[k] : ptr[k + 1]]
         rest = found.count[class_ptr[c] : class_ptr[c] + len(mine)] - mine
         apart = float(np.abs(mine / mine.sum() - rest / rest.sum()).sum())
-        n, others, evidence = int(mine.sum()), int(rest.sum()), float(found.of_laws[k])
-        return Refutation(c, SUCCESSORS, k, REST, n, others, apart, evidence, self.law_bound)
+        n, others, evidence = int(mine.sum()), int(rest.sum()), float(found.of_rows[k])
+        return Refutation(c, SUCCESSORS, k, REST, n, others, apart, evidence, self.row_bound)
 
     def _of_mate(self, k: int, seen: Snapshot) -> Refutation:
         c = int(self.compared.label[k])
         j = int(self.found.second[c] if self.found.first[c] == k else self.found.first[c])
         (a, b), (m, n) = seen.ptr[[k, j]], np.diff(seen.ptr)[[k, j]]
-        visits, other, evidence = int(seen.visits[k]), int(seen.visits[j]), float(self.found.of_laws[k])
+        visits, other, evidence = int(seen.visits[k]), int(seen.visits[j]), float(self.found.of_rows[k])
         apart = float(l1_distance(seen.count / visits, a, m, seen.count / other, b, n))
-        return Refutation(c, SUCCESSORS, k, j, visits, other, apart, evidence, self.law_bound)
+        return Refutation(c, SUCCESSORS, k, j, visits, other, apart, evidence, self.row_bound)
 
     def _outside(self, seen: Snapshot) -> list[Refutation]:
         """Of each class the successor outside the order that was seen most often."""
@@ -201,7 +201,7 @@ def _against_rest(compared: Compared, found: Gathered) -> None:
         for j in range(size):
             n += own[ptr[k] + j]
             total += count[first + j]
-        found.of_laws[k] = 0.0
+        found.of_rows[k] = 0.0
         if n == 0 or n == total or size < 2:
             continue
         value = -math.lgamma(1.0 + n) - math.lgamma(1.0 + total - n)
@@ -209,7 +209,7 @@ def _against_rest(compared: Compared, found: Gathered) -> None:
             mine, all_of_it = own[ptr[k] + j], count[first + j]
             value += log_mixture(mine, 1.0 / size) + log_mixture(all_of_it - mine, 1.0 / size)
             value -= log_best(all_of_it, total)
-        found.of_laws[k] = value
+        found.of_rows[k] = value
 
 
 @kernel
@@ -231,7 +231,7 @@ def _against_mate(seen: Snapshot, compared: Compared, found: Gathered) -> None:
     for k in range(len(compared.label)):
         c = compared.label[k]
         j = found.second[c] if found.first[c] == k else found.first[c]
-        found.of_laws[k] = 0.0
+        found.of_rows[k] = 0.0
         if j < 0 or visits[k] == 0 or visits[j] == 0 or S < 2:
             continue
         m, n = ptr[k + 1] - ptr[k], ptr[j + 1] - ptr[j]
@@ -241,7 +241,7 @@ def _against_mate(seen: Snapshot, compared: Compared, found: Gathered) -> None:
             other = count[ptr[j] + i] if i < n else 0
             value += log_mixture(mine, 1.0 / S) + log_mixture(other, 1.0 / S)
             value -= log_best(mine + other, visits[k] + visits[j])
-        found.of_laws[k] = value
+        found.of_rows[k] = value
 
 
 @kernel
@@ -283,9 +283,9 @@ def gather(seen: Snapshot, compared: Compared, found: Gathered) -> int:
 
 
 @kernel
-def _beyond(label: np.ndarray, found: Gathered, law_bound: float, mean_bound: float, reported: np.ndarray) -> bool:
+def _beyond(label: np.ndarray, found: Gathered, row_bound: float, mean_bound: float, reported: np.ndarray) -> bool:
     for k in range(len(label)):
-        if not reported[label[k]] and (found.of_laws[k] >= law_bound or found.of_means[k] >= mean_bound):
+        if not reported[label[k]] and (found.of_rows[k] >= row_bound or found.of_means[k] >= mean_bound):
             return True
     return False
 

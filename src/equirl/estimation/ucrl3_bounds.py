@@ -27,9 +27,9 @@ LOG_ETA = math.log(ETA)
 WIDTH = 1e-13  # of the bracket, or of a step, at which the search for an end stops
 
 
-def ucrl3_log_level(delta: float, n_laws: int, n_states: int) -> float:
-    """log(delta / (n_laws (3 + 3 S))): the risk of one of UCRL3's inequalities, ``n_laws`` pairs or classes."""
-    return math.log(delta) - math.log(n_laws) - math.log(3.0 + 3.0 * n_states)
+def ucrl3_log_level(delta: float, n_rows: int, n_states: int) -> float:
+    """log(delta / (n_rows (3 + 3 S))): the risk of one of UCRL3's inequalities, ``n_rows`` pairs or classes."""
+    return math.log(delta) - math.log(n_rows) - math.log(3.0 + 3.0 * n_states)
 
 
 @kernel
@@ -144,7 +144,7 @@ def mean_upper(r_hat: float, variance: float, n: float, log_level: float) -> flo
 
 
 @kernel
-def _fill_laws(
+def _fill_rows(
     ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float, lower: np.ndarray, upper: np.ndarray,
     unseen_upper: np.ndarray,
 ) -> None:  # fmt: skip
@@ -169,7 +169,7 @@ def ucrl3_intervals(
     """Element-wise bounds: lower and upper (nnz,), and unseen_upper (M,); half a microsecond per bound."""
     samples = np.asarray(samples, float)
     lower, upper, unseen_upper = np.empty(len(prob)), np.empty(len(prob)), np.empty(len(samples))
-    _fill_laws(ptr, prob, samples, log_level, lower, upper, unseen_upper)
+    _fill_rows(ptr, prob, samples, log_level, lower, upper, unseen_upper)
     return lower, upper, unseen_upper
 
 

@@ -17,7 +17,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.renumbering import reached
 from equirl.model.reward_laws import REWARD_LAWS, unit_map
-from equirl.model.row_readers import initial_law
+from equirl.model.row_readers import initial_distribution
 from equirl.model.rows import Rows, check_entries, check_n_states, rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import choice, flag, several, warn_caller, whole_number
@@ -99,7 +99,7 @@ def from_gymnasium(
     --------
     >>> import gymnasium
     >>> lake = from_gymnasium(gymnasium.make("FrozenLake-v1", is_slippery=False), drop_unreachable=False)
-    >>> lake.law(14, 2), lake.mean_reward(14, 2)  # into the goal, and back to the start
+    >>> lake.transition_probabilities(14, 2), lake.mean_reward(14, 2)  # into the goal, and back to the start
     ({0: 1.0}, 1.0)
     """
     choice("on_terminal", on_terminal, ON_TERMINAL)
@@ -110,7 +110,7 @@ def from_gymnasium(
     drawn_by = None if reward_law is None else choice("reward_law", reward_law, REWARD_LAWS)
     bare = env.unwrapped
     table = read_table(env)
-    first = initial_law(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
+    first = initial_distribution(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
     if flag("check", check):
         compare_with_rollouts(env, table, first, whole_number("seed", seed, least=0))
     if isinstance(bare, TabularEnv):

@@ -12,7 +12,7 @@ import numpy as np
 
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import InUse, Learner, pair_played, settle, unit_reward
-from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
+from equirl.learners.learner_registry import build_learner, find_learner, given_by_user
 from equirl.model.reward_laws import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import Curves
@@ -168,7 +168,7 @@ def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, 
             settings.pop(what, None) for what in ("classes", "profiles", "order", "mean_rewards")
         )
         means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
-        given = stated_by_user(classes, profiles, order, env.pairs)._replace(mean_rewards=means)
+        given = given_by_user(classes, profiles, order, env.pairs)._replace(mean_rewards=means)
         return build_learner(agent, env.pairs, recipe.settings(agent, settings), given, seed, (scale, shift))
     if not isinstance(agent, Learner):
         raise TypeError(f"agent must be a name or a learner, not {agent!r}")

@@ -60,7 +60,7 @@ def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     meta: dict[str, Any] = {
         "name": agent.name, "t": agent.t, "n_unconverged": agent.n_unconverged, "settings": agent.settings.as_dict(),
         "state_names": pairs.state_names, "action_names": pairs.action_names, "reward_map": agent.reward_map,
-        "pending": agent.pending, "values": own.values, "tolerance": given.tolerance, "stated": given.stated,
+        "pending": agent.pending, "values": own.values, "tolerance": given.tolerance, "stated": given.refutable,
     }  # fmt: skip
     return arrays | {f"own_{name}": array for name, array in own.arrays.items()}, meta
 
@@ -103,8 +103,8 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     missing = settings.as_dict().keys() - meta["settings"].keys()
     if missing:
         raise ValueError(f"it does not say {', '.join(sorted(missing))}")
-    tolerance, stated = real_number("tolerance", meta["tolerance"]), flag("stated", meta["stated"])
-    given = Given(classes, profiles, arrays.get("mean_rewards"), tolerance, stated=stated)
+    tolerance, refutable = real_number("tolerance", meta["tolerance"]), flag("stated", meta["stated"])
+    given = Given(classes, profiles, arrays.get("mean_rewards"), tolerance, refutable=refutable)
     given = checked(name, needs_of_parts(settings), given, pairs)
     check_course(meta, arrays["episode_starts"], pairs)
     scale, shift = meta["reward_map"]

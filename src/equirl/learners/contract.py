@@ -332,7 +332,7 @@ class CountingLearner(Learner):
         super().__init__(blueprint)
         self.counts = Counts(self.pairs.n_pairs)
         self.limits: Limits | None = None
-        self._watch_at = 1 if self.given.stated and self.given.classes is not None else math.inf
+        self._watch_at = 1 if self.given.refutable and self.given.classes is not None else math.inf
         self._watch: StructureWatch | None = None
 
     @property

@@ -277,7 +277,7 @@ def _lift_to_zero(phi: np.ndarray) -> None:
 
 
 @kernel
-def outcome_law(model: CountedRows, k: int, phi: np.ndarray, weight: np.ndarray, x: np.ndarray) -> int:
+def outcome_distribution(model: CountedRows, k: int, phi: np.ndarray, weight: np.ndarray, x: np.ndarray) -> int:
     """Write the distribution of r + phi(s') of a visited pair, prior included, as masses and values; their number."""
     n, r, whole = 0, model.r_hat[k], model.visits[k] + model.prior
     for i in range(model.ptr[k], model.ptr[k + 1]):
@@ -320,6 +320,6 @@ def write_indices(
         elif mean_outcome(model, k, phi, centre) >= gamma - tie:
             out[k - first] = math.log(n)
         else:
-            atoms = outcome_law(model, k, phi, weight, x)
+            atoms = outcome_distribution(model, k, phi, weight, x)
             out[k - first] = n * kl_inf(weight, x, atoms, gamma, top) + math.log(n)
     return gamma

@@ -177,7 +177,7 @@ def make_agent(
     pairs = pairs_from(n_states, n_actions)
     scale, shift = reward_map_of(reward_range)
     means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-    given = stated_by_user(classes, profiles, order, pairs)._replace(mean_rewards=means)
+    given = given_by_user(classes, profiles, order, pairs)._replace(mean_rewards=means)
     return build_learner(name, pairs, recipe.settings(name, settings), given, seed, (scale, shift))
 
 
@@ -227,23 +227,23 @@ def agent_for(
     if recipe.knows_mdp:
         chosen = recipe.settings(name, settings)
         return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
-    stated, chosen = stated_by_user(classes, profiles, order, mdp.pairs), recipe.settings(name, settings)
-    given = given_by(mdp, chosen, stated, check_tolerance(name, chosen, tolerance))
+    from_user, chosen = given_by_user(classes, profiles, order, mdp.pairs), recipe.settings(name, settings)
+    given = given_by(mdp, chosen, from_user, check_tolerance(name, chosen, tolerance))
     return build_learner(name, mdp.pairs, chosen, given, seed)
 
 
-def given_by(mdp: TabularMDP, settings: Settings, stated: Given, tolerance: Tolerance) -> Given:
+def given_by(mdp: TabularMDP, settings: Settings, from_user: Given, tolerance: Tolerance) -> Given:
     """What the user gave, and what else the settings need of the MDP."""
     needs, exact = needs_of_parts(settings), TOLERANCE if isinstance(tolerance, str) else tolerance
-    given = stated._replace(tolerance=exact)
-    if stated.classes is None and "classes" in needs:
+    given = from_user._replace(tolerance=exact)
+    if from_user.classes is None and "classes" in needs:
         decides = settings.as_dict().get("rewards") == AUTO
         if decides or settings.pools_rewards:
             exact = separating_tolerance(mdp) if isinstance(tolerance, str) else tolerance
             given = given._replace(classes=equivalence_classes(mdp, tolerance=exact), tolerance=exact)
         if not settings.pools_rewards:
             given = _with_transition_classes(mdp, given, tolerance, decides)
-    if stated.profiles is None and "profiles" in needs:
+    if from_user.profiles is None and "profiles" in needs:
         given = given._replace(profiles=profiles_of_mdp(mdp))
     means = mdp.r_mean.copy() if "mean_rewards" in needs else None  # a read-only one compiles kernels anew
     return given._replace(mean_rewards=means)
@@ -261,10 +261,10 @@ def _with_transition_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance
     return given._replace(transition_classes=laws, transition_tolerance=exact, classes=given.classes or laws)
 
 
-def stated_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:
+def given_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:
     """Classes and corresponding successors from a user: data may refute them."""
     part, table = partition_of(classes, pairs), profiles_of(profiles, order, pairs)
-    return Given(part, table, stated=part is not None or table is not None)
+    return Given(part, table, refutable=part is not None or table is not None)
 
 
 def check_tolerance(name: str, settings: Settings | None, tolerance: Any) -> Tolerance:

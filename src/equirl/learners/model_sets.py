@@ -10,8 +10,8 @@ import numpy as np
 from equirl.estimation.bernstein import bernstein_intervals, bernstein_mean_radius
 from equirl.estimation.confidence import (
     hoeffding_radius,
-    jaksch_law_radius,
     jaksch_mean_radius,
+    jaksch_transition_radius,
     share_weighted,
     weissman_radius,
 )
@@ -64,10 +64,10 @@ class LaplaceBalls(ModelSetPart):
         seen, groups, estimates, shares, _ = evidence
         S = problem.pairs.n_states
         if shares.weighted:
-            own = weissman_radius(seen.visits, S, self.log_level(shares.law))
+            own = weissman_radius(seen.visits, S, self.log_level(shares.transitions))
             law = share_weighted(own, seen.visits, groups.label, groups.n_classes)
         else:
-            law = weissman_radius(estimates.samples, S, self.log_level(shares.law))
+            law = weissman_radius(estimates.samples, S, self.log_level(shares.transitions))
         return balls(estimates, law, *self._mean_radii(evidence, problem), problem)
 
     def _mean_radii(self, evidence: Evidence, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -91,7 +91,7 @@ class JakschBalls(ModelSetPart):
 
     def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
         visits, pairs, log_delta = evidence.seen.visits, problem.pairs, self.log_level(1)
-        law = jaksch_law_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
+        law = jaksch_transition_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
         mean = jaksch_mean_radius(visits, pairs.n_pairs, evidence.t, log_delta)
         return balls(evidence.estimates, law, mean, mean, problem)
 
@@ -122,7 +122,7 @@ class BernsteinIntervals(ModelSetPart):
     def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
         """The level pays for all states at once where there are fewer classes."""
         estimates, shares = evidence.estimates, evidence.shares
-        level = self.log_level(max(shares.law, problem.pairs.n_states))
+        level = self.log_level(max(shares.transitions, problem.pairs.n_states))
         rows = estimates.rows
         bounds = Intervals(rows.ptr, rows.succ, *bernstein_intervals(rows.ptr, rows.prob, estimates.samples, level))
         r_hat = estimates.r_hat
@@ -136,7 +136,7 @@ class Ucrl3Intervals(ModelSetPart):
 
     def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
         estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
-        level = ucrl3_log_level(self.delta, shares.law, S)
+        level = ucrl3_log_level(self.delta, shares.transitions, S)
         rows = estimates.rows
         bounds = Intervals(rows.ptr, rows.succ, *ucrl3_intervals(rows.ptr, rows.prob, estimates.samples, level))
         r_hat, level = estimates.r_hat, ucrl3_log_level(self.delta, shares.mean, S)
@@ -163,9 +163,9 @@ class KLBalls(ModelSetPart):
     def enclose(self, evidence: Evidence, problem: Problem) -> KLModels:
         estimates, shares, S = evidence.estimates, evidence.shares, problem.pairs.n_states
         if self.kl_bound == "mixture":
-            radius = mixture_radius(estimates.samples, S, self.log_level(shares.law))
+            radius = mixture_radius(estimates.samples, S, self.log_level(shares.transitions))
         else:
-            radius = filippi_radius(estimates.samples, S, evidence.t, self.log_level(shares.law))
+            radius = filippi_radius(estimates.samples, S, evidence.t, self.log_level(shares.transitions))
         mean = hoeffding_radius(estimates.r_samples, self.log_level(shares.mean))
         r_lower, r_upper = reward_interval(estimates.r_hat, mean, mean, problem)
         return KLModels(estimates.rows, radius, r_lower, r_upper)

@@ -51,7 +51,7 @@ class Problem(NamedTuple):
 class Shares(NamedTuple):
     """In how many parts the risk goes, and whether the radius of a class is the mean of its members'."""
 
-    law: int
+    transitions: int
     mean: int
     weighted: bool = False
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Given
-from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, Refutation, Statement, StructureTest
+from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, GivenStructure, Refutation, StructureTest
 from equirl.model.names import action_labels, state_labels
 from equirl.model.pairs import Pairs
 from equirl.words.checking import warn_caller
@@ -55,19 +55,19 @@ class StructureWatch:
 
 def prepared_test(agent: Learner) -> StructureTest:
     delta = agent.settings.as_dict().get("delta", RISK)
-    return StructureTest(statement(agent.given, agent.pairs, agent.settings.pools_rewards), delta)
+    return StructureTest(given_structure(agent.given, agent.pairs, agent.settings.pools_rewards), delta)
 
 
-def statement(given: Given, pairs: Pairs, rewards: bool) -> Statement:
+def given_structure(given: Given, pairs: Pairs, rewards: bool) -> GivenStructure:
     assert given.classes is not None
     compared = rewards and given.mean_rewards is None
-    return Statement(given.classes.label.copy(), given.classes.n_classes, given.profiles, compared, pairs.n_states)
+    return GivenStructure(given.classes.label.copy(), given.classes.n_classes, given.profiles, compared, pairs.n_states)
 
 
 def refuted_table(agent: Learner) -> Table:
     """A row per class refuted and kind of evidence, by all that was seen until now."""
     counts, found = agent.beliefs.counts, []
-    if counts is not None and agent.given.stated and agent.given.classes is not None:
+    if counts is not None and agent.given.refutable and agent.given.classes is not None:
         found = prepared_test(agent).refutations(counts.snapshot())
     return evidence_table(found, agent.pairs, agent.reward_map)
 

@@ -1,7 +1,7 @@
 """Structure: which pairs are pooled. A learner has none, is given the classes, or estimates them as it goes.
 
 Each structure also says how the risk is shared out among its sets (docs/definitions.md, "Estimates and confidence
-sets"): ``Shares.law`` parts of delta for the sets of transition probabilities, ``Shares.mean`` for the means.
+sets"): ``Shares.transitions`` parts of delta for the sets of transition probabilities, ``Shares.mean`` for the means.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Order
 from equirl.learners.contract import Learner
-from equirl.learners.learner_registry import build_learner, find_learner, stated_by_user
+from equirl.learners.learner_registry import build_learner, find_learner, given_by_user
 from equirl.logs.log_columns import LogColumns, read_log
 from equirl.logs.log_files import Origin
 from equirl.model.mdp import TabularMDP
@@ -141,7 +141,7 @@ class Log:
             raise ValueError(f"{name!r} needs the true MDP, which a log does not have")
         scale, shift = self.reward_map
         means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-        given = stated_by_user(classes, profiles, order, self.pairs)._replace(mean_rewards=means)
+        given = given_by_user(classes, profiles, order, self.pairs)._replace(mean_rewards=means)
         learner = build_learner(name, self.pairs, recipe.settings(name, settings), given, seed, self.reward_map)
         learner.start_from(self.seen)
         return learner
@@ -239,7 +239,7 @@ def from_log(
     >>> log = from_log(rows)
     >>> log
     Log(3 steps, S=2, M=2, 2 pairs seen, rewards in [1, 5])
-    >>> log.mdp().law("low", "wait")
+    >>> log.mdp().transition_probabilities("low", "wait")
     {0: 0.5, 1: 0.5}
     """
     rows = read_log(table, columns)

@@ -1,4 +1,4 @@
-"""Stated structure against what is there: a log, which may refute it, or a known problem, which settles it."""
+"""Given structure against what is there: a log, which may refute it, or a known problem, which settles it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from equirl.estimation.given_knowledge import Classes, Order, checked
-from equirl.estimation.refutation import OUTSIDE, REWARDS, SUCCESSORS, Refutation, Statement, StructureTest
-from equirl.learners.learner_registry import stated_by_user
-from equirl.learners.refuted_structure import evidence_table, statement
+from equirl.estimation.refutation import OUTSIDE, REWARDS, SUCCESSORS, GivenStructure, Refutation, StructureTest
+from equirl.learners.learner_registry import given_by_user
+from equirl.learners.refuted_structure import evidence_table, given_structure
 from equirl.logs.log import Log, from_log
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
@@ -37,7 +37,7 @@ class StructureCheck:
     n_classes : int
         Classes given.
     risk : float
-        The probability that a true statement is refuted; 0 for a known problem.
+        The probability that true structure is refuted; 0 for a known problem.
     """
 
     pairs: Pairs
@@ -86,7 +86,7 @@ def check_structure(
     Parameters
     ----------
     problem : TabularMDP, Log, or what :func:`equirl.from_log` takes
-        What the statement is about.
+        What the structure is of.
     classes : Partition, labels or function
         One label per pair, or ``classes(state, action)``; by name where there are names.
     profiles, order : optional
@@ -95,7 +95,7 @@ def check_structure(
     rewards : bool, default True
         Whether the pairs of a class are taken to have one mean reward too.
     delta : float
-        Of a log: the risk of refuting a true statement.
+        Of a log: the risk of refuting true structure.
     tolerance : float
         Of a known problem: differences up to this are none.
 
@@ -117,27 +117,27 @@ def check_structure(
     tolerance = between("tolerance", tolerance, most=2)
     known = isinstance(problem, TabularMDP)
     about: Any = problem if known or isinstance(problem, Log) else from_log(problem)
-    given = stated_by_user(classes, profiles, order, about.pairs)
-    if given.classes is None:
+    from_user = given_by_user(classes, profiles, order, about.pairs)
+    if from_user.classes is None:
         raise ValueError("classes are needed: labels by pair, or a function of state and action")
-    given = checked("check_structure", given.names, given, about.pairs)
-    stated = statement(given, about.pairs, rewards)
-    found = _in_truth(about, stated, tolerance) if known else StructureTest(stated, delta).refutations(about.seen)
+    from_user = checked("check_structure", from_user.names, from_user, about.pairs)
+    given = given_structure(from_user, about.pairs, rewards)
+    found = _in_truth(about, given, tolerance) if known else StructureTest(given, delta).refutations(about.seen)
     risk = 0.0 if known else delta
-    return StructureCheck(about.pairs, about.reward_map, tuple(found), stated.n_classes, risk)
+    return StructureCheck(about.pairs, about.reward_map, tuple(found), given.n_classes, risk)
 
 
-def _in_truth(mdp: TabularMDP, stated: Statement, tolerance: float) -> list[Refutation]:
+def _in_truth(mdp: TabularMDP, given: GivenStructure, tolerance: float) -> list[Refutation]:
     """Where the pairs of a class differ in truth: each is compared with the first of its class."""
-    laws, outside = _laws(mdp, stated)
-    first = np.zeros(stated.n_classes, np.int64)
-    first[stated.label[::-1]] = np.arange(len(stated.label))[::-1]
+    true, outside = _true_rows(mdp, given)
+    first = np.zeros(given.n_classes, np.int64)
+    first[given.label[::-1]] = np.arange(len(given.label))[::-1]
     worst: dict[tuple[int, str], Refutation] = {}
-    for k, c in enumerate(stated.label.tolist()):
+    for k, c in enumerate(given.label.tolist()):
         j = int(first[c])
-        (a, b), (m, n) = laws.ptr[[k, j]], np.diff(laws.ptr)[[k, j]]
-        apart = {SUCCESSORS: float(l1_distance(laws.prob, a, m, laws.prob, b, n))}
-        if stated.rewards:
+        (a, b), (m, n) = true.ptr[[k, j]], np.diff(true.ptr)[[k, j]]
+        apart = {SUCCESSORS: float(l1_distance(true.prob, a, m, true.prob, b, n))}
+        if given.rewards:
             apart[REWARDS] = abs(float(mdp.r_mean[k] - mdp.r_mean[j]))
         for what, difference in apart.items():
             before = worst.get((c, what))
@@ -146,17 +146,17 @@ def _in_truth(mdp: TabularMDP, stated: Statement, tolerance: float) -> list[Refu
     return sorted([*outside, *worst.values()], key=lambda one: one.label)
 
 
-def _laws(mdp: TabularMDP, stated: Statement) -> tuple[Profiles, list[Refutation]]:
+def _true_rows(mdp: TabularMDP, given: GivenStructure) -> tuple[Profiles, list[Refutation]]:
     """Transition probabilities by given position, or sorted; and what leads outside the order."""
-    if stated.profiles is None:
+    if given.profiles is None:
         return true_profiles(mdp), []
-    order, rows, prob = stated.profiles, mdp.rows, np.zeros(len(stated.profiles.succ))
+    order, rows, prob = given.profiles, mdp.rows, np.zeros(len(given.profiles.succ))
     place = dict(zip(zip(owners(order.ptr).tolist(), order.succ.tolist(), strict=True), range(len(prob)), strict=True))
     outside: dict[int, Refutation] = {}
     for k, x, p in zip(owners(rows.ptr).tolist(), rows.succ.tolist(), rows.prob.tolist(), strict=True):
         if (i := place.get((k, x))) is not None:
             prob[i] = p
         elif p > 0:
-            c = int(stated.label[k])
+            c = int(given.label[k])
             outside.setdefault(c, Refutation(c, OUTSIDE, k, x, 0, 0, p, math.inf, 0.0))
     return Profiles(order.ptr, order.succ, prob), list(outside.values())

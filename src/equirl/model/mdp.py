@@ -30,7 +30,7 @@ from equirl.model.renumbering import (
     restriction,
 )
 from equirl.model.reward_laws import REWARD_LAWS, original_rewards, rescale_rewards
-from equirl.model.row_readers import initial_law, read_arrays, read_pairs, read_rows
+from equirl.model.row_readers import initial_distribution, read_arrays, read_pairs, read_rows
 from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
@@ -80,7 +80,7 @@ class TabularMDP(Frozen):
     >>> mdp = TabularMDP.from_pairs([(0, 0, {1: 1.0}, 0.0), (1, 0, {0: 0.5, 1: 0.5}, 1.0), (1, 7, {0: 1.0}, 0.2)], 2)
     >>> mdp
     TabularMDP(S=2, M=3, successors=4, deterministic rewards in [0, 1])
-    >>> mdp.law(1, 0)
+    >>> mdp.transition_probabilities(1, 0)
     {0: 0.5, 1: 0.5}
     """
 
@@ -185,7 +185,7 @@ class TabularMDP(Frozen):
         --------
         >>> from equirl import TabularMDP
         >>> lamp = [("off", "press", {"on": 0.9, "off": 0.1}, 0.0), ("on", "wait", {"on": 1.0}, 1.0)]
-        >>> TabularMDP.from_pairs(lamp, initial="off").law("off", "press")
+        >>> TabularMDP.from_pairs(lamp, initial="off").transition_probabilities("off", "press")
         {0: 0.1, 1: 0.9}
         """
         names, extras = _split_extras(extras)
@@ -270,7 +270,7 @@ class TabularMDP(Frozen):
         >>> from equirl import TabularMDP
         >>> from scipy.sparse import csr_array
         >>> matrix = csr_array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])  # two actions in state 0, one in state 1
-        >>> TabularMDP.from_rows(matrix, [0.0, 0.2, 1.0], actions=[2, 1]).law(0, 1)
+        >>> TabularMDP.from_rows(matrix, [0.0, 0.2, 1.0], actions=[2, 1]).transition_probabilities(0, 1)
         {0: 1.0}
         """
         names, extras = _split_extras(extras)
@@ -292,7 +292,7 @@ class TabularMDP(Frozen):
         """The largest number of actions in one state."""
         return self.pairs.n_actions
 
-    def law(self, state: object, action: object) -> dict[int, float]:
+    def transition_probabilities(self, state: object, action: object) -> dict[int, float]:
         """Transition probabilities p(. | state, action).
 
         Parameters
@@ -353,7 +353,7 @@ class TabularMDP(Frozen):
         Examples
         --------
         >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
-        >>> mdp.permute(states=[1, 0]).law(1, 0)
+        >>> mdp.permute(states=[1, 0]).transition_probabilities(1, 0)
         {0: 0.5, 1: 0.5}
         """
         return self._renumbered(permutation(self.pairs, states, actions))
@@ -485,7 +485,7 @@ def _made(
         if "reward_map" in extras:
             raise TypeError("rescale=True finds the reward_map itself; leave one of them out")
         means, extras["reward_map"] = rescale_rewards(means)
-    return make(pairs, rows, means, initial_law(initial, pairs, normalize=normalize), **extras)
+    return make(pairs, rows, means, initial_distribution(initial, pairs, normalize=normalize), **extras)
 
 
 def _minus_cost(entry: Any) -> tuple[Any, Any, Any, float]:

@@ -218,11 +218,11 @@ def _action(action: Any, numbers: Numbers, state: int) -> int:
     return number
 
 
-def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.ndarray:
+def initial_distribution(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.ndarray:
     """The distribution of the first state."""
     n_states = pairs.n_states
     if isinstance(initial, Mapping):
-        return _law_by_state(initial, pairs)
+        return _distribution_by_state(initial, pairs)
     names = pairs.state_names or ()
     if isinstance(initial, int) and initial == 0 and names and 0 not in names:
         initial = names[0]  # 0 is the default: the first state
@@ -240,7 +240,7 @@ def initial_law(initial: Any, pairs: Pairs, *, normalize: bool = False) -> np.nd
     return law / law.sum() if normalize and abs(law.sum() - 1) <= NORMALIZE_WITHIN else law
 
 
-def _law_by_state(chances: Mapping[Any, float], pairs: Pairs) -> np.ndarray:
+def _distribution_by_state(chances: Mapping[Any, float], pairs: Pairs) -> np.ndarray:
     law = np.zeros(pairs.n_states)
     for state, chance in chances.items():
         try:

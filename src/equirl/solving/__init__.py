@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         policy_gain as policy_gain,
         policy_kind as policy_kind,
         policy_weights as policy_weights,
-        stationary_law as stationary_law,
+        stationary_distribution as stationary_distribution,
     )
     from equirl.solving.renewal import IllConditioned as IllConditioned
     from equirl.solving.shortest_times import diameter as diameter
@@ -40,7 +40,7 @@ else:
         "discounted": "DiscountedSolution original_values solve_discounted",
         "multichain": "NoConstantGain",
         "optimal_gain": "UncertifiedGain certified_gain solve",
-        "policies": "evaluate_policy policy_gain policy_kind policy_weights stationary_law",
+        "policies": "evaluate_policy policy_gain policy_kind policy_weights stationary_distribution",
         "renewal": "IllConditioned",
         "shortest_times": "diameter",
     }

@@ -36,7 +36,7 @@ import scipy
 from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, approach, closed_classes
-from equirl.solving.gth_elimination import MOST_DENSE, costs_to_go, eliminate, irreducible_law
+from equirl.solving.gth_elimination import MOST_DENSE, costs_to_go, eliminate, irreducible_distribution
 from equirl.solving.renewal import SMALL, IllConditioned, TooMuchFill, gain_and_bias, renew, settled_mass
 from equirl.solving.value_iteration import (
     Answer,
@@ -197,7 +197,7 @@ def _unichain(part: Block, pair: np.ndarray) -> np.ndarray | None:
     gains = []
     for c in range(label.max() + 1):
         inside = np.flatnonzero(label == c)
-        gains.append(irreducible_law(chain[inside][:, inside].toarray()) @ part.reward[pair[inside]])
+        gains.append(irreducible_distribution(chain[inside][:, inside].toarray()) @ part.reward[pair[inside]])
     best = label == int(np.argmax(gains))
     towards = approach(part, best)
     return None if towards is None else np.where(best, pair, towards)

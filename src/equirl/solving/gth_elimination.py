@@ -16,7 +16,7 @@ from equirl.numerics.compiling import kernel
 MOST_DENSE = 3000  # states of a chain for which the dense elimination is still quick
 
 
-def long_run_law(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
+def long_run_distribution(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.ndarray) -> np.ndarray:
     """(S,) long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""
     n_classes = int(label.max()) + 1
     share = _ending(chain, label, initial, n_classes)
@@ -24,11 +24,11 @@ def long_run_law(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.n
     for c in range(n_classes):
         inside = np.flatnonzero(label == c)
         if share[c] > 0:
-            law[inside] = share[c] * irreducible_law(chain[inside][:, inside].toarray())
+            law[inside] = share[c] * irreducible_distribution(chain[inside][:, inside].toarray())
     return law
 
 
-def irreducible_law(chain: np.ndarray) -> np.ndarray:
+def irreducible_distribution(chain: np.ndarray) -> np.ndarray:
     """The stationary distribution of an irreducible chain, given as a dense (n, n) matrix."""
     law = np.zeros(len(chain))
     _weigh(eliminate(chain)[0], law)
@@ -52,7 +52,7 @@ def _ending(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.ndarra
         scipy.sparse.csr_array(restart > 0), int(start.argmax()), return_predecessors=False
     )
     visits = np.zeros(len(start))
-    visits[seen] = irreducible_law(restart[np.ix_(seen, seen)])
+    visits[seen] = irreducible_distribution(restart[np.ix_(seen, seen)])
     return visits[:n_classes] / visits[:n_classes].sum()
 
 

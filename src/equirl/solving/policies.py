@@ -94,7 +94,7 @@ def policy_gain(mdp: TabularMDP, policy: Any) -> float:
     return float(np.clip(share_of_time(chain, mdp.initial) @ reward, reward.min(), reward.max()))
 
 
-def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
+def stationary_distribution(mdp: TabularMDP, policy: Any) -> np.ndarray:
     """The stationary distribution of a policy: its long-run share of time in each state, from the initial distribution.
 
     Where the policy has several recurrent classes each counts by its probability; periodic chains are averaged.
@@ -114,7 +114,7 @@ def stationary_law(mdp: TabularMDP, policy: Any) -> np.ndarray:
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
-    >>> stationary_law(mdp, [0, 0]).round(6)
+    >>> stationary_distribution(mdp, [0, 0]).round(6)
     array([0.666667, 0.333333])
     """
     check_mdp(mdp)

@@ -28,7 +28,7 @@ import scipy
 
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import closed_classes
-from equirl.solving.gth_elimination import MOST_DENSE, long_run_law
+from equirl.solving.gth_elimination import MOST_DENSE, long_run_distribution
 
 SMALL = 20_000  # states up to which SuperLU orders by itself
 MOST_FILL = 5 * 10**7  # entries of L, some 1.2 GB with U
@@ -139,7 +139,7 @@ class Renewal(NamedTuple):
     lu: Any  # factors of A
     reference: np.ndarray  # (classes,)
     label: np.ndarray  # (S,) recurrent class, -1 where transient
-    law: np.ndarray  # (S,) stationary distribution of each class, 0 at transient states
+    stationary: np.ndarray  # (S,) stationary distribution of each class, 0 at transient states
 
 
 def renew(chain: scipy.sparse.csr_array, tries: int = 3, reference: int | None = None) -> Renewal:
@@ -193,9 +193,9 @@ def share_of_time(chain: scipy.sparse.csr_array, initial: np.ndarray) -> np.ndar
     except IllConditioned:
         if chain.shape[0] > MOST_DENSE:
             raise
-        return long_run_law(chain, closed_classes(chain), initial)
+        return long_run_distribution(chain, closed_classes(chain), initial)
     share = parts.lu.solve(np.array(initial), "T")[parts.reference]
-    return parts.law * np.where(parts.label >= 0, share[parts.label], 0.0)
+    return parts.stationary * np.where(parts.label >= 0, share[parts.label], 0.0)
 
 
 def discounted_values(chain: scipy.sparse.csr_array, reward: np.ndarray, discount: float) -> np.ndarray:
@@ -208,7 +208,7 @@ def discounted_values(chain: scipy.sparse.csr_array, reward: np.ndarray, discoun
 
 def _by_class(parts: Renewal, value: np.ndarray) -> np.ndarray:
     """(classes,) means under each class's stationary distribution."""
-    return np.bincount(np.maximum(parts.label, 0), weights=parts.law * value, minlength=len(parts.reference))
+    return np.bincount(np.maximum(parts.label, 0), weights=parts.stationary * value, minlength=len(parts.reference))
 
 
 def _from_classes(parts: Renewal, value: np.ndarray) -> np.ndarray:

@@ -239,7 +239,7 @@ class Separation(NamedTuple):
     Classes are here those of transition probabilities alone.
     """
 
-    laws: float
+    profiles: float
     means: float
 
 
@@ -258,8 +258,8 @@ def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]], [[0.0, 0.3], [0.25, 0.3]])
-    >>> laws, means = separation(mdp)
-    >>> round(laws, 12), means
+    >>> apart, means = separation(mdp)
+    >>> round(apart, 12), means
     (0.6, 0.25)
     """
     classes = equivalence_classes(mdp, rewards=False, tolerance=tolerance)

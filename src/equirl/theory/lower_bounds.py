@@ -69,7 +69,7 @@ def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
         target = solution.gain + h[mdp.pairs.state[k]]
         excess = target - mdp.r_mean[k] - float(prob @ after)
         if excess > tolerance * (1.0 + solution.span):
-            reward, mass = _reward_law(mdp, int(k))
+            reward, mass = _reward_distribution(mdp, int(k))
             x, weight = np.add.outer(after, reward).ravel(), np.multiply.outer(prob, mass).ravel()
             gap[i], divergence[i] = excess, kl_inf(weight, x, len(x), target, top)
     return Confusion(pair, gap, divergence)
@@ -112,7 +112,7 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
     return total
 
 
-def _reward_law(mdp: TabularMDP, pair: int) -> tuple[np.ndarray, np.ndarray]:
+def _reward_distribution(mdp: TabularMDP, pair: int) -> tuple[np.ndarray, np.ndarray]:
     """Values and masses of a pair's reward."""
     mean = float(mdp.r_mean[pair])
     if mdp.reward_law == "bernoulli":

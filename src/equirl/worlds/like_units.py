@@ -10,7 +10,7 @@ from itertools import product
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
 from equirl.worlds.inventories import poisson_demand
-from equirl.worlds.rules import Choices, State, check_size, joint_law, mdp_from_rules
+from equirl.worlds.rules import Choices, State, check_size, joint_distribution, mdp_from_rules
 
 NONE = "none"  # of the units is served
 MOST = 1e6  # of a price or a cost
@@ -76,7 +76,7 @@ def sites(
         for served in range(n_sites + 1):
             morning = [min(full, stock + load) if k == served else stock for k, stock in enumerate(state, 1)]
             pay = sum(sorted(earned[stock] for stock in morning)) - trip * (served > 0)
-            choices[_unit(served)] = (joint_law([evening[stock] for stock in morning]), pay)
+            choices[_unit(served)] = (joint_distribution([evening[stock] for stock in morning]), pay)
         return choices
 
     states = product(range(full + 1), repeat=n_sites)
@@ -132,7 +132,7 @@ def machines(
         for served in range(n_machines + 1):
             laws = [{0: 1.0} if k == served else tomorrow[level] for k, level in enumerate(state, 1)]
             left = sum(broken - level for k, level in enumerate(state, 1) if k != served)
-            choices[_unit(served)] = (joint_law(laws), earning * left / broken - repair_cost * (served > 0))
+            choices[_unit(served)] = (joint_distribution(laws), earning * left / broken - repair_cost * (served > 0))
         return choices
 
     states = product(range(broken + 1), repeat=n_machines)

@@ -92,7 +92,7 @@ def mixed(outcomes: Iterable[tuple[State, float]]) -> dict[State, float]:
     return law
 
 
-def joint_law(laws: Sequence[Mapping[int, float]]) -> dict[State, float]:
+def joint_distribution(laws: Sequence[Mapping[int, float]]) -> dict[State, float]:
     """The distribution of several parts that change independently of each other."""
     law: dict[State, float] = {}
     for outcome in product(*(part.items() for part in laws)):

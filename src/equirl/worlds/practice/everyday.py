@@ -6,7 +6,7 @@ from itertools import product
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, Law, State, joint_law, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Choices, Law, State, joint_distribution, mdp_from_start, mixed, one_event
 
 
 def battery(charge: int = 8, loss: float = 0.1) -> TabularMDP:
@@ -38,7 +38,7 @@ def lift(floors: int = 5, calls: float = 0.1) -> TabularMDP:
         at, *waits = state
 
         def follows(to: int, waiting: list[int]) -> Law:
-            law = joint_law([{to: 1.0}, *({1: 1.0} if n else {0: 1 - calls, 1: calls} for n in waiting)])
+            law = joint_distribution([{to: 1.0}, *({1: 1.0} if n else {0: 1 - calls, 1: calls} for n in waiting)])
             return {x: p for x, p in law.items() if p > 0}
 
         cost = -float(sum(waits))

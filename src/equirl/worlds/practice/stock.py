@@ -7,7 +7,7 @@ from itertools import product
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, inside, whole_number
 from equirl.worlds.inventories import MOST_MEAN, poisson_demand
-from equirl.worlds.rules import Choices, State, joint_law, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Choices, State, joint_distribution, mdp_from_start, mixed, one_event
 
 
 def corner_shop(shelf: int = 20, mean: float = 6.0, max_order: int = 10) -> TabularMDP:
@@ -73,7 +73,7 @@ def two_products(shelf: int = 5, trip: float = 4.0) -> TabularMDP:
             sales = [demand.sales(n) for demand, n in zip(demands, morning, strict=True)]
             laws = [{n - k: p for k, p in enumerate(law)} for n, law in zip(morning, sales, strict=True)]
             sold = sum(k * p for law in sales for k, p in enumerate(law))
-            choices[name] = (joint_law(laws), 3 * sold - 0.2 * sum(morning) - trip * any(filled))
+            choices[name] = (joint_distribution(laws), 3 * sold - 0.2 * sum(morning) - trip * any(filled))
         return choices
 
     return mdp_from_start(rule, (shelf, shelf))
@@ -159,7 +159,7 @@ def two_depots(capacity: int = 4, mean: float = 0.9) -> TabularMDP:
             sold = [sum(k * p for k, p in enumerate(law)) for law in sales]
             name = "+".join([*["supply"] * supplied, *["move"] * moved]) or "none"
             pay = 3 * sold[0] + 4 * sold[1] - 1.5 * supplied - 1.0 * moved - 0.1 * (near + far)
-            choices[name] = (joint_law(laws), pay)
+            choices[name] = (joint_distribution(laws), pay)
         return choices
 
     return mdp_from_start(rule, (capacity, capacity))

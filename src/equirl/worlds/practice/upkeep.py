@@ -7,7 +7,7 @@ from itertools import product
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
 from equirl.worlds.practice.waiting_lines import binomial
-from equirl.worlds.rules import Choices, Law, State, joint_law, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Choices, Law, State, joint_distribution, mdp_from_start, mixed, one_event
 
 MOST = 1e6  # of a cost
 
@@ -52,7 +52,7 @@ def two_parts(oldest: int = 5, call_out: float = 8.0) -> TabularMDP:
             laws = [mixed([((min(age + 1, oldest),), 1 - p), ((0,), p)]) for age, p in zip(ages, fails, strict=True)]
             cost = sum(price for price, fresh in zip(prices, new, strict=True) if fresh) + call_out * any(new)
             name = "".join(part for part, fresh in zip("ab", new, strict=True) if fresh) or "none"
-            law = joint_law([{x: p for (x,), p in one.items()} for one in laws])
+            law = joint_distribution([{x: p for (x,), p in one.items()} for one in laws])
             choices[name] = (law, -cost - 40 * sum(fails))
         return choices
 

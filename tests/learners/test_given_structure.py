@@ -46,7 +46,7 @@ LEARNERS = ("c-ucrl-c-sigma", "c-ucrl2-b-c-sigma", "c-psrl-c-sigma", "c-imed-rl-
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_stated_order_does_what_the_true_profiles_do(name):
     world = ring()
-    table = eq.profiles(world)  # 0.7 before 0.3: the order stated, with probabilities that are all different
+    table = eq.profiles(world)  # 0.7 before 0.3: the order given, with probabilities that are all different
     order = eq.agent_for(world, name, classes=by_action, order=ahead).given
     np.testing.assert_array_equal(order.profiles.succ, table.succ)
     runs = [
@@ -82,7 +82,7 @@ def test_an_order_is_taken_wherever_classes_are(tmp_path):
         tmp_path / "kept", name, n_states=names, n_actions=actions, classes=by_action, order=ahead
     ) as kept:
         assert kept.n_observed == 1
-        assert kept.learner.given.stated
+        assert kept.learner.given.refutable
 
 
 def test_a_saved_learner_knows_the_order_and_that_it_was_stated(tmp_path):
@@ -91,7 +91,7 @@ def test_a_saved_learner_knows_the_order_and_that_it_was_stated(tmp_path):
     back = eq.load_agent(tmp_path / "agent.npz")
     np.testing.assert_array_equal(back.given.profiles.succ, agent.given.profiles.succ)
     assert np.isnan(back.given.profiles.prob).all()
-    assert back.given.stated
+    assert back.given.refutable
     assert back.act("at2") == agent.act("at2")
 
 
@@ -129,10 +129,10 @@ def test_a_successor_outside_the_order_is_an_error_that_names_it(name):
         return ahead(state, action)[:1]
 
     agent = eq.agent_for(ring(), name, classes=by_action, order=short)
-    with pytest.raises(ValueError, match=r"s='at1', a='on'\) cannot lead to state 'at1': the order stated"):
+    with pytest.raises(ValueError, match=r"s='at1', a='on'\) cannot lead to state 'at1': the order given"):
         agent.observe("at1", "on", 0.0, "at1")
     assert agent.t == 1
-    with pytest.raises(ValueError, match="the order stated leaves it out"):
+    with pytest.raises(ValueError, match="the order given leaves it out"):
         eq.simulate(ring(), name, 500, classes=by_action, order=short)
 
 
@@ -179,7 +179,7 @@ def test_a_true_statement_is_left_in_peace(name):
 def test_what_the_mdp_itself_hands_out_is_not_watched():
     agent = eq.simulate(ring(), "c-ucrl-c", 500).agent
     assert agent._watch is None
-    assert not agent.given.stated
+    assert not agent.given.refutable
     assert eq.simulate(ring(), "c-ucrl-c", 500, classes=by_place).agent._watch is not None
 
 
