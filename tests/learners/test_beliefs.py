@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.learners.beliefs import Beliefs
+from outside_learners import OUTSIDE
 
 RANGE = (-100.0, 20.0)
 
@@ -85,3 +87,53 @@ def test_classes_may_be_stated_as_a_function_of_state_and_action():
     assert seen == [("low", "up"), ("low", "down"), ("high", "up"), ("high", "down")]
     river = eq.make("riverswim", n_states=4)
     assert eq.agent_for(river, "c-ucrl-c", classes=lambda s, a: (s > 0, a)).given.classes.n_classes == 4
+
+
+UNANSWERED = {
+    "partition": (lambda beliefs: beliefs.partition, "forms no classes"),
+    "plan": (lambda beliefs: beliefs.plan, "makes no plans"),
+    "greedy_policy": (lambda beliefs: beliefs.greedy_policy(), "has no policy to tell"),
+    "gain_bounds": (lambda beliefs: beliefs.gain_bounds(), "has no set of plausible models to bound a gain by"),
+    "value_bounds": (lambda beliefs: beliefs.value_bounds([0, 0], 0.5), "has no set of plausible models to bound val"),
+    "estimates": (lambda beliefs: beliefs.estimates, "plans with no estimates"),
+    "models": (lambda beliefs: beliefs.models, "has no set of plausible models$"),
+}
+
+
+@pytest.mark.parametrize("question", UNANSWERED)
+@pytest.mark.parametrize("name", ["random", "q-learning", "imed-rl", OUTSIDE[2]])
+def test_a_question_that_an_agent_does_not_answer_is_an_error_that_names_it(name, question):
+    beliefs = eq.make_agent(name, 2, 2).beliefs
+    ask, message = UNANSWERED[question]
+    if question == "greedy_policy" and beliefs.has_policy:
+        assert ask(beliefs).shape == (2,)
+        return
+    with pytest.raises(ValueError, match=f"'{name}' {message}"):
+        ask(beliefs)
+
+
+def test_the_beliefs_of_an_agent_that_says_nothing_are_empty():
+    beliefs = Beliefs(eq.make_agent("random", 2, 2))
+    assert (beliefs.forms_classes, beliefs.has_policy, beliefs.has_gap) == (False, False, False)
+    assert beliefs.classes() is beliefs.counts is beliefs.uncertainty() is None
+    assert beliefs.pair_belief(0) is beliefs.action_values(0) is beliefs.policy_gap(0, 0.5) is None
+    assert beliefs.own_columns(np.arange(2)) == beliefs.measures() == {}
+    assert beliefs.alike_by() == ""
+    assert beliefs.alike_to(1).tolist() == [0, 1, 0, 0]
+
+
+def test_frequencies_are_believed_with_trivial_bounds_and_nothing_before_the_first_step():
+    agent = eq.make_agent("q-learning", 3, 1, reward_range=(0, 2))
+    before = agent.beliefs.pair_belief(0)
+    assert (len(before.succ), before.samples, before.unseen_upper) == (0, 0, 1.0)
+    assert np.isnan(before.mean)
+    for reward, after in ((2.0, 1), (0.0, 2), (1.0, 2), (2.0, 2)):
+        agent.observe(0, 0, reward, after)
+    belief = agent.beliefs.pair_belief(0)
+    assert dict(zip(belief.succ.tolist(), belief.prob.tolist(), strict=True)) == {1: 0.25, 2: 0.75}
+    assert (belief.lower.tolist(), belief.upper.tolist(), belief.unseen_upper) == ([0, 0], [1, 1], 1.0)
+    assert (belief.mean, belief.r_lower, belief.r_upper, belief.samples) == (0.625, 0.0, 1.0, 4)
+    columns = agent.beliefs.own_columns(np.arange(2))
+    assert columns["visits"].tolist() == [4, 0]
+    assert columns["mean_reward"][0] == 1.25
+    assert np.isnan(columns["mean_reward"][1])

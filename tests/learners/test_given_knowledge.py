@@ -6,9 +6,22 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.estimation.given_knowledge import (
+    Given,
+    check_in_profile,
+    check_path,
+    checked,
+    is_order,
+    partition_of,
+    profiles_of,
+)
+from equirl.learners.estimates import keeps_rewards_by_pair
 from equirl.learners.learner_registry import agent_for, make_agent, make_settings
+from equirl.learners.parts import Known
 from equirl.model.mdp import TabularMDP
+from equirl.model.pairs import Pairs
 from equirl.structure.equivalence import equivalence_classes, separating_tolerance
+from equirl.structure.similarity import Profiles
 from equirl.worlds.world_registry import make
 
 QUEUE = make("access-control", n_servers=4)
@@ -144,3 +157,138 @@ def test_auto_takes_the_least_tolerance_that_separates():
 @pytest.mark.parametrize("name", ["c-ucrl-c", "c-ucrl-c-sigma", "c-q-learning-c-sigma"])
 def test_every_learner_that_may_keeps_rewards_by_pair_where_laws_alone_serve_better(name):
     assert agent_for(machines(), name).settings.rewards == "per_pair"
+
+
+# --- what is stated, checked
+
+TWO = Pairs.uniform(2, 1)
+WHOLE = Profiles(np.array([0, 2, 4]), np.array([0, 1, 1, 0]), np.array([0.6, 0.4, 0.6, 0.4]))
+ORDER = WHOLE._replace(prob=np.full(4, np.nan))
+ALIKE = partition_of([0, 0], TWO)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("text", "profiles must be what equirl.profiles"),
+        (WHOLE._replace(prob=WHOLE.prob[None]), r"profiles.prob has shape \(1, 4\); it has one dimension"),
+        (WHOLE._replace(ptr=np.array([0, 4])), "the profiles describe 1 pairs, the problem has 2"),
+        (WHOLE._replace(ptr=np.array([1, 2, 4])), "the profiles are not whole"),
+        (WHOLE._replace(ptr=np.array([0, 2, 3])), "the profiles are not whole"),
+        (WHOLE._replace(ptr=np.array([0, 4, 4])), "the profiles are not whole"),
+        (WHOLE._replace(prob=WHOLE.prob[:3]), "the profiles are not whole"),
+        (WHOLE._replace(succ=WHOLE.succ[:3]), "the profiles are not whole"),
+        (WHOLE._replace(prob=np.array([0.6, 0.4, 0.6, 0.3])), r"\(s=1, a=0\) sums to 0.9, not 1"),
+        (WHOLE._replace(prob=np.array([0.6, 0.4, 0.6, 0.5])), r"\(s=1, a=0\) sums to 1.1, not 1"),
+        (WHOLE._replace(prob=np.array([0.6, 0.4, 0.4, 0.6])), r"\(s=1, a=0\) is not in decreasing order"),
+        (WHOLE._replace(succ=np.array([0, 1, 1, 1])), r"\(s=1, a=0\) names a state twice"),
+        (ORDER._replace(succ=np.array([0, 1, 1, 1])), r"\(s=1, a=0\) names a state twice"),
+        (ORDER._replace(succ=np.array([0, 1, 1, 2])), "2"),
+    ],
+)
+def test_profiles_that_are_not_whole_are_refused_each_for_its_reason(table, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        checked("it", ("classes", "profiles"), Given(ALIKE, table), TWO)
+
+
+@pytest.mark.parametrize(
+    ("given", "needs", "message"),
+    [
+        (Given(), ("classes",), "'it' with these settings must be given classes: classes="),
+        (Given(ALIKE), ("classes", "profiles"), "must be given profiles: profiles=... or order="),
+        (Given(), ("mean_rewards",), "must be given mean_rewards: mean_rewards="),
+        (Given(ALIKE), (), "makes no use of classes"),
+        (Given(ALIKE, WHOLE), ("classes",), "makes no use of profiles"),
+        (Given(ALIKE, ORDER), ("classes",), "makes no use of order"),
+        (Given(partition_of([0, 0, 0], TWO)), ("classes",), "the classes label 3 pairs, the problem has 2"),
+        (Given(mean_rewards=np.ones(3)), ("mean_rewards",), r"mean_rewards has shape \(3,\), not \(2,\)"),
+        (Given(mean_rewards=np.array([0, 1.1])), ("mean_rewards",), r"\(s=1, a=0\) is NaN or outside reward_range"),
+        (Given(mean_rewards=np.array([-0.1, 0])), ("mean_rewards",), r"\(s=0, a=0\) is NaN or outside"),
+        (Given(mean_rewards=np.array([0, np.nan])), ("mean_rewards",), r"\(s=1, a=0\) is NaN or outside"),
+    ],
+)
+def test_what_is_given_too_much_too_little_or_for_another_problem_is_named(given, needs, message):
+    with pytest.raises(ValueError, match=message):
+        checked("it", needs, given, TWO)
+
+
+def test_mean_rewards_may_be_at_the_ends_of_their_range():
+    assert checked("it", ("mean_rewards",), Given(mean_rewards=np.array([0.0, 1.0])), TWO).names == {"mean_rewards"}
+
+
+@pytest.mark.parametrize(("apart", "tolerance", "alike"), [
+    (0.9e-6, 1e-9, True), (1.1e-6, 1e-9, False), (0.9e-3, 1e-4, True), (1.1e-3, 1e-4, False),
+])  # fmt: skip
+def test_profiles_of_a_class_may_differ_by_ten_times_the_tolerance(apart, tolerance, alike):
+    table = WHOLE._replace(prob=np.array([0.6, 0.4, 0.6 + apart / 2, 0.4 - apart / 2]))
+    stated = Given(ALIKE, table, tolerance=tolerance)
+    if alike:
+        assert checked("it", ("classes", "profiles"), stated, TWO).tie.tolist() == [0, 1, 0, 1]
+        return
+    with pytest.raises(ValueError, match=r"\(s=0, a=0\) and \(s=1, a=0\) are in one class, but their profiles differ"):
+        checked("it", ("classes", "profiles"), stated, TWO)
+
+
+def test_positions_of_an_order_stand_for_themselves_though_nothing_is_known_of_their_masses():
+    assert checked("it", ("classes", "profiles"), Given(ALIKE, ORDER), TWO).tie.tolist() == [0, 1, 0, 1]
+    even = WHOLE._replace(prob=np.full(4, 0.5))
+    assert checked("it", ("classes", "profiles"), Given(ALIKE, even), TWO).tie.tolist() == [0, 0, 0, 0]
+
+
+def test_only_probabilities_that_are_all_unknown_are_an_order():
+    assert is_order(ORDER)
+    assert not is_order(WHOLE)
+    assert not is_order(None)
+    assert not is_order(ORDER._replace(prob=np.array([np.nan, 0.4, 0.6, 0.4])))
+    assert not is_order(ORDER._replace(prob=np.zeros(0)))
+    assert not is_order(ORDER._replace(prob=[np.nan]))
+
+
+def test_classes_of_transition_probabilities_are_in_force_only_where_rewards_are_not_pooled():
+    laws, both = partition_of([0, 0], TWO), partition_of([0, 1], TWO)
+    given = Given(both, tolerance=0.1, transition_classes=laws, transition_tolerance=0.2)
+    for pooled, classes, tolerance in ((True, both, 0.1), (False, laws, 0.2)):
+        found = given.in_force(pooled)
+        assert (found.classes, found.tolerance, found.transition_classes) == (classes, tolerance, None)
+    assert Given(both, tolerance=0.1).in_force(pool_rewards=False).classes == both
+
+
+def test_a_path_is_checked_step_by_step_where_a_user_stated_the_successors():
+    ring = Pairs.uniform(3, 1)
+    table = Profiles(np.array([0, 1, 2, 4]), np.array([1, 2, 0, 2]), np.full(4, np.nan))
+    stated = Given(partition_of([0, 0, 1], ring), table, stated=True)
+    check_path(stated, ring, np.array([0, 1, 2, 2]), 0)
+    with pytest.raises(ValueError, match=r"\(s=1, a=0\) cannot lead to state 0"):
+        check_path(stated, ring, np.array([0, 1, 0]), 1)
+    with pytest.raises(ValueError, match=r"\(s=2, a=0\) cannot lead to state 1: the order stated leaves it out"):
+        check_path(stated, ring, np.array([0, 1, 2]), 1)
+    check_path(stated._replace(stated=False), ring, np.array([0, 0]), 0)
+    with pytest.raises(ValueError, match="the profiles given leave it out"):
+        check_in_profile(Given(profiles=WHOLE._replace(ptr=np.array([0, 1, 4]))), TWO, 0, 1)
+
+
+def test_a_function_that_gives_no_label_or_takes_other_arguments_is_named():
+    with pytest.raises(TypeError, match=r"classes\(0, 0\) gives no label"):
+        partition_of(lambda s, a: [s], TWO)
+    with pytest.raises(TypeError, match=r"classes\(0, 0\) failed: .* it is a function of both"):
+        partition_of(lambda s: s, TWO)
+    with pytest.raises(ValueError, match="profiles and order both say which successors correspond"):
+        profiles_of(WHOLE, [[0], [1]], TWO)
+    assert profiles_of(WHOLE, None, TWO) is WHOLE
+    assert profiles_of(None, [[0], [1, 0]], TWO).ptr.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("laws", "both", "S", "M", "quick", "kept"),
+    [
+        (5, 20, 12, 10 * 12, False, True), (5, 19, 12, 120, False, False),  # four times as many classes
+        (60, 240, 12, 120 * 12, False, True), (61, 250, 12, 122, False, False),  # soon learned
+        (5, 107, 12, 120, False, True), (5, 108, 12, 120, False, False),  # not nearly every pair its own
+        (5, 61, 12, 120, True, True), (5, 60, 12, 120, True, False), (61, 61, 12, 120, True, False),
+    ],
+)  # fmt: skip
+def test_rewards_are_kept_by_pair_under_three_conditions(laws, both, S, M, quick, kept):
+    labels = [np.arange(M) % n if n <= M else None for n in (laws, both)]
+    given = Given(partition_of(labels[1], None), transition_classes=partition_of(labels[0], None))
+    assert keeps_rewards_by_pair(Known(Pairs.uniform(S, M // S), given), quick) is kept
+    assert not keeps_rewards_by_pair(Known(Pairs.uniform(S, M // S), given._replace(transition_classes=None)), quick)

@@ -258,3 +258,25 @@ def test_regret_is_not_reported_against_a_gain_that_is_not_certified(monkeypatch
     with pytest.raises(UncertifiedGain, match="pass gain="):
         simulate(RIVER, "random", 100)
     assert simulate(RIVER, "random", 100, gain=0.5).t[-1] == 100
+
+
+def test_a_learner_of_unit_rewards_or_of_the_worlds_own_scale_plays_in_it():
+    world = TabularMDP.from_arrays(np.full((2, 1, 2), 0.5), np.array([[0.0], [1.0]]), reward_map=(20.0, -5.0))
+    for scale in ((0, 1), (-5, 15)):
+        agent = make_agent("ucrl2-l", 2, 1, reward_range=scale)
+        assert simulate(world, agent, 50).reward[-1] == pytest.approx(25, abs=15)
+    with pytest.raises(ValueError, match="has another reward_range than"):
+        simulate(world, make_agent("ucrl2-l", 2, 1, reward_range=(1, 2)), 50)
+
+
+def test_a_learner_that_miscounts_its_steps_is_named():
+    agent = make_agent("ucrl2-l", 6, 2)
+
+    class Forgetful(type(agent)):
+        def record(self, path, rewards, final):
+            super().record(path, rewards, final)
+            self.t -= 1
+
+    agent.__class__ = Forgetful
+    with pytest.raises(RuntimeError, match=r"'ucrl2-l' recorded \d+ steps and went from t = 1 to"):
+        simulate(RIVER, agent, 10)

@@ -1,10 +1,19 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import oracles_equivalence as oracle
 from equirl.structure.partition import Partition
-from equirl.structure.quality import _bias, _Counted, misclustered, misclustering_bias, misclustering_ratio
+from equirl.structure.quality import (
+    _bias,
+    _Counted,
+    match_classes,
+    misclustered,
+    misclustering_bias,
+    misclustering_ratio,
+)
 
 
 @st.composite
@@ -114,3 +123,38 @@ def test_arrays_that_do_not_match_are_named(visits, ptr, message):
 def test_partitions_of_different_problems_are_refused():
     with pytest.raises(ValueError, match="one of 3 pairs, one of 2"):
         misclustering_ratio(Partition.singletons(3), Partition.singletons(2))
+
+
+@given(clustered_counts())
+@settings(max_examples=100, deadline=None)
+def test_the_largest_overlaps_are_matched_first_and_each_class_once(case):
+    found, truth = (Partition.from_labels(labels) for labels in case[:2])
+    overlaps = Counter(zip(found.label.tolist(), truth.label.tolist(), strict=True))
+    expected = {}
+    for mine, its in sorted(overlaps, key=lambda both: (-overlaps[both], both)):
+        if mine not in expected and its not in expected.values():
+            expected[mine] = its
+    assert match_classes(found, truth).tolist() == [expected.get(mine, -1) for mine in range(found.n_classes)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("aab", Partition.singletons(3)), "partition must be a Partition, not 'aab'"),
+        ((Partition.singletons(3), "aab"), "truth must be a Partition, not 'aab'"),
+        ((Partition.singletons(2), Partition.singletons(2), [1, -1]), "visits must be numbers, none of them negative"),
+        ((Partition.singletons(2), Partition.singletons(2), [1, np.nan]), "visits must be numbers"),
+        ((Partition.singletons(2), Partition.singletons(2), None, [np.nan, 1]), "priority must be numbers$"),
+        ((Partition.singletons(2), Partition.singletons(2), None, [1]), r"priority has shape \(1,\)"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        misclustered(*arguments)
+
+
+def test_visits_and_priorities_of_nothing_are_those_of_nothing():
+    part, truth = Partition.from_labels("aab"), Partition.from_labels("xyy")
+    assert misclustered(part, truth, [0, 0, 0], [-1, -2, 0]).tolist() == [True, False, False]
+    with pytest.raises(TypeError, match="visits must be a number for each pair, not None"):
+        misclustering_bias(part, truth, None, np.arange(4), np.ones(3, int))

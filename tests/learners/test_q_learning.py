@@ -1,0 +1,157 @@
+"""What Q-learning keeps, and which saved states it refuses, each for its own reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import equirl as eq
+from equirl.learners.imed import ImedLearner
+from equirl.learners.q_learning import QLearner
+
+RIVER = eq.make("riverswim", n_states=4)
+M, S = RIVER.n_pairs, RIVER.n_states
+
+
+def restored(agent, arrays=(), **values):
+    """A new agent, restored from the state of another with some of it replaced."""
+    twin, state = eq.agent_for(RIVER, agent.name), agent.state()
+    twin.restore(state._replace(arrays=state.arrays | dict(arrays), values=state.values | values))
+    return twin
+
+
+@pytest.fixture(scope="module")
+def learned():
+    agent = eq.simulate(RIVER, "q-learning", 60, seed=1).agent
+    assert isinstance(agent, QLearner)
+    agent.act(1)
+    return agent
+
+
+def changed(array, place, value):
+    other = array.copy()
+    other[place] = value
+    return other
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("q", lambda q: q[:-1]), ("q", lambda q: q.astype(np.float32)), ("q", lambda q: changed(q, 3, np.nan)),
+        ("taught", lambda n: n[:-1]), ("taught", lambda n: n.astype(np.int32)), ("taught", lambda n: changed(n, 2, -1)),
+        ("taught", lambda n: changed(n, 2, 61)),
+    ],
+)  # fmt: skip
+def test_values_that_do_not_fit_are_refused(learned, name, wrong):
+    array = learned.state().arrays[name]
+    with pytest.raises(ValueError, match="the values do not fit the agent"):
+        restored(learned, {name: wrong(array)})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda policy: policy[:-1], lambda policy: policy.astype(np.int32),
+        lambda policy: changed(policy, 2, 3), lambda policy: changed(policy, 2, 6),
+    ],
+)  # fmt: skip
+def test_a_policy_that_does_not_fit_is_refused(learned, wrong):
+    with pytest.raises(ValueError, match="the policy does not fit the agent"):
+        restored(learned, {"greedy": wrong(learned.policy)})
+
+
+@pytest.mark.parametrize("name", ["q-learning", "imed-rl"])
+@pytest.mark.parametrize("chosen", [(-1, 0), (S, 0), (S, M), (1, 1), (1, 4), (0, 2), (S - 1, M)])
+def test_a_pair_decided_that_is_none_of_its_state_is_refused(name, chosen):
+    agent = eq.simulate(RIVER, name, 60, seed=1).agent
+    with pytest.raises(ValueError, match="the pair decided is not one of its state"):
+        restored(agent, chosen=chosen)
+
+
+@pytest.mark.parametrize("name", ["q-learning", "imed-rl"])
+@pytest.mark.parametrize("chosen", [None, (0, 0), (0, 1), (S - 1, M - 2), (S - 1, M - 1)])
+def test_a_pair_decided_is_played_after_loading(name, chosen):
+    twin = restored(eq.simulate(RIVER, name, 60, seed=1).agent, chosen=chosen)
+    assert twin.chosen == chosen
+    if chosen is not None:
+        assert twin.act(chosen[0]) == RIVER.pairs.action[chosen[1]]
+
+
+def test_the_most_that_a_value_may_have_been_taught_is_every_step(learned):
+    taught = changed(learned.n, 0, 60)
+    assert restored(learned, {"taught": taught}).n[0] == 60
+
+
+@pytest.mark.parametrize("wrong", [lambda bias: bias[:-1], lambda bias: changed(bias, 0, np.inf)])
+def test_a_bias_that_does_not_fit_is_refused(wrong):
+    agent = eq.simulate(RIVER, "imed-rl", 60, seed=1).agent
+    assert isinstance(agent, ImedLearner)
+    with pytest.raises(ValueError, match="the bias does not fit the agent"):
+        restored(agent, {"index_bias": wrong(agent.bias)})
+
+
+@pytest.mark.parametrize(("settings", "power"), [({}, 0.0), ({"steps": "power"}, 0.7), ({"rate": 0.9}, 0.0)])
+def test_the_rate_counts_only_where_steps_fall_as_a_power(settings, power):
+    assert eq.agent_for(RIVER, "q-learning", **settings).part.power == power
+
+
+@pytest.mark.parametrize("setting", [{"rate": 0.49}, {"rate": 1.01}, {"explore": 1.1}, {"discount": 1.0}])
+def test_a_setting_out_of_its_range_is_named(setting):
+    (name,) = setting
+    with pytest.raises(ValueError, match=name):
+        eq.make_settings("q-learning", **setting)
+    assert eq.make_settings("q-learning", rate=0.5).rate == 0.5
+
+
+def test_it_explores_at_random_as_often_as_it_says_and_else_takes_the_best():
+    agent, best = eq.agent_for(RIVER, "q-learning", explore=1.0), 0
+    agent.q[:] = np.tile([0.2, 0.8], S)
+    for _ in range(400):
+        best += agent.act(2) == 1
+        agent.chosen = None
+    assert 150 < best < 250
+    agent = eq.agent_for(RIVER, "q-learning", explore=0.0)
+    agent.q[:] = np.tile([0.2, 0.8], S)
+    for _ in range(20):
+        assert agent.act(2) == 1
+        agent.chosen = None
+    agent.q[:] = 0.5
+    seen = set()
+    for _ in range(40):
+        seen.add(agent.act(2))
+        agent.chosen = None
+    assert seen == {0, 1}  # of equals any
+
+
+def test_asked_again_it_keeps_to_what_it_decided_and_in_another_state_decides_anew():
+    agent = eq.agent_for(RIVER, "q-learning", explore=1.0)
+    first = agent.act(1)
+    assert {agent.act(1) for _ in range(20)} == {first}
+    agent.act(3)
+    assert agent.chosen[0] == 3
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_started_from_counts_the_values_are_those_of_replaying_them_for_ever(classes):
+    world = eq.make("riverswim", n_states=4, reward_law="bernoulli")
+    seen = eq.simulate(world, "random", 4000, seed=1).agent.counts.snapshot()
+    name = "c-q-learning-c-sigma" if classes else "q-learning"
+    agent = eq.agent_for(world, name, discount=0.8)
+    agent.start_from(seen)
+    label = eq.equivalence_classes(world).label if classes else np.arange(M)
+    table, q = eq.profiles(world), np.ones(M)
+    for _ in range(400):
+        best, new = q.reshape(S, 2).max(1), np.zeros(M)
+        for k in range(M):
+            mates = np.flatnonzero(label == label[k])
+            total = sum(seen.visits[j] for j in mates)
+            for j in mates:
+                order, mine = (table.succ[table.ptr[i] : table.ptr[i + 1]].tolist() for i in (j, k))
+                for i in range(seen.ptr[j], seen.ptr[j + 1]):
+                    x = mine[order.index(seen.succ[i])] if classes else seen.succ[i]
+                    new[k] += 0.8 * best[x] * seen.count[i] / total
+                new[k] += 0.2 * seen.r_sum[j] / total
+        q = new
+    np.testing.assert_allclose(agent.q, q, atol=1e-8)
+    assert agent.t == 4001
+    np.testing.assert_array_equal(agent.n, [seen.visits[label == label[k]].sum() for k in range(M)])
