@@ -153,3 +153,20 @@ def test_a_path_counts_as_its_steps_one_by_one_and_the_table_grows_on_the_way(st
     for mine, other in zip(whole.snapshot(), stepwise.snapshot(), strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-12)
     np.testing.assert_allclose(stepwise.r_squares, squares, rtol=1e-12)
+
+
+def test_a_full_block_of_successors_moves_to_one_of_twice_its_room():
+    counts, room = Counts(3, room=1), []
+    for x in range(9):
+        counts.record(1, 0.0, x)
+        room.append(counts.table.room.tolist())
+    assert room == [[1, n, 1] for n in (1, 2, 4, 4, 8, 8, 8, 8, 16)]
+    assert counts.table.used[0] == 3 + 2 + 4 + 8 + 16 <= len(counts.table.state)
+
+
+def test_the_table_grows_by_as_much_as_it_holds_and_by_two_blocks_of_the_widest():
+    for n_pairs, room, more in ((1, 1, 16), (40, 1, 40), (1, 40, 80)):
+        counts = Counts(n_pairs, room=room)
+        before = len(counts.table.state)
+        counts.grow()
+        assert len(counts.table.state) == len(counts.table.count) == before + more

@@ -8,7 +8,7 @@ from equirl.model.rows import Rows
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.l1_ball import ConfidenceSet
 from equirl.planning.optimistic_planning import extended_value_iteration, gain_bounds
-from equirl.planning.sweeps import Choices, Stop, choose, make_work
+from equirl.planning.sweeps import Choices, Stop, choose, make_work, single_sweep
 from equirl.solving.optimal_gain import solve
 from oracles import plain_evi
 from oracles_best_laws import l1_maximum
@@ -137,6 +137,24 @@ def test_planning_in_pieces_is_planning_at_once(monkeypatch):
     assert whole.n_sweeps == pieces.n_sweeps
     np.testing.assert_allclose(whole.bias, pieces.bias, atol=1e-12)
     assert whole.gain == pytest.approx(pieces.gain, abs=1e-12)
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.8])
+def test_one_sweep_is_the_optimistic_operator_of_every_pair_and_leaves_u_alone(discount):
+    rng = np.random.default_rng(5)
+    mdp, _, models = random_models(rng, 6, 3, scale=0.3)
+    u = rng.random(6) + 1.0
+    before = u.copy()
+    sweep = single_sweep(mdp.pairs.ptr, models, u, discount)
+    for _ in range(2):  # each from u
+        work = sweep()
+        for k in range(18):
+            row, law = models.rows.row(k), np.zeros(6)
+            law[models.rows.succ[row]] = models.rows.prob[row]
+            low, high = l1_maximum(law, min(models.p_radius[k], 2.0), u)
+            assert discount * low - 1e-9 <= work.q[k] - models.r_upper[k] <= discount * high + 1e-9
+        np.testing.assert_array_equal(work.out, work.q.reshape(6, 3).max(axis=1))
+    np.testing.assert_array_equal(u, before)
 
 
 def test_ties_between_actions_fall_where_the_coin_says():
