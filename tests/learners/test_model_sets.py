@@ -11,7 +11,10 @@ import pytest
 import equirl as eq
 from equirl.estimation.bernstein import bernstein_intervals, bernstein_mean_radius
 from equirl.estimation.confidence import hoeffding_radius, jaksch_law_radius, jaksch_mean_radius, weissman_radius
+from equirl.estimation.counts import Counts
+from equirl.estimation.given_knowledge import Given
 from equirl.estimation.kl_radius import filippi_radius, mixture_radius
+from equirl.estimation.pooling import Grouping, estimate
 from equirl.learners.model_sets import (
     BernsteinIntervals,
     JakschBalls,
@@ -33,17 +36,19 @@ from equirl.learners.parts import (
     Stopping,
     Structure,
 )
+from equirl.model.pairs import Pairs
 
 DELTA = 0.1
 WORLD = eq.make("ergodic-riverswim", n_states=6, reward_law="bernoulli")
-AGENT = eq.simulate(WORLD, "ucrl2-l", 300, seed=0).agent
-SEEN, ESTIMATES, T = AGENT.episode.seen, AGENT.episode.estimates, 301
-PROBLEM = Problem(WORLD.pairs, AGENT.given, DELTA, True)
+T = 60_001  # of so many steps sets are smaller than all there is
+SEEN = eq.simulate(WORLD, "random", T - 1, seed=0).agent.counts.snapshot()
+ESTIMATES, ALONE = estimate(SEEN), Grouping(np.arange(12), 12)
+PROBLEM = Problem(WORLD.pairs, Given(), DELTA, True)
 
 
 def enclosed(part, law, mean, **more):
     """The set around the estimates where the risk goes in so many parts."""
-    evidence = Evidence(SEEN, AGENT.episode.groups, ESTIMATES, Shares(law, mean, **more), T)
+    evidence = Evidence(SEEN, ALONE, ESTIMATES, Shares(law, mean, **more), T)
     return part.enclose(evidence, PROBLEM)
 
 
@@ -69,7 +74,6 @@ def test_element_wise_bounds_pay_for_all_states_where_classes_are_fewer(parts, l
 def test_balls_have_the_risk_of_their_own_share(law, mean):
     models = enclosed(LaplaceBalls(DELTA), law, mean)
     expected = weissman_radius(ESTIMATES.samples, 6, math.log(DELTA / law))
-    expected[ESTIMATES.samples == 0] = 2.0
     np.testing.assert_allclose(models.p_radius, expected)
     assert_means(models, hoeffding_radius(ESTIMATES.r_samples, math.log(DELTA / mean)))
 
@@ -77,14 +81,23 @@ def test_balls_have_the_risk_of_their_own_share(law, mean):
 def test_weighted_radii_are_the_mean_of_the_members_radii():
     models = enclosed(LaplaceBalls(DELTA), 4, 4, weighted=True)
     own = weissman_radius(SEEN.visits, 6, math.log(DELTA / 4))
-    own[SEEN.visits == 0] = 2.0
     np.testing.assert_allclose(models.p_radius, own)  # every pair is a class of its own
+
+
+@pytest.mark.parametrize("part", [LaplaceBalls(DELTA), JakschBalls(DELTA)])
+@pytest.mark.parametrize("n_states", [1, 3])
+def test_a_pair_never_seen_may_do_anything(part, n_states):
+    pairs, nothing = Pairs.uniform(n_states, 1), Counts(n_states).snapshot()
+    groups = Grouping(np.arange(n_states), n_states)
+    evidence = Evidence(nothing, groups, estimate(nothing), Shares(n_states, n_states), 1)
+    models = part.enclose(evidence, Problem(pairs, Given(), DELTA, True))
+    assert models.p_radius.tolist() == [2.0] * n_states
+    assert (models.r_lower.tolist(), models.r_upper.tolist()) == ([0.0] * n_states, [1.0] * n_states)
 
 
 def test_the_balls_of_ucrl2_share_nothing_and_grow_with_time():
     models = enclosed(JakschBalls(DELTA), 5, 7)
     expected = jaksch_law_radius(SEEN.visits, 6, 2, T, math.log(DELTA))
-    expected[SEEN.visits == 0] = 2.0
     np.testing.assert_allclose(models.p_radius, expected)
     assert_means(models, jaksch_mean_radius(SEEN.visits, 12, T, math.log(DELTA)))
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.simulation.until import Until, until
+from equirl.learners.beliefs import PolicyGap
+from equirl.simulation import until as rules
+from equirl.simulation.until import Until, Watch, until
 
 RIVER = eq.make("ergodic-riverswim", n_states=4)
 BEST = eq.solve(RIVER)
@@ -128,3 +130,50 @@ def test_a_learner_that_cannot_tell_how_good_it_is_says_so(name):
 def test_a_smaller_risk_than_the_learners_own_is_refused():
     with pytest.raises(ValueError, match=r"cannot tell how good its policy is at risk 0\.001"):
         eq.simulate(RIVER, "ucrl2-l", 1000, until="gap=0.1,delta=0.001")
+
+
+class Looked:
+    """An agent that notes when it is asked how good its policy is."""
+
+    name, t, has_gap = "looked", 1, True
+
+    def __init__(self):
+        self.beliefs, self.asked = self, []
+
+    def policy_gap(self, state, delta):
+        self.asked.append(self.t)
+        return PolicyGap(np.array([0, 1]), 0.25, False)
+
+
+def test_looks_come_after_a_hundred_steps_and_then_ever_more_seldom():
+    agent = Looked()
+    watch = Watch(Until(gap=0.1), agent, 2.0)
+    for agent.t in range(1, 1000):
+        assert not watch.stops(0)
+    assert agent.asked == [101, 201, 301, 401, 521, 677, 880]  # 100 more, or three tenths more
+    assert (watch.gap, watch.policy.tolist(), watch.reason) == (0.5, [0, 1], "")
+
+
+def test_a_gap_just_as_small_as_asked_for_is_small_enough_and_the_reason_says_how_it_is_known():
+    agent = Looked()
+    agent.t = 50
+    watch = Watch(Until(gap=0.5, delta=0.1), agent, 2.0)
+    agent.t = 150
+    assert watch.stops(0)
+    assert watch.reason == "no policy earns more by 0.5, by its posterior with probability 0.9"
+
+
+def test_time_is_spent_when_its_seconds_are_over(monkeypatch):
+    now = 10.0
+    monkeypatch.setattr(rules.time, "perf_counter", lambda: now)
+    watch = Watch(Until(seconds=2), Looked(), 1.0)
+    for now, over in ((11.9, False), (12.0, True)):  # noqa: B007
+        assert watch.stops(0) is over
+    assert watch.reason == "2 seconds are spent"
+    assert not Watch(None, Looked(), 1.0).stops(0)
+
+
+@pytest.mark.parametrize("value", ["seconds=0", "gap=inf", "delta=0,gap=1", "seconds=-1"])
+def test_limits_of_a_rule_are_exclusive(value):
+    with pytest.raises(ValueError, match="must lie strictly between 0"):
+        until(value)
