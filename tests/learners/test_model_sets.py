@@ -10,7 +10,7 @@ import pytest
 
 import equirl as eq
 from equirl.estimation.bernstein import bernstein_intervals, bernstein_mean_radius
-from equirl.estimation.confidence import hoeffding_radius, jaksch_law_radius, jaksch_mean_radius, weissman_radius
+from equirl.estimation.confidence import hoeffding_radius, jaksch_mean_radius, jaksch_transition_radius, weissman_radius
 from equirl.estimation.counts import Counts
 from equirl.estimation.given_knowledge import Given
 from equirl.estimation.kl_radius import filippi_radius, mixture_radius
@@ -97,7 +97,7 @@ def test_a_pair_never_seen_may_do_anything(part, n_states):
 
 def test_the_balls_of_ucrl2_share_nothing_and_grow_with_time():
     models = enclosed(JakschBalls(DELTA), 5, 7)
-    expected = jaksch_law_radius(SEEN.visits, 6, 2, T, math.log(DELTA))
+    expected = jaksch_transition_radius(SEEN.visits, 6, 2, T, math.log(DELTA))
     np.testing.assert_allclose(models.p_radius, expected)
     assert_means(models, jaksch_mean_radius(SEEN.visits, 12, T, math.log(DELTA)))
 
