@@ -256,13 +256,13 @@ def test_classes_of_transition_probabilities_are_in_force_only_where_rewards_are
 def test_a_path_is_checked_step_by_step_where_a_user_stated_the_successors():
     ring = Pairs.uniform(3, 1)
     table = Profiles(np.array([0, 1, 2, 4]), np.array([1, 2, 0, 2]), np.full(4, np.nan))
-    stated = Given(partition_of([0, 0, 1], ring), table, stated=True)
+    stated = Given(partition_of([0, 0, 1], ring), table, refutable=True)
     check_path(stated, ring, np.array([0, 1, 2, 2]), 0)
     with pytest.raises(ValueError, match=r"\(s=1, a=0\) cannot lead to state 0"):
         check_path(stated, ring, np.array([0, 1, 0]), 1)
-    with pytest.raises(ValueError, match=r"\(s=2, a=0\) cannot lead to state 1: the order stated leaves it out"):
+    with pytest.raises(ValueError, match=r"\(s=2, a=0\) cannot lead to state 1: the order given leaves it out"):
         check_path(stated, ring, np.array([0, 1, 2]), 1)
-    check_path(stated._replace(stated=False), ring, np.array([0, 0]), 0)
+    check_path(stated._replace(refutable=False), ring, np.array([0, 0]), 0)
     with pytest.raises(ValueError, match="the profiles given leave it out"):
         check_in_profile(Given(profiles=WHOLE._replace(ptr=np.array([0, 1, 4]))), TWO, 0, 1)
 
