@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.logs import csv_columns
-from equirl.logs.csv_columns import read_csv, read_header
+from equirl.logs.csv_columns import POWERS, read_csv, read_header, read_numbers
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters='",\n\r\x00;|\t', exclude_categories=("Cs",)), min_size=1
@@ -99,3 +99,34 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
     (tmp_path / "log.csv").write_bytes(b"state,reward\n\xff\xfe,1\n")
     with pytest.raises(ValueError, match=r"log\.csv is not text in UTF-8"):
         read(tmp_path / "log.csv")
+
+
+def read_plainly(texts, plain):
+    """How many of the texts the loop reads before it meets one that is spelled otherwise, and their numbers."""
+    joined, size = "".join(texts).encode(), np.array([len(text) for text in texts])
+    out, start = np.full(len(texts), np.nan), np.cumsum(size) - size
+    run = read_numbers.py_func if plain else read_numbers
+    data = np.frombuffer(joined, np.uint8).astype(np.int64) if plain else np.frombuffer(joined, np.uint8)
+    return run(data, start, size, POWERS, 0, out), out
+
+
+PLAIN = ["0", "7", "-7", "+7", "12.5", "-.5", "3.", "1e5", "1E5", "1e+5", "1e-5", "-2.5e-3", "1e22", "1e-22", "9" * 15]
+PLAIN += ["123456789012.345", "0.000123", "1.5e22", "00012", "1e0022"]
+OTHERWISE = ["", "-", "+", ".", "x", "1x", "1.2.3", "1e", "1e+", "1e-", "1e5x", "--1", "1-", "1e23", "1e-23", "9" * 16]
+OTHERWISE += ["nan", "inf", "1 ", "1_0", "e5", "1e5.0", "0.1e-22", "1e99999", "10e-23"]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_numbers_spelled_plainly_are_read_in_the_loop(plain):
+    n, found = read_plainly(PLAIN, plain)
+    assert n == len(PLAIN)
+    assert found.tolist() == [float(text) for text in PLAIN]
+    assert np.signbit(read_plainly(["-0"], plain)[1][0])
+
+
+@pytest.mark.parametrize("text", OTHERWISE)
+def test_numbers_spelled_otherwise_are_left_to_python_row_by_row(text):
+    for plain in (False, True):
+        n, found = read_plainly(["1", "-2.5", text, "3"], plain)
+        assert n == 2
+        assert found[:2].tolist() == [1.0, -2.5]
