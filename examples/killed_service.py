@@ -112,8 +112,8 @@ def main() -> None:
         log = eq.read_journal(folder)
         with eq.open_agent(folder) as agent:
             steps, alone = uninterrupted(learner, agent.n_observed)
-            equal = same_bits(agent.learner, alone)
-            goes_on = [agent.learner.copy().act(s) == alone.copy().act(s) for s in range(RIVER.n_states)]
+            equal = same_bits(agent.agent, alone)
+            goes_on = [agent.agent.copy().act(s) == alone.copy().act(s) for s in range(RIVER.n_states)]
     observed = list(zip(*(column.tolist() for column in log[1:5]), strict=True))
     print(f"{options.kills} kills, {lives} lives, {len(steps)} steps: {lost} lost, {doubled} doubled")
     print(f"as in an uninterrupted run: steps {observed == steps}, state {equal}, decisions {all(goes_on)}")

@@ -12,13 +12,12 @@ quick.
 
 from __future__ import annotations
 
-from equirl.words.command_loading import InterruptsEndLoading
+from equirl.words.loading import InterruptsEndLoading, lazily
 
 with InterruptsEndLoading():
     from typing import TYPE_CHECKING
 
     from equirl.interop import register_worlds
-    from equirl.words.exports import lazily
 
 __version__ = "0.1.0"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equirl.words.command_loading import InterruptsEndLoading
+from equirl.words.loading import InterruptsEndLoading
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ TINY = Sizes(
     growth_horizons=(50, 500), oracle_pairs=30, growth_pairs=(30, 100), large=((5, "ucrl2-l", (("delta", 0.1),)),),
     large_horizon=20, starts=1, log_rows=200, log_side=5,
 )  # fmt: skip
-FINDINGS = [Measure("planning", "a sweep", 0.25, "ms", "S = 3"), Skipped("learning", "theirs", "it is not installed")]
+FINDINGS = [Measure("a sweep", 0.25, "ms", "S = 3", "planning"), Skipped("theirs", "it is not installed", "learning")]
 
 
 @pytest.mark.parametrize("subject", ["planning", "learning", "journal", "clustering", "logs", "scale"])

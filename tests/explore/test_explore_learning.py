@@ -215,7 +215,7 @@ def test_a_slow_speed_is_kept(monkeypatch):
         clock.now += 0.01
         list(service.tick())
         list(service.handle({"do": "ack"}))
-        longest = max(np.diff([*service.live.everyone[0].run.learner.episode_starts, service.live.reached + 1]))
+        longest = max(np.diff([*service.live.everyone[0].run.agent.episode_starts, service.live.reached + 1]))
         assert 500 * clock.now - 1.001 < service.live.reached <= 500 * clock.now + longest
 
 

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 
 from equirl.lab.explore import page_limits, page_link
 from equirl.lab.explore.page_limits import MESSAGE_BYTES, MOST_PAGES, MOST_WAITING
+from equirl.lab.explore.page_processes import explained
 from explore_kit import page_of, running, wait_for
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
@@ -381,3 +382,8 @@ def test_many_pages_at_once_are_all_served(server, n_pages, n_clicks):
         thread.join(600)
         assert not thread.is_alive()
     assert failed == []
+
+
+def test_an_error_is_explained_to_a_page():
+    assert explained(MemoryError()) == "this needs more memory than one page may use; ask for less"
+    assert explained(ValueError("n_states must be at least 2, not 1")) == "n_states must be at least 2, not 1"

@@ -9,11 +9,12 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import equirl as eq
 from equirl.files import whole_files as files
-from equirl.files.whole_files import kind_of_place, open_file, write_aside
+from equirl.files.whole_files import check_file, open_file, write_aside, write_csv
 
 RIVER = eq.make("riverswim", n_states=4)
 
@@ -79,9 +80,15 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make, reason):
 
 def test_a_device_is_told_from_a_file_and_not_read():
     """No test writes to one: a mistake, made by root, would replace it for the whole machine."""
-    assert kind_of_place(os.stat(os.devnull).st_mode) == "a device"
+    with pytest.raises(OSError, match="it is a device, not a file"):
+        check_file(os.stat(os.devnull).st_mode, os.devnull)
     with pytest.raises(OSError, match="it is a device, not a file"):
         open_file("/dev/zero")
+
+
+def test_a_table_has_floats_in_their_shortest_spelling_and_nothing_for_none(tmp_path):
+    path = write_csv(tmp_path / "table.csv", ["t", "regret"], [(10, np.float64(0.1)), (20, None)])
+    assert path.read_text() == "t,regret\n10,0.1\n20,\n"
 
 
 @pytest.mark.parametrize("step", ["open", "fsync", "replace"])

@@ -41,13 +41,13 @@ def test_after_a_crash_every_learner_goes_on_bit_by_bit(name, tmp_path):
     play(agent, 90, crash)
     agent.close()
     plain = fingerprints(learner.copy(), (*crashes, 90))
-    assert fingerprint(agent.learner) == plain[90]
+    assert fingerprint(agent.agent) == plain[90]
     for number in crashes:
         with eq.open_agent(tmp_path / f"at{number}", learner) as again:
             assert again.n_observed == number
-            assert fingerprint(again.learner) == plain[number]
+            assert fingerprint(again.agent) == plain[number]
             play(again, 90)
-            assert fingerprint(again.learner) == plain[90]
+            assert fingerprint(again.agent) == plain[90]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -62,16 +62,16 @@ def test_a_decision_is_remembered_though_its_step_was_not_observed(name, tmp_pat
         crashed(agent, tmp_path / "other")
         successor = step(40, state, action)[1]
         agent.observe(state, action, 1.0, successor)
-        expected = fingerprint(agent.learner)
+        expected = fingerprint(agent.agent)
     with eq.open_agent(tmp_path / "one") as again:
         assert again.awaiting == (state, action)
         again.observe(state, action, 1.0, successor)
         assert again.awaiting is None
-        assert fingerprint(again.learner) == expected
+        assert fingerprint(again.agent) == expected
     with eq.open_agent(tmp_path / "other") as again:
         assert again.act(state) == action
         again.observe(state, action, 1.0, successor)
-        assert fingerprint(again.learner) == expected
+        assert fingerprint(again.agent) == expected
 
 
 @pytest.mark.parametrize("name", ["c-psrl", "q-learning"])
@@ -115,7 +115,7 @@ def test_at_every_change_of_its_files_a_crash_leaves_a_folder_that_goes_on(name,
             assert known <= again.n_observed <= known + 1
             assert not [path for path in place.iterdir() if path.name.startswith(".")]
             play(again, 40)
-            assert fingerprint(again.learner) == whole
+            assert fingerprint(again.agent) == whole
 
 
 # --- one at a time
@@ -192,7 +192,7 @@ def test_two_threads_are_refused(tmp_path):
                 agent.act(0)
             errors.append(True)
 
-        with InUse(agent.learner):
+        with InUse(agent.agent):
             thread = threading.Thread(target=enter)
             thread.start()
             thread.join()
@@ -280,7 +280,7 @@ def test_a_learner_that_knows_something_already_may_begin_a_folder(tmp_path):
 def test_a_bad_step_is_named_and_leaves_learner_and_journal_as_they_were(tmp_path):
     with eq.open_agent(tmp_path, eq.agent_for(RIVER, "c-ucrl-c-sigma")) as agent:
         play(agent, 20)
-        before, records = fingerprint(agent.learner), agent.n_records
+        before, records = fingerprint(agent.agent), agent.n_records
         for wrong in [(9, 0, 0.0, 0), (0, 5, 0.0, 0), (0, 0, 2.0, 0), (0, 0, 0.0, 9), (0, 0, 0.0, 4), (0, 0, None, 0)]:
             with pytest.raises((TypeError, ValueError)):
                 agent.observe(*wrong)
@@ -288,7 +288,7 @@ def test_a_bad_step_is_named_and_leaves_learner_and_journal_as_they_were(tmp_pat
             agent.observe(0, 0, 0.0, 0, terminated="no")
         with pytest.raises(ValueError, match="state 9"):
             agent.act(9)
-        agent.observe(0, 0, 0.0, 0, terminated=True) if agent.learner.pending is None else None
+        agent.observe(0, 0, 0.0, 0, terminated=True) if agent.agent.pending is None else None
         with pytest.raises(ValueError, match="cannot lead to state 4"):
             agent.act(4)  # not where the pair may restart
         with pytest.raises(ValueError, match="after a terminated step"):
@@ -296,7 +296,7 @@ def test_a_bad_step_is_named_and_leaves_learner_and_journal_as_they_were(tmp_pat
         assert agent.n_records == records + 1
         agent.act(0)
     with eq.open_agent(tmp_path) as again:
-        assert fingerprint(again.learner) != before
+        assert fingerprint(again.agent) != before
         assert again.n_observed == 21
 
 
@@ -317,12 +317,12 @@ class Failing:
 def test_on_a_full_disk_observe_is_refused_by_name_and_may_be_tried_again(tmp_path):
     with eq.open_agent(tmp_path, "c-ucrl", **SMALL) as agent:
         play(agent, 10)
-        action, before = agent.act(0), fingerprint(agent.learner)
+        action, before = agent.act(0), fingerprint(agent.agent)
         segment = agent._segment
         file, segment._file = segment._file, Failing(segment._file, OSError(errno.ENOSPC, "No space left on device"))
         with pytest.raises(OSError, match=r"cannot append to the journal: No space left.*journal-0+\.log"):
             agent.observe(0, action, 0.5, 1)
-        assert fingerprint(agent.learner) == before
+        assert fingerprint(agent.agent) == before
         segment._file = file
         agent.observe(0, action, 0.5, 1)
         crashed(agent, tmp_path / "copy")
@@ -336,14 +336,14 @@ def test_a_call_stopped_half_way_has_not_counted_and_the_folder_opens_again(meth
     agent = eq.open_agent(tmp_path / "live", "c-psrl", **SMALL)
     play(agent, 30)
     action = agent.act(0)
-    expected = fingerprint(agent.learner)
+    expected = fingerprint(agent.agent)
 
     def stop(*_):
-        agent.learner.t += 1  # half of it is done
+        agent.agent.t += 1  # half of it is done
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(agent.learner, method, stop)
+        patched.setattr(agent.agent, method, stop)
         with pytest.raises(error):
             agent.observe(0, action, 0.0, 0) if method == "record_step" else agent.act(0)
     with pytest.raises(RuntimeError, match=r"stopped half-way.*open .* again"):
@@ -351,12 +351,12 @@ def test_a_call_stopped_half_way_has_not_counted_and_the_folder_opens_again(meth
     agent.close()
     with eq.open_agent(tmp_path / "live") as again:
         assert again.n_observed == 30
-        assert fingerprint(again.learner) == expected
+        assert fingerprint(again.agent) == expected
 
 
 def test_a_learner_taught_beside_its_journal_is_noticed(tmp_path):
     with eq.open_agent(tmp_path, "random", **SMALL) as agent:
-        agent.learner.observe(0, 0, 0.0, 1)
+        agent.agent.observe(0, 0, 0.0, 1)
         with pytest.raises(RuntimeError, match="beside its journal"):
             agent.act(0)
     with eq.open_agent(tmp_path) as agent:
@@ -412,11 +412,11 @@ def test_a_snapshot_that_cannot_be_written_does_not_stop_the_service(tmp_path, m
             with pytest.raises(OSError, match="No space left"):
                 agent.snapshot()
         crashed(agent, tmp_path / "copy")
-        expected = fingerprint(agent.learner)
+        expected = fingerprint(agent.agent)
         play(agent, 60)
         assert len(agent._folder.snapshots()) == 3
     with eq.open_agent(tmp_path / "copy") as again:
-        assert fingerprint(again.learner) == expected
+        assert fingerprint(again.agent) == expected
 
 
 # --- forcing to disk, snapshots, the log

@@ -119,7 +119,7 @@ def test_whatever_byte_is_flipped_or_cut_off_a_folder_opens_to_a_past_state_with
             assert any(str(damaged) in text for text in told), (change, offset)
             assert agent.n_records == min(max(0, offset - start) // SIZE, 2 * STEPS)
             if agent.n_records % 2 == 0:  # after an observe
-                assert fingerprint(agent.learner) == states[agent.n_observed]
+                assert fingerprint(agent.agent) == states[agent.n_observed]
             agent.close()
             again, told = reopened(place)
             assert told == []  # told once, and mended
@@ -139,7 +139,7 @@ def test_a_damaged_tail_is_told_with_file_offset_and_numbers_and_kept_aside(fold
     with agent:
         assert agent.n_observed == STEPS - 1
         play(agent, 20)
-        assert fingerprint(agent.learner) == fingerprint(play_plain(learner(), 20))
+        assert fingerprint(agent.agent) == fingerprint(play_plain(learner(), 20))
     assert (folder / "damaged" / f"{path.name}.0").read_bytes() == before
 
 
@@ -183,7 +183,7 @@ def test_damage_in_the_middle_is_refused_and_with_strict_false_cut_off(folder, z
     agent, told = reopened(folder, strict=False)
     assert any("going on with the 4 records before it" in text for text in told)
     assert agent.n_observed == 2
-    assert fingerprint(agent.learner) == fingerprint(play_plain(learner(), 2))
+    assert fingerprint(agent.agent) == fingerprint(play_plain(learner(), 2))
     agent.close()
     assert (folder / "damaged" / f"{path.name}.0").read_bytes() == content
 
@@ -213,9 +213,9 @@ def test_a_torn_snapshot_is_set_aside_and_the_one_before_is_used_with_the_journa
     with pytest.warns(DamageWarning, match=rf"{newest.name} is damaged.*set aside"):
         agent = eq.open_agent(two_snapshots)
     with agent:
-        assert fingerprint(agent.learner) == fingerprint(play_plain(learner(), 25))
+        assert fingerprint(agent.agent) == fingerprint(play_plain(learner(), 25))
         play(agent, 60)
-        assert fingerprint(agent.learner) == fingerprint(play_plain(learner(), 60))
+        assert fingerprint(agent.agent) == fingerprint(play_plain(learner(), 60))
     assert (two_snapshots / "damaged" / f"{newest.name}.0").exists()
     with eq.open_agent(two_snapshots) as again:
         assert again.n_observed == 60
@@ -230,7 +230,7 @@ def test_every_byte_of_a_snapshot_flipped_is_noticed(two_snapshots, tmp_path):
         flip(place / newest.name, offset, k % 8)
         agent, told = reopened(place)
         assert f"{newest.name} is damaged" in told[0]
-        assert fingerprint(agent.learner) == expected
+        assert fingerprint(agent.agent) == expected
         agent.close()
 
 
@@ -261,7 +261,7 @@ def test_with_an_archive_even_the_first_snapshot_brings_everything_back(tmp_path
         flip(path, 100)
     again, told = reopened(place)
     assert len(told) == 2
-    assert fingerprint(again.learner) == fingerprint(play_plain(learner(), 45))
+    assert fingerprint(again.agent) == fingerprint(play_plain(learner(), 45))
     again.close()
 
 
@@ -273,7 +273,7 @@ def test_records_that_are_missing_are_noticed(two_snapshots):
         eq.open_agent(two_snapshots)
     agent, told = reopened(two_snapshots, strict=False)
     assert any("lacks the records" in text for text in told)
-    assert fingerprint(agent.learner) == fingerprint(play_plain(learner(), 10))
+    assert fingerprint(agent.agent) == fingerprint(play_plain(learner(), 10))
     assert agent.n_observed == 10
     agent.close()
 

@@ -82,7 +82,7 @@ def test_an_order_is_taken_wherever_classes_are(tmp_path):
         tmp_path / "kept", name, n_states=names, n_actions=actions, classes=by_action, order=ahead
     ) as kept:
         assert kept.n_observed == 1
-        assert kept.learner.given.refutable
+        assert kept.agent.given.refutable
 
 
 def test_a_saved_learner_knows_the_order_and_that_it_was_stated(tmp_path):

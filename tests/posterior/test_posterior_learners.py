@@ -153,7 +153,7 @@ def test_saved_anywhere_a_learner_goes_on_bit_by_bit(name, n_steps, tmp_path):
     assert agent.episode_starts == twin.episode_starts
     agent.save(tmp_path / "one.npz")
     twin.save(tmp_path / "two.npz")
-    (arrays, meta), (twins, twin_meta) = (load_npz(tmp_path / f"{x}.npz", KIND, 1, VERSION) for x in ("one", "two"))
+    (arrays, meta), (twins, twin_meta) = (load_npz(tmp_path / f"{x}.npz", KIND, VERSION) for x in ("one", "two"))
     assert meta == twin_meta
     assert arrays.keys() == twins.keys()
     assert all((arrays[key] == twins[key]).all() for key in arrays)
@@ -205,7 +205,7 @@ def test_a_damaged_array_is_refused(name, value, culprit, tmp_path):
     agent = agent_for(WORLD, "c-psrl", 3)
     drive(agent, 200, np.random.default_rng(1), 0)
     agent.save(tmp_path / "agent.npz")
-    arrays, meta = load_npz(tmp_path / "agent.npz", KIND, 1, VERSION)
+    arrays, meta = load_npz(tmp_path / "agent.npz", KIND, VERSION)
     arrays[f"own_{name}"] = arrays[f"own_{name}"].copy()
     arrays[f"own_{name}"][0] = value
     save_npz(tmp_path / "bad.npz", KIND, VERSION, arrays, meta)
@@ -218,7 +218,7 @@ def test_an_array_of_another_length_is_refused(name, tmp_path):
     agent = agent_for(WORLD, "c-psrl", 3)
     drive(agent, 200, np.random.default_rng(1), 0)
     agent.save(tmp_path / "agent.npz")
-    arrays, meta = load_npz(tmp_path / "agent.npz", KIND, 1, VERSION)
+    arrays, meta = load_npz(tmp_path / "agent.npz", KIND, VERSION)
     arrays[f"own_{name}"] = np.append(arrays[f"own_{name}"], arrays[f"own_{name}"][:1])
     save_npz(tmp_path / "bad.npz", KIND, VERSION, arrays, meta)
     with pytest.raises(DamagedFile):

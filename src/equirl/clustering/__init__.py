@@ -6,7 +6,7 @@ In reading order: ``approximate_equivalence`` (the algorithm; learners call ``me
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.clustering.approximate_equivalence import NEARNESS as NEARNESS, approx_equivalence as approx_equivalence

@@ -8,7 +8,7 @@ profiles and means given in advance), ``refutation`` (tests of given classes).
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.estimation.confidence import log_events as log_events, weissman as weissman

@@ -103,7 +103,7 @@ def _most_unpacked(file_size: int) -> int:
 
 
 def load_npz(
-    path: str | os.PathLike[str], kind: str, *versions: int, longest_header: int = LONGEST_HEADER
+    path: str | os.PathLike[str], kind: str, version: int, *, longest_header: int = LONGEST_HEADER
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
     path = os.fspath(path)
@@ -113,7 +113,7 @@ def load_npz(
                 raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
             archive = Archive(handle)
             header = json.loads(str(archive.read("header", longest_header))) if "header" in archive.names else None
-            meta, listing = _checked_header(path, header, kind, versions)
+            meta, listing = _checked_header(path, header, kind, version)
             return _listed_arrays(path, archive, listing), meta
     except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):
         raise
@@ -143,11 +143,9 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """The names of the arrays, in the order of the file."""
         return list(self._members)
 
     def read(self, name: str, most_bytes: float = math.inf) -> np.ndarray:
-        """One array."""
         info = self._members[name]
         if info.file_size > most_bytes:
             raise ValueError(f"{name!r} has {info.file_size:,} bytes; at most {most_bytes:,} are expected")
@@ -192,24 +190,18 @@ def _check_description(name: str, member: Any, file_size: int) -> None:
         raise ValueError(f"{name!r} is not as long as it says")
 
 
-def _checked_header(
-    path: str, header: Any, kind: str, versions: tuple[int, ...]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _checked_header(path: str, header: Any, kind: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The meta of a header of the right kind and version, and its list of arrays."""
     if not isinstance(header, dict) or not {"kind", "version", "archive", "meta", "arrays"} <= set(header):
         raise DamagedFile(f"{path} is not an equirl file: it has no header")
     if header["kind"] != kind:
         raise DamagedFile(f"{path} holds {header['kind']!r}, not {kind!r}")
-    if header["version"] not in versions:
-        raise DamagedFile(
-            f"{path} has format version {header['version']}; this equirl reads version {versions[-1]}. "
-            "Load it with the equirl that wrote it"
-        )
-    if header["archive"] != ARCHIVE_FORMAT:
-        raise DamagedFile(
-            f"{path} is an archive of format {header['archive']}; this equirl reads format {ARCHIVE_FORMAT}. "
-            "Load it with the equirl that wrote it"
-        )
+    found, remedy = header["version"], "Load it with the equirl that wrote it"
+    if found != version:
+        raise DamagedFile(f"{path} has format version {found}; this equirl reads version {version}. {remedy}")
+    if (found := header["archive"]) != ARCHIVE_FORMAT:
+        reads = f"this equirl reads format {ARCHIVE_FORMAT}"
+        raise DamagedFile(f"{path} is an archive of format {found}; {reads}. {remedy}")
     if not isinstance(header["meta"], dict) or not isinstance(header["arrays"], dict):
         raise DamagedFile(f"{path} is not an equirl file: its header is not whole")
     return header["meta"], header["arrays"]

@@ -71,7 +71,6 @@ class FolderLock:
         return "another process"
 
     def release(self) -> None:
-        """Let others have the folder."""
         self._file.close()
         _HELD.discard(self)
 

@@ -23,6 +23,7 @@ from equirl.files.durable import force_folder
 STALE_SECONDS = 3600.0  # an unfinished file older than this was left by a process that was killed
 LONGEST_STEM = 50  # characters of a file's name that the unfinished one takes over
 _BINARY = getattr(os, "O_BINARY", 0)  # a flag of Windows
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a flag of all others
 _PART = re.compile(r"\..+\.[0-9a-f]{16}\.part")
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _cleared: dict[str, float] = {}  # folders, and when they were last looked through for such files
@@ -32,23 +33,24 @@ class DamagedFile(ValueError):  # noqa: N818 (it names the file, not the failure
     """A file that cannot be trusted: truncated, altered, or written by something else."""
 
 
-def kind_of_place(mode: int) -> str | None:
-    """What stands at a path where a file should be."""
-    if stat.S_ISREG(mode):
-        return None
-    return "a folder" if stat.S_ISDIR(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
+def check_file(mode: int, path: str | os.PathLike[str]) -> None:
+    """An error where something else stands in the place of a file, by its mode."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file", os.fspath(path))
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading; a pipe or device in its place is an error, and is not waited for."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    kind = kind_of_place(os.fstat(descriptor).st_mode)
-    if kind is None:
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    if kind == "a folder":
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    raise OSError(errno.EINVAL, f"it is {kind}, not a file", os.fspath(path))
+    descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _BINARY)
+    try:
+        check_file(os.fstat(descriptor).st_mode, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
 
 
 def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
@@ -91,11 +93,7 @@ def _mode_to_keep(place: Path) -> int | None:
         return None
     if stat.S_ISLNK(found):  # all links were followed: these lead in a circle
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    kind = kind_of_place(found)
-    if kind == "a folder":
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if kind is not None:
-        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
+    check_file(found, place)
     return stat.S_IMODE(found)
 
 
@@ -123,15 +121,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def write_csv(path: str | os.PathLike[str], header: Iterable[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table as CSV; floats in their shortest exact spelling, nothing for None.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_csv(f"{folder}/table.csv", ["t", "regret"], [(10, np.float64(0.1)), (20, None)]).read_text()
-    't,regret\\n10,0.1\\n20,\\n'
-    """
+    """Write a table as CSV; floats in their shortest exact spelling, nothing for None."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -180,7 +180,7 @@ class JournalledAgent:
         self, folder: JournalFolder, lock: FolderLock, recovered: Recovered, sync: SyncRule, snapshot_every: int,
         archive: bool,
     ) -> None:  # fmt: skip
-        self.learner = recovered.agent
+        self.agent = recovered.agent
         self.last: Transition | None = None
         self.awaiting: tuple[int, int] | None = None
         self._folder, self._lock = folder, lock
@@ -190,7 +190,7 @@ class JournalledAgent:
         self._whole = self._open = True
         self._started = recovered.started
         self._segment = self._resume(recovered)
-        self._t = self.learner.t
+        self._t = self.agent.t
 
     def _resume(self, recovered: Recovered) -> SegmentWriter:
         """The file to go on with, and what it tells beside the agent."""
@@ -220,15 +220,15 @@ class JournalledAgent:
         int
             The id of the action.
         """
-        learner = self.learner
-        s = learner.pairs.state_number(state)
+        agent = self.agent
+        s = agent.pairs.state_number(state)
         with self._usable():
             before = self._begin()
-            if learner.pending is not None:
-                learner.check_successor(learner.pending[0], s)
+            if agent.pending is not None:
+                agent.check_successor(agent.pending[0], s)
             self._whole = False
             try:
-                action = int(learner.pairs.action[choose_pair(learner, s)])
+                action = int(agent.pairs.action[choose_pair(agent, s)])
                 self._segment.append(ACT, s, action)
                 self._counts(ACT, s, action, 0, 0.0)
             except BaseException:
@@ -252,19 +252,19 @@ class JournalledAgent:
         terminated : bool
             The process restarts: the successor learned is the state next given to :meth:`act`.
         """
-        learner = self.learner
+        agent = self.agent
         with self._usable():
             before = self._begin()
-            step = read_step(learner, state, action, reward, next_state, terminated)
+            step = read_step(agent, state, action, reward, next_state, terminated)
             kind = TERMINATED if step.ends else OBSERVE
-            s, a = int(learner.pairs.state[step.pair]), int(learner.pairs.action[step.pair])
+            s, a = int(agent.pairs.state[step.pair]), int(agent.pairs.action[step.pair])
             record = kind, s, a, step.successor, float(reward)
             try:
                 self._segment.append(*record)
                 self._whole = False
                 if self._sync_rule.is_due():
                     self.sync()
-                learn_step(learner, step)
+                learn_step(agent, step)
                 self._counts(*record)
             except BaseException:
                 self._take_back(before)
@@ -273,7 +273,7 @@ class JournalledAgent:
     def _usable(self) -> InUse:
         """Inside, the agent may be changed: it is open, whole, this process's, and no other thread's."""
         self._check()
-        return InUse(self.learner)
+        return InUse(self.agent)
 
     def _begin(self) -> int:
         """Make a snapshot where one is due; how many records there are."""
@@ -290,7 +290,7 @@ class JournalledAgent:
     def _counts(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
         """What was appended has come about."""
         self._note(kind, state, action, next_state, reward)
-        self._t = self.learner.t
+        self._t = self.agent.t
         self._whole = True
 
     def _note(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
@@ -312,7 +312,7 @@ class JournalledAgent:
             raise RuntimeError(f"{where} was opened by process {self._lock.owner}; a forked process must not use it")
         if not self._whole:
             raise RuntimeError(f"a call was stopped half-way, so the learner is not to be trusted; open {where} again")
-        if self.learner.t != self._t:
+        if self.agent.t != self._t:
             raise RuntimeError(f"the learner of {where} was taught beside its journal; open the folder again")
 
     # --- snapshots
@@ -327,7 +327,7 @@ class JournalledAgent:
         if at == self._snapshot_at:
             return
         self.sync()
-        self._folder.save_snapshot(self.learner, at)
+        self._folder.save_snapshot(self.agent, at)
         self._snapshot_at = self._tried_at = at
         if at == self._segment.header.first:
             return
@@ -353,10 +353,10 @@ class JournalledAgent:
 
     def _about(self) -> dict[str, Any]:
         """What a file of the journal says of itself."""
-        learner = self.learner
+        agent = self.agent
         return {
-            "learner": learner.name, "settings": learner.settings.as_dict(), "state_names": learner.pairs.state_names,
-            "action_names": learner.pairs.action_names, "equirl": version("equirl"), "numpy": np.__version__,
+            "learner": agent.name, "settings": agent.settings.as_dict(), "state_names": agent.pairs.state_names,
+            "action_names": agent.pairs.action_names, "equirl": version("equirl"), "numpy": np.__version__,
             "started": self._started, "observed": self.n_observed, "last": self.last, "awaiting": self.awaiting,
         }  # fmt: skip
 
@@ -370,7 +370,7 @@ class JournalledAgent:
     @property
     def n_observed(self) -> int:
         """How many steps were observed since the folder was begun. A service may compare it with its own count."""
-        return self.learner.t - self._started + (self.learner.pending is not None)
+        return self.agent.t - self._started + (self.agent.pending is not None)
 
     @property
     def n_records(self) -> int:
@@ -380,17 +380,17 @@ class JournalledAgent:
     @property
     def name(self) -> str:
         """The name under which the agent is registered."""
-        return self.learner.name
+        return self.agent.name
 
     @property
     def t(self) -> int:
         """The agent's time: one more than the steps learned."""
-        return self.learner.t
+        return self.agent.t
 
     @property
     def beliefs(self) -> Beliefs:
         """What it believes: an object that answers questions; asking changes nothing."""
-        return self.learner.beliefs
+        return self.agent.beliefs
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the agent to a file of its own, which ``equirl.load_agent`` restores.
@@ -400,15 +400,15 @@ class JournalledAgent:
         path : path
             The file.
         """
-        self.learner.save(path)
+        self.agent.save(path)
 
     def copy(self) -> Learner:
         """An independent twin of the agent, without a journal."""
-        return self.learner.copy()
+        return self.agent.copy()
 
     def __repr__(self) -> str:
         state = "" if self._open else ", closed"
-        return f"<{self.folder}: {self.n_observed} observed{state}; {self.learner!r}>"
+        return f"<{self.folder}: {self.n_observed} observed{state}; {self.agent!r}>"
 
     # --- closing
 
@@ -416,10 +416,10 @@ class JournalledAgent:
         """Snapshot, and let others open the folder. Without it nothing is lost; the next opening takes longer."""
         if not self._open or os.getpid() != self._lock.owner:
             return
-        with InUse(self.learner):
+        with InUse(self.agent):
             self._open = False
             try:
-                if self._whole and self.learner.t == self._t:
+                if self._whole and self.agent.t == self._t:
                     self._snapshot()
             finally:
                 self._segment.close()

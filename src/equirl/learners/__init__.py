@@ -15,7 +15,7 @@ In reading order:
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.learners.catalogue import FAMILIES as FAMILIES, RECOMMENDED as RECOMMENDED

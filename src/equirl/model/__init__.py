@@ -8,7 +8,7 @@ folder works on); ``row_readers`` (what users hold, as rows), ``renumbering`` (o
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP as TabularMDP, check_mdp as check_mdp

@@ -8,7 +8,7 @@ reading order: ``l1_ball`` (the paper's set), ``sweeps`` (the loop that all sets
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet

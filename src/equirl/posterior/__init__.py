@@ -9,7 +9,7 @@ All state lies in plain arrays. docs/posterior.md has the model.
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.posterior.inspection import ClassPosterior as ClassPosterior, class_posterior as class_posterior

@@ -7,7 +7,7 @@ a study), ``until`` (what ends a run early).
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.simulation.curves import (

@@ -28,7 +28,7 @@ class LiveRun:
 
     Attributes
     ----------
-    learner : Learner
+    agent : Learner
         As it is now.
     policy : array of int64
         The pair per state of the stretch played last; empty where actions are drawn at random, and before the first.
@@ -39,7 +39,7 @@ class LiveRun:
     >>> run = LiveRun(make("riverswim", n_states=6), "ucrl2-l", 1000, seed=1)
     >>> while run.goes_on:
     ...     path = run.advance()
-    >>> run.steps, run.trace().n_episodes == run.learner.n_episodes
+    >>> run.steps, run.trace().n_episodes == run.agent.n_episodes
     (1000, True)
     """
 
@@ -64,19 +64,19 @@ class LiveRun:
         world_root, agent_root = seed_sequence("seed", seed).spawn(2)
         if world_seed is not None:
             world_root = seed_sequence("world_seed", world_seed)
-        self.learner = _prepare(mdp, agent, agent_root, own)
-        self._criterion = self.learner.criterion
+        self.agent = _prepare(mdp, agent, agent_root, own)
+        self._criterion = self.agent.criterion
         self._optimum = self._criterion.optimum(mdp) if gain is None else between("gain", gain)
         self._rollout = Rollout(mdp, world_root)
-        settle(self.learner, self._rollout.state)
-        self._recorder = Recorder(mdp, self.learner, marks, flag("measure_clustering", measure_clustering), epsilon)
-        self._watch, self._stopped = Watch(rule, self.learner, mdp.reward_map[0]), False
-        self._before, self.horizon = self.learner.t - 1, int(horizon)
+        settle(self.agent, self._rollout.state)
+        self._recorder = Recorder(mdp, self.agent, marks, flag("measure_clustering", measure_clustering), epsilon)
+        self._watch, self._stopped = Watch(rule, self.agent, mdp.reward_map[0]), False
+        self._before, self.horizon = self.agent.t - 1, int(horizon)
         self.policy = np.zeros(0, np.int64)
 
     @property
     def steps(self) -> int:
-        return self.learner.t - 1 - self._before
+        return self.agent.t - 1 - self._before
 
     @property
     def goes_on(self) -> bool:
@@ -85,20 +85,20 @@ class LiveRun:
 
     def advance(self, callback: Callable[[Learner], bool | None] | None = None) -> np.ndarray:
         """Play what the learner decides, to the end of its stretch or what fits into a block of it."""
-        learner, rollout = self.learner, self._rollout
-        t, episodes = learner.t, learner.n_episodes
+        agent, rollout = self.agent, self._rollout
+        t, episodes = agent.t, agent.n_episodes
         if not self.goes_on:
             return np.zeros(0, np.int64)
         if callback is not None and self.steps:
             self._recorder.hold()  # an episode that the callback ends before its first step is not measured
-        stretch = learner.decide(rollout.state)
-        if callback is not None and learner.n_episodes > episodes and callback(learner):
+        stretch = agent.decide(rollout.state)
+        if callback is not None and agent.n_episodes > episodes and callback(agent):
             self._watch.reason, self._stopped = "the callback said so", True
             return np.zeros(0, np.int64)
         path, rewards = rollout.play(stretch, self.horizon - self.steps)
-        learner.record(path, rewards, rollout.state)
-        if learner.t != t + len(path):
-            raise RuntimeError(f"{learner.name!r} recorded {len(path)} steps and went from t = {t} to {learner.t}")
+        agent.record(path, rewards, rollout.state)
+        if agent.t != t + len(path):
+            raise RuntimeError(f"{agent.name!r} recorded {len(path)} steps and went from t = {t} to {agent.t}")
         self._recorder.add(t, stretch.policy, path, rewards)
         self.policy = stretch.policy
         self._stopped = self._watch.stops(rollout.state)

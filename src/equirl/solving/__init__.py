@@ -8,7 +8,7 @@ In reading order. Tools: ``chains`` (graphs and blocks), ``value_iteration`` (sw
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.solving.chains import chain_kind as chain_kind

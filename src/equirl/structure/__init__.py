@@ -6,7 +6,7 @@ In reading order: ``similarity`` (transition probabilities sorted into profiles)
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.structure.equivalence import (

@@ -25,13 +25,7 @@ LARGEST = int(np.iinfo(np.int64).max)
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
-    """A message for a name that is not there.
-
-    Examples
-    --------
-    >>> unknown_name("learner", "cucrl", ["ucrl2-l", "c-ucrl"])
-    "unknown learner 'cucrl'; did you mean 'c-ucrl'? Known: c-ucrl, ucrl2-l"
-    """
+    """A message such as: unknown learner 'cucrl'; did you mean 'c-ucrl'? Known: c-ucrl, ucrl2-l."""
     names = sorted(known)
     near = difflib.get_close_matches(shown(name).strip("'"), names, n=1, cutoff=0.5)
     nearest = [repr(one) if isinstance(name, str) else one for one in near]  # a tuple is written without quotes
@@ -40,14 +34,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
 
 
 def whole_number(name: str, value: Any, least: int = 1, most: float = LARGEST) -> int:
-    """An int in [least, most].
-
-    Examples
-    --------
-    >>> whole_number("n_states", 1, least=2)
-    Traceback (most recent call last):
-    ValueError: n_states must be at least 2, not 1
-    """
+    """An int in [least, most]."""
     if isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, not {shown(value)}")
     try:
@@ -81,14 +68,7 @@ def between(name: str, value: Any, least: float = 0.0, most: float = 1.0) -> flo
 
 
 def inside(name: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
-    """A float strictly between two others; by default a risk.
-
-    Examples
-    --------
-    >>> inside("delta", 0)
-    Traceback (most recent call last):
-    ValueError: delta must lie strictly between 0 and 1, not 0
-    """
+    """A float strictly between two others; by default a risk."""
     number = real_number(name, value)
     if not low < number < high:
         raise ValueError(f"{name} must lie strictly between {low:g} and {high:g}, not {shown(value)}")
@@ -132,7 +112,6 @@ def check_callable(name: str, value: Any) -> None:
 
 
 def several(name: str, values: Any) -> list[Any]:
-    """A list of whatever ``values`` holds."""
     try:
         return list(values)
     except TypeError:
@@ -152,7 +131,6 @@ def plain_array(name: str, values: Any) -> np.ndarray:
 
 
 def real_array(name: str, values: Any) -> np.ndarray:
-    """An array of floats."""
     array = plain_array(name, values)
     try:
         if np.issubdtype(array.dtype, np.complexfloating):
@@ -163,14 +141,7 @@ def real_array(name: str, values: Any) -> np.ndarray:
 
 
 def whole_array(name: str, values: Any, least: int = 0) -> np.ndarray:
-    """A new array of int64 in one dimension, none below ``least``.
-
-    Examples
-    --------
-    >>> whole_array("visits", [3, -1])
-    Traceback (most recent call last):
-    ValueError: visits must be at least 0; entry 1 is -1
-    """
+    """A new array of int64 in one dimension, none below ``least``."""
     array = plain_array(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not shape {array.shape}")
@@ -183,14 +154,7 @@ def whole_array(name: str, values: Any, least: int = 0) -> np.ndarray:
 
 
 def checked_path(name: str, path: Any) -> Path:
-    """A path that the system can be asked for.
-
-    Examples
-    --------
-    >>> checked_path("path", 3)
-    Traceback (most recent call last):
-    TypeError: path must be a str or a path, not 3
-    """
+    """A path that the system can be asked for."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a str or a path, not {shown(path)}")

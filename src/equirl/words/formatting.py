@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with that many significant digits.
-
-    Examples
-    --------
-    >>> number(61234.5), number(0.12345), number(2.0), number(12345.67, 6), number(math.inf)
-    ('61,200', '0.123', '2', '12,345.7', 'infinite')
-    """
+    """A number with that many significant digits: 61,200, 0.123, infinite."""
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
     rounded = float(f"{value:.{digits}g}")
@@ -31,24 +26,12 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def mean_with_interval(mean: float, half_width: float) -> str:
-    """A mean and half its interval with sensible digits.
-
-    Examples
-    --------
-    >>> mean_with_interval(61234.5, 812.3), mean_with_interval(0.1234, float("nan"))
-    ('61,200 ± 810', '0.123')
-    """
+    """A mean and half its interval, where it has one: 61,200 ± 810."""
     return number(mean) + (f" ± {number(half_width, 2)}" if math.isfinite(half_width) else "")
 
 
 def duration(seconds: float) -> str:
-    """A duration in words.
-
-    Examples
-    --------
-    >>> duration(42), duration(200), duration(7300)
-    ('42 s', '3 min', '2 h 2 min')
-    """
+    """A duration in words: 42 s, 3 min, 2 h 2 min."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -56,35 +39,17 @@ def duration(seconds: float) -> str:
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """A count and its noun.
-
-    Examples
-    --------
-    >>> counted(1, "run"), counted(1200, "run"), counted(2, "class", "classes")
-    ('1 run', '1,200 runs', '2 classes')
-    """
+    """A count and its noun: 1 run, 1,200 runs."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def printable(text: object, keep: str = "") -> str:
-    """Text from outside that can do no harm to a terminal: what is not printed is spelled out.
-
-    Examples
-    --------
-    >>> printable("\\x1b[31mred")
-    '\\\\x1b[31mred'
-    """
+    """Text from outside that can do no harm to a terminal: what is not printed is spelled out."""
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in str(text))
 
 
 def shown(value: object) -> str:
-    """A value in a message: its ``repr``, cut where it is long.
-
-    Examples
-    --------
-    >>> shown("river"), shown(10**5000), len(shown("x" * 1000))
-    ("'river'", 'an integer of 16610 bits', 204)
-    """
+    """A value in a message: its ``repr``, cut where it is long."""
     if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:  # Python refuses to spell out some
         return f"an integer of {value.bit_length()} bits"
     try:
@@ -94,14 +59,19 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} ..."
 
 
-def parse_value(text: str) -> Any:
-    """The value that a text stands for: True, False or None, an integer, a float, or the text itself.
+def json_ready(value: Any, infinite: str | None = None) -> Any:
+    """A value with None for the numbers that JSON does not have; ``infinite`` stands for that one."""
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(item, infinite) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_ready(item, infinite) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return infinite if value > 0 else None
+    return value
 
-    Examples
-    --------
-    >>> [parse_value(text) for text in ("true", "None", "17", "1e-3", "inf", "first")]
-    [True, None, 17, 0.001, inf, 'first']
-    """
+
+def parse_value(text: str) -> Any:
+    """The value that a text stands for: True, False or None, an integer, a float, or the text itself."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     for kind in (int, float):

@@ -64,76 +64,31 @@ class Table:
             yield dict(zip(self.columns, row, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows, each as a dict by column: what JSON holds.
-
-        Returns
-        -------
-        list of dict
-        """
+        """The rows, each as a dict by column: what JSON holds."""
         return list(self)
 
     def head(self, n: int = SHOWN) -> Table:
-        """The first rows.
-
-        Parameters
-        ----------
-        n : int
-            How many at most.
-
-        Returns
-        -------
-        Table
-        """
+        """The first ``n`` rows."""
         n = whole_number("n", n, least=0)
         return Table({name: values[:n] for name, values in self.columns.items()})
 
     def texts(self) -> list[list[str]]:
-        """The cells as text, row by row; numbers with six significant digits.
-
-        Returns
-        -------
-        list of list of str
-        """
+        """The cells as text, row by row; numbers with six significant digits."""
         return [[cell_text(value) for value in row] for row in zip(*self.columns.values(), strict=True)]
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers alone, so that it is aligned right.
-
-        Parameters
-        ----------
-        name : str
-            A column.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether a column holds numbers alone, so that it is aligned right."""
         return all(isinstance(value, int | float) for value in self[name])
 
     def to_markdown(self) -> str:
-        """The table in Markdown.
-
-        Returns
-        -------
-        str
-        """
+        """The table in Markdown."""
         rule = "|".join("---:" if self.is_numeric(name) else "---" for name in self.columns)
         lines = [[name.replace("|", "\\|") for name in self.columns], *self.texts()]
         head, *body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
         return "\n".join([head, f"|{rule}|", *body])
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
+        """The table as a ``pandas.DataFrame``."""
         try:
             import pandas  # type: ignore
         except ImportError:
@@ -141,18 +96,7 @@ class Table:
         return pandas.DataFrame(self.columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table as CSV.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is whole or absent.
-
-        Returns
-        -------
-        Path
-            Where the table is.
-        """
+        """Write the table as CSV to a file, which is whole or absent."""
         return write_csv(checked_path("path", path), self.columns, list(zip(*self.columns.values(), strict=True)))
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ of ``WORLDS``.
 
 from typing import TYPE_CHECKING
 
-from equirl.words.exports import lazily
+from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.worlds.grids import KERNELS as KERNELS

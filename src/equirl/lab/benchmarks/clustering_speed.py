@@ -17,12 +17,11 @@ import numpy as np
 
 from equirl.clustering import approx_equivalence
 from equirl.estimation import log_events, weissman
-from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, power, side_by_side
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, power, seconds_of
 from equirl.numerics.arrays import owners, starts
 from equirl.structure import profiles
 from equirl.worlds import make
 
-SUBJECT = "clustering"
 VISITS = 1000
 
 
@@ -40,11 +39,11 @@ def measure_clustering(sizes: Sizes) -> Iterator[Finding]:
     times = []
     problems = [count_in_grid(M) for M in sizes.growth_pairs]
     for problem in problems:
-        times.append(side_by_side({"merge": partial(cluster, problem)}, min(sizes.seconds, 1.0))["merge"])
+        times.append(seconds_of(partial(cluster, problem), min(sizes.seconds, 1.0)))
         note = f"M = {len(problem.visits)}, {VISITS} visits each, four-room grid"
-        yield Measure(SUBJECT, "ApproxEquivalence", times[-1], "s", note)
+        yield Measure("ApproxEquivalence", times[-1], "s", note)
     pairs = [len(problem.visits) for problem in problems]
-    yield Measure(SUBJECT, "growth with M", power(pairs, times), "power", f"M = {pairs[0]} to {pairs[-1]}")
+    yield Measure("growth with M", power(pairs, times), "power", f"M = {pairs[0]} to {pairs[-1]}")
 
 
 def count_in_grid(n_pairs: int) -> Counted:
@@ -68,12 +67,12 @@ def cluster(problem: Counted) -> Any:
 
 def _against_line_by_line(sizes: Sizes) -> Iterator[Finding]:
     problem = count_in_grid(sizes.oracle_pairs)
-    ours = side_by_side({"merge": partial(cluster, problem)}, sizes.seconds / 3)["merge"]
+    ours = seconds_of(partial(cluster, problem), sizes.seconds / 3)
     start = time.perf_counter()
     plain_approx_equivalence(*problem)
     theirs = time.perf_counter() - start
     name = "line-by-line ApproxEquivalence against ours"
-    yield Measure(SUBJECT, name, theirs / ours, "times", f"M = {len(problem.visits)}")
+    yield Measure(name, theirs / ours, "times", f"M = {len(problem.visits)}")
 
 
 class _Cluster:

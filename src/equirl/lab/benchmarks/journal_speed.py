@@ -11,12 +11,11 @@ from pathlib import Path
 
 from equirl.keeping.journal import Sync, open_agent
 from equirl.lab.benchmarks.learning_speed import N_STATES, PLACE, WORLD, drive
-from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, side_by_side
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, seconds_of, side_by_side
 from equirl.learners import agent_for
 from equirl.model import TabularMDP
 from equirl.worlds import make
 
-SUBJECT = "journal"
 MEASURED = ("ucrl2-l", "c-psrl")
 MODES: tuple[Sync, ...] = ("os", "second", 100, "always")
 SHARE = {"always": 50, 100: 5}  # modes that wait for the disk play this many times fewer steps
@@ -49,9 +48,9 @@ def _decisions(mdp: TabularMDP, name: str, sizes: Sizes) -> Iterator[Measure]:
     for mode in MODES:
         ratio = alone * played[mode] / times[str(mode)]
         what, note = f"{name}: decisions/s with sync={mode!r} against without", f"{PLACE}{sizes.settings_note(name)}"
-        yield Measure(SUBJECT, what, ratio, "times", note)
+        yield Measure(what, ratio, "times", note)
     waiting = 1e3 * times["always"] / played["always"]
-    yield Measure(SUBJECT, f"{name}: a step with sync='always'", waiting, "ms", "most of it waits for the disk")
+    yield Measure(f"{name}: a step with sync='always'", waiting, "ms", "most of it waits for the disk")
 
 
 def _opening(mdp: TabularMDP, name: str, sizes: Sizes) -> Measure:
@@ -67,7 +66,6 @@ def _opening(mdp: TabularMDP, name: str, sizes: Sizes) -> Measure:
             with open_agent(shutil.copytree(crashed, Path(place) / str(next(copies)))):
                 pass
 
-        took = side_by_side({"open": reopen}, sizes.seconds)["open"]
-    return Measure(
-        SUBJECT, f"{name}: opening after a crash", took, "s", f"{2 * steps} records to play again, and closing"
-    )
+        took = seconds_of(reopen, sizes.seconds)
+    note = f"{2 * steps} records to play again, and closing"
+    return Measure(f"{name}: opening after a crash", took, "s", note)

@@ -8,7 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from equirl.interop.gym import TabularEnv
-from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped, in_new_process, power, side_by_side
+from equirl.lab.benchmarks.measurement import (
+    Finding,
+    Measure,
+    Sizes,
+    Skipped,
+    in_new_process,
+    power,
+    seconds_of,
+    side_by_side,
+)
 from equirl.learners import agent_for
 from equirl.model import TabularMDP
 from equirl.simulation import simulate
@@ -19,7 +28,6 @@ if TYPE_CHECKING:
     from equirl.keeping.journal import JournalledAgent
     from equirl.learners import Learner
 
-SUBJECT = "learning"
 WORLD, N_STATES = "ergodic-riverswim", 25
 PLACE = f"Ergodic RiverSwim, S = {N_STATES}"
 MEASURED = ("ucrl2", "ucrl2-l", "c-ucrl-c-sigma", "c-ucrl-c", "c-ucrl")
@@ -39,9 +47,9 @@ def measure_learning(sizes: Sizes) -> Iterator[Finding]:
             "loop": partial(step_by_step, mdp, name, short, **own),
         }, sizes.seconds)  # fmt: skip
         note = f"{PLACE}, T = {long}{chosen}"
-        yield Measure(SUBJECT, f"{name}, whole run", long / times["long"] / 1e6, "million steps/s", note)
+        yield Measure(f"{name}, whole run", long / times["long"] / 1e6, "million steps/s", note)
         ratio, note = times["loop"] / times["short"], f"{PLACE}, T = {short}{chosen}"
-        yield Measure(SUBJECT, f"{name}: loop of act and observe against simulate", ratio, "times", note)
+        yield Measure(f"{name}: loop of act and observe against simulate", ratio, "times", note)
     yield from _against_uncompiled(mdp, gain, sizes)
     yield from _against_statisticalrl(mdp, gain, sizes)
     yield _growth(mdp, gain, sizes)
@@ -78,9 +86,9 @@ def _against_uncompiled(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterator[
         )
         plain = float(in_new_process(code, NUMBA_DISABLE_JIT="1").printed)
         run = partial(simulate, mdp, name, sizes.plain_steps, gain=gain, **sizes.chosen(name))
-        ours = side_by_side({"run": run}, sizes.seconds / 5)["run"]
+        ours = seconds_of(run, sizes.seconds / 5)
         note = f"T = {sizes.plain_steps}{sizes.settings_note(name)}, the same program with every kernel interpreted"
-        yield Measure(SUBJECT, f"{name}: plain bodies against compiled", plain / ours, "times", note)
+        yield Measure(f"{name}: plain bodies against compiled", plain / ours, "times", note)
 
 
 def _against_statisticalrl(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterator[Finding]:
@@ -88,7 +96,7 @@ def _against_statisticalrl(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterat
     try:
         from statisticalrl_learners.MDPs_discrete.UCRL2 import UCRL2  # type: ignore[import-not-found]
     except ImportError:
-        yield Skipped(SUBJECT, name, "statisticalrl-learners is not installed")
+        yield Skipped(name, "statisticalrl-learners is not installed")
         return
     env, agent = TabularEnv(mdp), UCRL2(mdp.n_states, mdp.pairs.n_actions, delta=0.05)
     state, _ = env.reset(seed=0)
@@ -101,17 +109,13 @@ def _against_statisticalrl(mdp: TabularMDP, gain: float, sizes: Sizes) -> Iterat
         state, steps = following, steps + 1
     theirs = time.perf_counter() - start
     run = partial(simulate, mdp, "ucrl2", steps, gain=gain, **sizes.chosen("ucrl2"))
-    ours = side_by_side({"run": run}, sizes.seconds / 5)
+    ours = seconds_of(run, sizes.seconds / 5)
     note = f"the first {steps} steps{sizes.settings_note('ucrl2')}; it plans to accuracy 1/t, ours to 1/sqrt(t)"
-    yield Measure(SUBJECT, name, theirs / ours["run"], "times", note)
+    yield Measure(name, theirs / ours, "times", note)
 
 
 def _growth(mdp: TabularMDP, gain: float, sizes: Sizes) -> Measure:
-    times = [
-        side_by_side(
-            {"run": partial(simulate, mdp, GROWING, T, gain=gain, **sizes.chosen(GROWING))}, sizes.seconds / 3
-        )["run"]
-        for T in sizes.growth_horizons
-    ]
+    run = partial(simulate, mdp, GROWING, gain=gain, **sizes.chosen(GROWING))
+    times = [seconds_of(partial(run, T), sizes.seconds / 3) for T in sizes.growth_horizons]
     note = f"{GROWING}{sizes.settings_note(GROWING)}, T = {sizes.growth_horizons[0]} to {sizes.growth_horizons[-1]}"
-    return Measure(SUBJECT, "growth of a run with T", power(sizes.growth_horizons, times), "power", note)
+    return Measure("growth of a run with T", power(sizes.growth_horizons, times), "power", note)

@@ -15,8 +15,6 @@ from equirl.logs.log_classes import classes_of
 from equirl.model import TabularMDP
 from equirl.worlds import make
 
-SUBJECT = "logs"
-
 
 def measure_logs(sizes: Sizes) -> Iterator[Finding]:
     """Seconds to read and count a log and to cluster its pairs, and the ratio to pandas."""
@@ -31,19 +29,19 @@ def measure_logs(sizes: Sizes) -> Iterator[Finding]:
 
             cases["pandas"] = lambda: pandas.read_csv(path)
         except ImportError:
-            yield Skipped(SUBJECT, "reading and counting against pandas", "pandas is not installed")
+            yield Skipped("reading and counting against pandas", "pandas is not installed")
         times = side_by_side(cases, sizes.seconds)
-        yield Measure(SUBJECT, "reading and counting a CSV file", times["ours"], "s", note)
+        yield Measure("reading and counting a CSV file", times["ours"], "s", note)
         if "pandas" in times:
             ratio = times["ours"] / times["pandas"]
-            yield Measure(SUBJECT, "... against pandas reading it", ratio, "times", note)
+            yield Measure("... against pandas reading it", ratio, "times", note)
         log = from_log(path)
         classes_of(log, draws=1)  # compile
         start = time.perf_counter()
         found = classes_of(log)
         took = time.perf_counter() - start
-        yield Measure(SUBJECT, "classes of the log", took, "s", f"{note}, {found.n_classes} classes found")
-        yield Measure(SUBJECT, "reading, counting and classes", times["ours"] + took, "s", note)
+        yield Measure("classes of the log", took, "s", f"{note}, {found.n_classes} classes found")
+        yield Measure("reading, counting and classes", times["ours"] + took, "s", note)
 
 
 def write_log(mdp: TabularMDP, n_rows: int, path: Path) -> None:

@@ -21,19 +21,19 @@ Large = tuple[int, str, tuple[tuple[str, Any], ...]]  # side of a four-room grid
 
 
 class Measure(NamedTuple):
-    subject: str
     name: str
     value: float
     unit: str  # "times", "ms", "s", "MiB", "million steps/s", "power"
     note: str = ""
+    subject: str = ""  # given by the suite
 
 
 class Skipped(NamedTuple):
     """A figure that could not be had here, and why."""
 
-    subject: str
     name: str
     reason: str
+    subject: str = ""
 
 
 Finding = Measure | Skipped
@@ -53,6 +53,11 @@ def side_by_side(cases: Mapping[str, Callable[[], object]], seconds: float) -> d
         if len(next(iter(rounds.values()))) == MOST_ROUNDS:
             break
     return {name: float(np.quantile(times, 0.1, method="lower")) for name, times in rounds.items()}
+
+
+def seconds_of(run: Callable[[], object], seconds: float) -> float:
+    """Seconds per call of one case alone."""
+    return side_by_side({"run": run}, seconds)["run"]
 
 
 def power(sizes: Sequence[float], values: Sequence[float]) -> float:

@@ -13,13 +13,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from equirl.interop.convert import to_quantecon
-from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped, power, side_by_side
+from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped, power, seconds_of, side_by_side
 from equirl.learners import POLICY_SWEEPS
 from equirl.model import TabularMDP
 from equirl.planning import ConfidenceSet, extended_value_iteration, single_sweep
 from equirl.worlds import make
 
-SUBJECT, ACCELERATION = "planning", "acceleration"
 N_ACTIONS, BRANCHING = 4, 5
 MANY_SWEEPS = 100
 ACCURACY = 1e-3  # 1 / sqrt(t) after a million steps
@@ -34,10 +33,9 @@ def measure_planning(sizes: Sizes) -> Iterator[Finding]:
     yield from _against_dense(sizes)
     yield from _against_quantecon(mdp, sizes.seconds)
     yield from _against_mdpsolver(mdp, sizes.seconds)
-    times = [side_by_side({"sweep": settled_sweep(random_mdp(S))}, sizes.seconds / 3) for S in sizes.growth_states]
-    growth = power(sizes.growth_states, [t["sweep"] for t in times])
-    first, last = sizes.growth_states[0], sizes.growth_states[-1]
-    yield Measure(SUBJECT, "growth of a sweep with S", growth, "power", f"S = {first} to {last}")
+    states = sizes.growth_states
+    growth = power(states, [seconds_of(settled_sweep(random_mdp(S)), sizes.seconds / 3) for S in states])
+    yield Measure("growth of a sweep with S", growth, "power", f"S = {states[0]} to {states[-1]}")
 
 
 def random_mdp(n_states: int) -> TabularMDP:
@@ -76,9 +74,9 @@ def _against_the_product(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
     )
     note = f"S = {mdp.n_states}, A = {N_ACTIONS}, {BRANCHING} successors, rows settled"
     optimistic = times["optimistic"]
-    yield Measure(SUBJECT, "a sweep of EVI", 1e3 * optimistic, "ms", note)
-    yield Measure(SUBJECT, "... against the bare CSR product", optimistic / times["product"], "times", note)
-    yield Measure(SUBJECT, "... against a plain value-iteration sweep", optimistic / times["plain"], "times", note)
+    yield Measure("a sweep of EVI", 1e3 * optimistic, "ms", note)
+    yield Measure("... against the bare CSR product", optimistic / times["product"], "times", note)
+    yield Measure("... against a plain value-iteration sweep", optimistic / times["plain"], "times", note)
 
 
 def _while_values_move(sizes: Sizes) -> Iterator[Finding]:
@@ -97,7 +95,7 @@ def _while_values_move(sizes: Sizes) -> Iterator[Finding]:
         times = side_by_side(cases, sizes.seconds)
         note = f"{what}, S = {mdp.n_states}, {n} sweeps from u = 0 to span {ACCURACY:g}"
         ratio = times["extended"] / times["value"]
-        yield Measure(SUBJECT, "a whole EVI against as many value-iteration sweeps", ratio, "times", note)
+        yield Measure("a whole EVI against as many value-iteration sweeps", ratio, "times", note)
 
 
 def _repeat(plain: Callable[[np.ndarray], np.ndarray], n: int, u: np.ndarray) -> None:
@@ -127,7 +125,7 @@ def _against_dense(sizes: Sizes) -> Iterator[Finding]:
     }
     times = side_by_side(cases, sizes.seconds)
     ratio, note = MANY_SWEEPS * times["dense"] / times["optimistic"], f"S = {mdp.n_states}, A = {N_ACTIONS}"
-    yield Measure(SUBJECT, "dense NumPy EVI sweep against ours", ratio, "times", note)
+    yield Measure("dense NumPy EVI sweep against ours", ratio, "times", note)
 
 
 def _against_quantecon(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
@@ -135,7 +133,7 @@ def _against_quantecon(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
     try:
         problem = to_quantecon(mdp, discount=0.99)
     except ImportError:
-        yield Skipped(SUBJECT, name, "quantecon is not installed")
+        yield Skipped(name, "quantecon is not installed")
         return
     u, out = np.random.default_rng(1).random(mdp.n_states), np.empty(mdp.n_states)
     cases: dict[str, Sweep] = {
@@ -143,7 +141,7 @@ def _against_quantecon(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
         "quantecon": lambda: problem.bellman_operator(u, Tv=out),
     }
     times = side_by_side(cases, seconds)
-    yield Measure(SUBJECT, name, times["quantecon"] / times["optimistic"], "times", f"S = {mdp.n_states}")
+    yield Measure(name, times["quantecon"] / times["optimistic"], "times", f"S = {mdp.n_states}")
 
 
 def _against_mdpsolver(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
@@ -151,20 +149,17 @@ def _against_mdpsolver(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
     try:
         import mdpsolver  # type: ignore[import-not-found,import-untyped]
     except ImportError:
-        yield Skipped(SUBJECT, name, "mdpsolver is not installed")
+        yield Skipped(name, "mdpsolver is not installed")
         return
-    ptr = mdp.pairs.ptr
-    rows = [(x.tolist(), p.tolist()) for x, p in _rows(mdp)]
-    by_state = [rows[ptr[s] : ptr[s + 1]] for s in range(mdp.n_states)]
     solver = mdpsolver.model()
     solver.mdp(
         rewards=mdp.r_mean.reshape(mdp.n_states, -1).tolist(),
-        tranMatColumns=[[x for x, _ in row] for row in by_state],
-        tranMatProbs=[[p for _, p in row] for row in by_state],
+        tranMatColumns=_by_state(mdp, mdp.rows.succ),
+        tranMatProbs=_by_state(mdp, mdp.rows.prob),
     )
     models = balls(mdp, largest=0.0)
     cases: dict[str, Sweep] = {
-        "ours": partial(extended_value_iteration, ptr, models, ACCURACY),
+        "ours": partial(extended_value_iteration, mdp.pairs.ptr, models, ACCURACY),
         "mdpsolver": partial(
             solver.solve, algorithm="vi", criterion="average", tolerance=ACCURACY, parallel=False,
             postProcessing=False, makeFinalCheck=False, initValueVector=[0.0] * mdp.n_states,
@@ -172,12 +167,13 @@ def _against_mdpsolver(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
     }  # fmt: skip
     times = side_by_side(cases, seconds)
     note = f"S = {mdp.n_states}, whole runs from 0 to span {ACCURACY:g}, average reward, one thread"
-    yield Measure(SUBJECT, name, times["mdpsolver"] / times["ours"], "times", note)
+    yield Measure(name, times["mdpsolver"] / times["ours"], "times", note)
 
 
-def _rows(mdp: TabularMDP) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for first, last in zip(mdp.rows.ptr[:-1], mdp.rows.ptr[1:], strict=True):
-        yield mdp.rows.succ[first:last], mdp.rows.prob[first:last]
+def _by_state(mdp: TabularMDP, values: np.ndarray) -> list[list[list[float]]]:
+    """Values by successor as lists, by state, action and successor."""
+    rows, ptr = [row.tolist() for row in np.split(values, mdp.rows.ptr[1:-1])], mdp.pairs.ptr
+    return [rows[ptr[s] : ptr[s + 1]] for s in range(mdp.n_states)]
 
 
 def measure_acceleration(sizes: Sizes) -> Iterator[Finding]:
@@ -206,4 +202,4 @@ def _against_plain(mdp: TabularMDP, where: str, largest: float, seconds: float) 
     times = side_by_side(cases, seconds)
     for name, what in (("cheap", "cheap sweeps between"), ("warm", "a warm start, and cheap sweeps")):
         note = f"{where}: {sweeps['plain']} full sweeps plain, {sweeps[name]} so"
-        yield Measure(ACCELERATION, f"plain EVI against EVI with {what}", times["plain"] / times[name], "times", note)
+        yield Measure(f"plain EVI against EVI with {what}", times["plain"] / times[name], "times", note)

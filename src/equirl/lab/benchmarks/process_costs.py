@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, in_new_process
 
-START, MEMORY, SCALE = "start", "memory", "scale"
 LEARN = "import equirl as eq; eq.simulate(eq.make('ergodic-riverswim', n_states=25), 'c-ucrl', 1000)"
 PEAK = "from equirl.lab.benchmarks.measurement import peak_mebibytes; {}; print(peak_mebibytes())"
 
@@ -18,17 +17,16 @@ PEAK = "from equirl.lab.benchmarks.measurement import peak_mebibytes; {}; print(
 def measure_startup(sizes: Sizes) -> Iterator[Finding]:
     """Seconds from the start of a process: importing, and having learned with cold and with warm kernels."""
     bare, package = _quickest("pass", sizes.starts), _quickest("import equirl", sizes.starts)
-    yield Measure(START, "import equirl", package - bare, "s", "Python's own start taken off")
-    yield Measure(
-        START, "equirl --help", _quickest("from equirl.lab.cli import app; app(['--help'])", sizes.starts), "s"
-    )
+    yield Measure("import equirl", package - bare, "s", "Python's own start taken off")
+    shown = _quickest("from equirl.lab.cli import app; app(['--help'])", sizes.starts)
+    yield Measure("equirl --help", shown, "s")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         cold = in_new_process(LEARN, NUMBA_CACHE_DIR=folder)
         warm = min(in_new_process(LEARN, NUMBA_CACHE_DIR=folder).seconds for _ in range(sizes.starts))
     note = "c-ucrl, 1000 steps, from the start of the process to its end"
-    yield Measure(START, "learning with a cold cache", cold.seconds, "s", note)
-    yield Measure(START, "... processor time", cold.processor, "s", note)
-    yield Measure(START, "learning with a warm cache", warm, "s", note)
+    yield Measure("learning with a cold cache", cold.seconds, "s", note)
+    yield Measure("... processor time", cold.processor, "s", note)
+    yield Measure("learning with a warm cache", warm, "s", note)
 
 
 def _quickest(code: str, starts: int) -> float:
@@ -40,7 +38,7 @@ def measure_memory(sizes: Sizes) -> Iterator[Finding]:
     """The most memory that planning and clustering hold, beside that of a process that only imports."""
     for name, code in memory_cases(sizes).items():
         peak = float(in_new_process(PEAK.format(code)).printed)
-        yield Measure(MEMORY, name, peak, "MiB", "peak of the whole process")
+        yield Measure(name, peak, "MiB", "peak of the whole process")
 
 
 def memory_cases(sizes: Sizes) -> dict[str, str]:
@@ -68,5 +66,5 @@ def measure_scale(sizes: Sizes) -> Iterator[Finding]:
         chosen = "".join(f", {key}={value}" for key, value in own.items())
         where = f"{side}x{side} four-room grid, T = {sizes.large_horizon}"
         note = f"{where}{chosen}, from start to end of a process, optimal gain given"
-        yield Measure(SCALE, learner, ended.seconds, "s", note)
-        yield Measure(SCALE, f"{learner}, peak", float(ended.printed), "MiB", note)
+        yield Measure(learner, ended.seconds, "s", note)
+        yield Measure(f"{learner}, peak", float(ended.printed), "MiB", note)

@@ -46,4 +46,5 @@ def run_benchmarks(sizes: Sizes, subjects: Sequence[str] = tuple(SUBJECTS)) -> I
         if name not in SUBJECTS:
             raise ValueError(unknown_name("subject", name, SUBJECTS))
     for name in subjects:
-        yield from SUBJECTS[name](sizes)
+        for found in SUBJECTS[name](sizes):
+            yield found._replace(subject=name)

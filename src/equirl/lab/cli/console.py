@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.words.formatting import number, printable
+from equirl.words.formatting import json_ready, printable
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
+
+    from equirl.words.tables import Table
 
 FAILED, MISTAKE, STOPPED, INTERRUPTED = 1, 2, 3, 130
 # runs failed; a mistake in what was asked; results cannot be kept or computed; Ctrl-C
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CANNOT_KEEP = (*NO_ROOM, errno.EROFS, errno.EIO)
+MOST_ROWS = 20  # of a table on the screen
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to stderr.")]
 
 
@@ -68,35 +70,29 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     console().print(table)
 
 
+def print_some(table: Table, title: str, remedy: str, most: int = MOST_ROWS) -> None:
+    """The first rows of a table, and where to find the rest."""
+    headings = [name + "#" * table.is_numeric(name) for name in table.columns]
+    print_table(headings, table.head(most).texts(), title=title)
+    if len(table) > most:
+        console().print(f"... and {len(table) - most} more rows; {remedy}")
+
+
 def print_json(data: Any) -> None:
-    text = json.dumps(_finite(data), ensure_ascii=False)
+    text = json.dumps(json_ready(data), ensure_ascii=False)
     typer.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
-def regret_cells(values: np.ndarray) -> list[str]:
-    """The regret of several runs: how many, the mean, half its 95 % interval, the median.
+def check_files(plot: Path | None, *others: Path | None) -> None:
+    """Say before long work, not after, that a figure or another file cannot be written."""
+    from equirl.files.whole_files import check_place
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> regret_cells(np.array([900.0, 1000.0, 1400.0]))
-    ['3', '1,100', '660', '1,000']
-    """
-    import numpy as np
+    if plot is not None:
+        from equirl.lab.plots.canvas import check_format
 
-    from equirl.simulation import half_width
-
-    half = float(half_width(values))
-    spread = number(half, 2) if math.isfinite(half) else "-"
-    return [str(len(values)), number(float(values.mean())), spread, number(float(np.median(values)))]
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        return {str(key): _finite(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+        check_format(plot)
+    for file in filter(None, (plot, *others)):
+        check_place(file)
 
 
 def code_of(error: BaseException) -> int:

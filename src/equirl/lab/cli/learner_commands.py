@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.console import AsJson, print_facts, print_json, print_table, regret_cells, say
-from equirl.lab.cli.log_commands import print_some
-from equirl.lab.cli.shell_completion import complete_file, complete_learners, complete_setting, complete_world
+from equirl.lab.cli.console import AsJson, check_files, print_facts, print_json, print_some, print_table, say
+from equirl.lab.cli.shell_completion import complete_learners, complete_saved, complete_setting
+from equirl.lab.cli.world_commands import WorldText, pair_facts
 from equirl.words.formatting import counted, number
 
 if TYPE_CHECKING:
-    from equirl.lab.studies.tidy_table import TidyTable
+    import numpy as np
+
     from equirl.learners import Learner
     from equirl.model import TabularMDP
 
@@ -30,10 +32,6 @@ Setting = Annotated[
 MOST_SAVED = 100  # learners of a folder listed on the screen
 
 
-def _complete_saved(incomplete: str) -> list[str]:
-    return complete_file(incomplete, ".npz")
-
-
 def agents(
     saved: Annotated[
         Path | None,
@@ -41,7 +39,7 @@ def agents(
             metavar="FILE|FOLDER",
             help="A saved learner to look at, or a folder of them. [default: list what learners there are]",
             show_default=False,
-            autocompletion=_complete_saved,
+            autocompletion=complete_saved,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -87,11 +85,7 @@ def _show_folder(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), "learners": table.rows()})
         return
-    headings = [name + "#" * table.is_numeric(name) for name in table.columns]
-    title = f"{folder}: {counted(len(table), 'learner')}"
-    print_table(headings, table.head(MOST_SAVED).texts(), title=title)
-    if len(table) > MOST_SAVED:
-        say(f"... and {len(table) - MOST_SAVED} more; --json lists all")
+    print_some(table, f"{folder}: {counted(len(table), 'learner')}", "--json lists all", MOST_SAVED)
 
 
 def _show_agent(path: Path, as_json: bool) -> None:
@@ -115,8 +109,7 @@ def _show_agent(path: Path, as_json: bool) -> None:
     print_facts(str(path), {
         "learner": agent.name,
         "steps": f"{agent.t - 1:,} in {counted(agent.n_episodes, 'episode')}",
-        "S, states": str(agent.pairs.n_states),
-        "M, pairs": str(agent.pairs.n_pairs),
+        **pair_facts(agent.pairs),
         "classes": "none formed" if classes is None else f"{classes.n_classes:,}",
         "rewards in": f"[{shift:g}, {scale + shift:g}]",
         "settings": ", ".join(f"{key}={value}" for key, value in settings.items()) or "none",
@@ -126,14 +119,7 @@ def _show_agent(path: Path, as_json: bool) -> None:
 
 
 def run(
-    world: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORLD",
-            help="A world such as riverswim:n_states=25, or a saved file.",
-            autocompletion=complete_world,
-        ),
-    ],
+    world: WorldText,
     agent: Annotated[
         str,
         typer.Argument(
@@ -167,7 +153,7 @@ def run(
     from equirl.lab.studies.progress import runs_shown
     from equirl.worlds import load_world
 
-    _check_files(plot, csv)
+    check_files(plot, csv)
     if animate is not None:
         from equirl.lab.plots.films import check_film
 
@@ -194,8 +180,17 @@ def run(
             "saved": None if save is None else str(save),
         })  # fmt: skip
     else:
-        _print_regret(table, horizon, mdp.name or world)
-    _write_curves(table, csv, plot, mdp.name or world)
+        headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
+        rows = [[label, *regret_cells(v), number(float(v.mean()) / horizon)] for label, v in table.final().items()]
+        print_table(headings, rows, title=f"{mdp.name or world}, T={horizon}")
+    if csv is not None:
+        table.to_csv(csv)
+        say(f"curves written to {csv}", err=True)
+    if plot is not None:
+        from equirl.lab.plots.curve_figures import save_comparison
+
+        save_comparison(table, plot, title=mdp.name or world)
+        say(f"figure written to {plot}", err=True)
     if animate is not None:
         from equirl.lab.plots import animate_learning
 
@@ -205,25 +200,22 @@ def run(
     _tell_saved(save)
 
 
-def _print_regret(table: TidyTable, horizon: int, problem: str) -> None:
-    headings = ["learner", "runs#", "mean regret#", "±95 %#", "median#", "per step#"]
-    rows = [
-        [label, *regret_cells(values), number(float(values.mean()) / horizon)]
-        for label, values in table.final().items()
-    ]
-    print_table(headings, rows, title=f"{problem}, T={horizon}")
+def regret_cells(values: np.ndarray) -> list[str]:
+    """The regret of several runs: how many, the mean, half its 95 % interval, the median.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> regret_cells(np.array([900.0, 1000.0, 1400.0]))
+    ['3', '1,100', '660', '1,000']
+    """
+    import numpy as np
 
-def _write_curves(table: TidyTable, csv: Path | None, plot: Path | None, title: str) -> None:
-    """The curves of all runs as a table and as a figure, where asked."""
-    if csv is not None:
-        table.to_csv(csv)
-        say(f"curves written to {csv}", err=True)
-    if plot is not None:
-        from equirl.lab.plots.curve_figures import save_comparison
+    from equirl.simulation import half_width
 
-        save_comparison(table, plot, title=title)
-        say(f"figure written to {plot}", err=True)
+    half = float(half_width(values))
+    spread = number(half, 2) if math.isfinite(half) else "-"
+    return [str(len(values)), number(float(values.mean())), spread, number(float(np.median(values)))]
 
 
 def _named(names: list[str], settings: list[str]) -> Named:
@@ -232,18 +224,14 @@ def _named(names: list[str], settings: list[str]) -> Named:
     from equirl.lab.studies.compare import labelled
     from equirl.lab.studies.run_specs import read_settings
 
-    chosen = read_settings(settings, [name for name in names if not _is_file(name)])
+    chosen = read_settings(settings, [name for name in names if not name.endswith(".npz")])
     named: Named = {}
     for name in names:
-        label = name if _is_file(name) else labelled(name, chosen[name])
+        label = labelled(name, chosen[name]) if name in chosen else name
         if label in named:
             raise ValueError(f"learner {name!r} is listed twice")
-        named[label] = (load_agent(name), {}) if _is_file(name) else (name, chosen[name])
+        named[label] = (name, chosen[name]) if name in chosen else (load_agent(name), {})
     return named
-
-
-def _is_file(name: str) -> bool:
-    return name.endswith(".npz")
 
 
 def _tell_saved(save: Path | None) -> None:
@@ -295,15 +283,3 @@ def _run_until(
         rows.append([name, f"{stopped} of {len(own)}", *(number(float(cell)) for cell in cells), worst])
     headings = ["learner", "stopped#", "median steps#", "mean regret#", "largest true gap#"]
     print_table(headings, rows, title=f"{mdp.name or world}, until {rule}, at most {horizon} steps")
-
-
-def _check_files(plot: Path | None, csv: Path | None) -> None:
-    """Say before the runs, not after, that a file cannot be written."""
-    from equirl.files.whole_files import check_place
-
-    if plot is not None:
-        from equirl.lab.plots.canvas import check_format
-
-        check_format(plot)
-    for file in filter(None, (plot, csv)):
-        check_place(file)

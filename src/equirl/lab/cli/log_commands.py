@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.console import AsJson, console, print_facts, print_json, print_table, say
+from equirl.lab.cli.console import AsJson, check_files, console, print_facts, print_json, print_some, say
 from equirl.lab.cli.shell_completion import complete_learners, complete_log
 from equirl.words.formatting import number
 
@@ -16,35 +16,32 @@ if TYPE_CHECKING:
     from equirl.logs.log_policy import Learned
     from equirl.words.tables import Table
 
-LogFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="LOG",
-        help="A CSV or Parquet file: state, action, reward, next_state.",
-        show_default=False,
-        autocompletion=complete_log,
-    ),
-]
 Column = Annotated[
-    list[str] | None, typer.Option("--column", help="What a column is called, such as state=s; may be repeated.")
+    list[str] | None,
+    typer.Option("--column", help="Of a log: what a column is called, such as state=s; may be repeated."),
 ]
-RewardRange = Annotated[
-    tuple[float, float] | None,
-    typer.Option("--reward-range", metavar="LOW HIGH", help="The least and largest reward there can be."),
-]
-Costs = Annotated[bool, typer.Option("--costs", help="The column of rewards holds costs.")]
-MOST_ROWS = 20  # of a table on the screen
 DIGITS = 6
 
 
 def learn(
-    log: LogFile,
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="A CSV or Parquet file: state, action, reward, next_state.",
+            show_default=False,
+            autocompletion=complete_log,
+        ),
+    ],
     column: Column = None,
     actions: Annotated[
         str, typer.Option(help="Which actions states allow: seen (those seen in them) or all (all everywhere).")
     ] = "seen",
-    reward_range: RewardRange = None,
-    costs: Costs = False,
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--reward-range", metavar="LOW HIGH", help="The least and largest reward there can be."),
+    ] = None,
+    costs: Annotated[bool, typer.Option("--costs", help="The column of rewards holds costs.")] = False,
     restart: Annotated[
         str | None, typer.Option(help="Where episodes begin after a terminated row. [default: where the next row is]")
     ] = None,
@@ -63,13 +60,14 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """The best policy that a log of transitions supports, how sure it is, and what the log cannot say."""
-    from equirl.files.whole_files import check_place
+    from equirl.logs.log import from_log
     from equirl.logs.log_policy import learn as find_policy
     from equirl.logs.next_steps import next_steps
 
-    for file in filter(None, (csv, save)):
-        check_place(file)
-    counts = read(log, column, actions, reward_range, costs, restart)
+    check_files(None, csv, save)
+    counts = from_log(
+        log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
+    )
     found = find_policy(counts, draws=draws, discount=discount, seed=seed)
     more = next_steps(counts, steps, discount=discount, seed=seed) if steps else None
     policy = found.table()
@@ -85,23 +83,17 @@ def learn(
         say(f"learner written to {save}", err=True)
 
 
-def read(
-    log: Path, column: list[str] | None, actions: str, reward_range: tuple[float, float] | None, costs: bool,
-    restart: str | None = None,
-) -> Log:  # fmt: skip
-    from equirl.logs.log import from_log
-
+def named_columns(column: list[str] | None) -> dict[str, str]:
     columns = {}
     for text in column or []:
         role, equals, name = text.partition("=")
         if not equals:
             raise ValueError(f"--column takes role=name, such as state=s, not {text!r}")
         columns[role.strip()] = name.strip()
-    return from_log(log, columns=columns, actions=actions, reward_range=reward_range, costs=costs, restart=restart)
+    return columns
 
 
 def log_facts(log: Log) -> dict[str, str]:
-    """What a log holds, for people."""
     low, high = log.reward_map[1], sum(log.reward_map)
     return {
         "steps": f"{log.n_steps:,}",
@@ -109,14 +101,6 @@ def log_facts(log: Log) -> dict[str, str]:
         "pairs": f"{log.pairs.n_pairs:,}, {int((log.seen.visits > 0).sum()):,} of them seen",
         "rewards in": f"[{low:g}, {high:g}], {number(log.mean_reward, DIGITS)} a step in the log",
     }
-
-
-def print_some(table: Table, title: str, remedy: str) -> None:
-    """The first rows of a table, and where to find the rest."""
-    headings = [name + "#" * table.is_numeric(name) for name in table.columns]
-    print_table(headings, table.head(MOST_ROWS).texts(), title=title)
-    if len(table) > MOST_ROWS:
-        console().print(f"... and {len(table) - MOST_ROWS} more rows; {remedy}")
 
 
 def print_limitations(log: Log) -> None:

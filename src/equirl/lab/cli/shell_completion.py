@@ -90,8 +90,11 @@ def complete_problem(incomplete: str) -> list[str]:
     return complete_world(incomplete) + complete_log(incomplete)
 
 
+def complete_saved(incomplete: str) -> list[str]:
+    return complete_file(incomplete, ".npz")
+
+
 def complete_log(incomplete: str) -> list[str]:
-    """Logs of transitions."""
     return complete_file(incomplete, ".csv", ".tsv", ".parquet")
 
 

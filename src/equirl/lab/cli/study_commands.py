@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.console import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
-    STOPPED,
-    AsJson,
-    print_json,
-    print_table,
-    regret_cells,
-    say,
-)
-from equirl.lab.cli.learner_commands import Setting
+from equirl.lab.cli.console import FAILED, INTERRUPTED, MISTAKE, STOPPED, AsJson, print_json, print_table, say
+from equirl.lab.cli.learner_commands import Setting, regret_cells
 from equirl.lab.cli.shell_completion import complete_learners, complete_study
 
 if TYPE_CHECKING:
@@ -91,10 +81,17 @@ def study(
     planned, store = _open(file, out, setting, keep_agents)
     share = parse_shard(shard) if shard else None
     chosen = _engine(engine, jobs, address, len(planned), (workers, queue, walltime, memory, account))
-    complete, facts = _compute_runs(planned, store, chosen, share, quiet=quiet, as_json=as_json)
+    complete, facts = _compute_runs(planned, store, chosen, quiet=quiet, as_json=as_json, shard=share)
     if share is None:
-        facts["summary"] = _summary_of(planned, store, as_json)
-        facts["figures"] = [str(path) for path in _drawn(planned, store, bounds, as_json)] if figures else []
+        groups = _groups(planned, store)
+        facts["summary"], facts["figures"] = _summary_of(groups, store, as_json), []
+        if figures:
+            from equirl.lab.plots.study_figures import draw_study
+
+            folder = store.folder / "figures"
+            drawn = draw_study(groups, planned, folder, with_bounds=bounds)
+            facts["figures"] = list(map(str, drawn))
+            say(f"figures: {len(drawn)} files in {folder}", err=as_json)
     if as_json:
         print_json(facts)
     raise typer.Exit(0 if complete else FAILED)
@@ -115,16 +112,11 @@ def status(
     rows = status_rows(planned, state)
     records = [(store.failure(spec), store.failure_path(spec)) for spec in state.failed]
     failed = [{"error": record["error"] if record else None, "record": str(path)} for record, path in records]
-    counts: dict[str, list[Any]] = {
-        "done": state.done,
-        "missing": state.missing,
-        "failed": state.failed,
-        "damaged": state.damaged,
-    }
+    counts = {name: len(getattr(state, name)) for name in ("done", "missing", "failed", "damaged")}
     if as_json:
         names = [heading.rstrip("#") for heading in headings]
         print_json({
-            "study": str(file), "folder": str(store.folder), **{name: len(runs) for name, runs in counts.items()},
+            "study": str(file), "folder": str(store.folder), **counts,
             "places": [dict(zip(names, row, strict=True)) for row in rows], "failures": failed,
             "damages": damages, "versions": state.versions,
         })  # fmt: skip
@@ -136,7 +128,7 @@ def status(
         say(f"damaged: {reason}")
     if len(state.versions) > 1:
         say(f"results come from several versions of equirl: {state.versions}")
-    say(", ".join(f"{len(runs)} {name}" for name, runs in counts.items()))
+    say(", ".join(f"{n} {name}" for name, n in counts.items()))
 
 
 def export(
@@ -176,8 +168,8 @@ def paper(
     from equirl.lab.studies.store import Store
 
     planned, store = paper_runs(runs), Store(out)
-    chosen = _engine(engine, jobs, address, len(planned), None)
-    complete, facts = _compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
+    chosen = _engine(engine, jobs, address, len(planned))
+    complete, facts = _compute_runs(planned, store, chosen, quiet=quiet, as_json=as_json)
     groups = _groups(planned, store)
     say("drawing figures and writing the report", err=True)
     figures = draw_paper(groups, out / "figures")
@@ -212,8 +204,8 @@ def leaderboard(
 
     planned = expand(with_settings(leaderboard_study(runs, _names(learners), _names(worlds)), setting or []))
     store = Store(out)
-    chosen = _engine(engine, jobs, address, len(planned), None)
-    complete, facts = _compute_runs(planned, store, chosen, None, quiet=quiet, as_json=as_json)
+    chosen = _engine(engine, jobs, address, len(planned))
+    complete, facts = _compute_runs(planned, store, chosen, quiet=quiet, as_json=as_json)
     standings = boards(_groups(planned, store), planned)
     say("drawing figures and writing the page", err=True)
     figures = draw_boards(standings, out / "figures", with_bounds=bounds)
@@ -226,8 +218,8 @@ def leaderboard(
 
 
 def _compute_runs(
-    planned: list[PlannedRun], store: Store, engine: Engine, shard: tuple[int, int] | None, *, quiet: bool,
-    as_json: bool,
+    planned: list[PlannedRun], store: Store, engine: Engine, *, quiet: bool, as_json: bool,
+    shard: tuple[int, int] | None = None,
 ) -> tuple[bool, dict[str, Any]]:  # fmt: skip
     """Compute what is missing of a study and say how it ended."""
     from equirl.lab.studies.engines import EngineError
@@ -244,9 +236,8 @@ def _compute_runs(
         say(f"equirl: {error}", err=True)
         raise typer.Exit(STOPPED) from None
     n_ready, report = outcome.n_stored, outcome.report
-    are = "is" if n_ready == 1 else "are"
-    done = f"{counted(n_ready, 'run')} {are} done, {report.n_computed} computed now; results in {store.folder}"
-    say(done, err=as_json)
+    ready = counted(n_ready, "run is", "runs are")
+    say(f"{ready} done, {report.n_computed} computed now; results in {store.folder}", err=as_json)
     if outcome.plan_trouble:
         say(outcome.plan_trouble, err=True)
     if outcome.n_lost:
@@ -258,20 +249,18 @@ def _compute_runs(
         say(f"failed: {len(alike)} of {learner}: {reason} (traceback: {place})", err=True)
         failures.append({"learner": learner, "runs": len(alike), "error": reason, "record": str(place)})
     if report.failures:
-        n_failed = counted(len(report.failures), "run")
-        say(f"{n_failed} failed; the same command tries again", err=True)
+        say(f"{counted(len(report.failures), 'run')} failed; the same command tries again", err=True)
     return outcome.complete, {
         "folder": str(store.folder), "done": n_ready, "computed": report.n_computed, "failed": len(report.failures),
         "lost": outcome.n_lost, "failures": failures,
     }  # fmt: skip
 
 
-def _summary_of(planned: list[PlannedRun], store: Store, as_json: bool) -> list[dict[str, Any]]:
+def _summary_of(groups: list[Group], store: Store, as_json: bool) -> list[dict[str, Any]]:
     """The regret at the horizon (and the sample complexity, where it was measured): as tables, and as files."""
     from equirl.files.whole_files import write_csv
     from equirl.lab.studies.summary import SUMMARY_COLUMNS, final_rows
 
-    groups = _groups(planned, store)
     listed: list[dict[str, Any]] = []
     for measure, title, name in SUMMARIES:
         measured = [group for group in groups if measure in group.curves]
@@ -333,7 +322,7 @@ def _open(
     return planned, Store(out or Path("results") / loaded.name)
 
 
-def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int, slurm: Any) -> Engine:
+def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int, slurm: Any = ()) -> Engine:
     from equirl.lab.studies.engines import DaskEngine, LocalEngine, SlurmEngine, available_cores
 
     if address is not None and name is not EngineName.dask:
@@ -342,12 +331,3 @@ def _engine(name: EngineName, jobs: int | None, address: str | None, n_runs: int
     if name is EngineName.slurm:
         return SlurmEngine(*slurm) if slurm else SlurmEngine(workers)
     return DaskEngine(workers, address) if name is EngineName.dask else LocalEngine(workers)
-
-
-def _drawn(planned: list[PlannedRun], store: Store, bounds: bool, as_json: bool) -> list[Path]:
-    from equirl.lab.plots.study_figures import draw_study
-
-    groups = _groups(planned, store)
-    files = draw_study(groups, planned, store.folder / "figures", with_bounds=bounds)
-    say(f"figures: {len(files)} files in {store.folder / 'figures'}", err=as_json)
-    return files

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equirl.lab.cli.console import AsJson, console, print_facts, print_json, print_table, say
+from equirl.lab.cli.console import AsJson, check_files, console, print_facts, print_json, print_some, print_table, say
+from equirl.lab.cli.log_commands import Column, log_facts, named_columns, print_limitations
 from equirl.lab.cli.shell_completion import complete_problem, complete_world
 from equirl.words.formatting import number
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from equirl.logs.log_classes import LogClasses
-    from equirl.model import TabularMDP
+    from equirl.model import Pairs, TabularMDP
     from equirl.structure import Partition
 
 WorldText = Annotated[
@@ -67,9 +68,7 @@ def classes(
         bool, typer.Option("--laws-only", help="Compare transition probabilities, not mean rewards.")
     ] = False,
     tolerance: Annotated[float, typer.Option(help="Distances up to this count as equal.")] = 1e-9,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", help="Of a log: what a column is called, such as state=s.")
-    ] = None,
+    column: Column = None,
     as_json: AsJson = False,
 ) -> None:
     """Which pairs behave alike: the classes of a known problem, or of a log (.csv, .parquet) and how surely."""
@@ -77,7 +76,7 @@ def classes(
     from equirl.structure import equivalence_classes, separation
     from equirl.worlds import load_world
 
-    _check_plot(plot)
+    check_files(plot)
     if is_log_file(world):
         found = _show_log_classes(world, column, as_json)
         if plot is not None:
@@ -89,15 +88,13 @@ def classes(
     mean_gap = mdp.reward_map[0] * unit_gap
     if as_json:
         print_json({
-            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "n_classes": part.n_classes,
-            "sizes": part.sizes.tolist(), "separation": apart, "mean_gap": mean_gap, "unit_mean_gap": unit_gap,
-            "label": part.label.tolist(),
+            **_sizes(mdp, world), "n_classes": part.n_classes, "sizes": part.sizes.tolist(), "separation": apart,
+            "mean_gap": mean_gap, "unit_mean_gap": unit_gap, "label": part.label.tolist(),
             "table": part.table(mdp).rows(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {
-            "S, states": str(mdp.n_states),
-            "M, pairs": str(mdp.n_pairs),
+            **pair_facts(mdp.pairs),
             "C, classes": f"{part.n_classes}{' (by transition probabilities alone)' if laws_only else ''}",
             "separation of profiles": number(apart, DIGITS),
             "gap between means": number(mean_gap, DIGITS),
@@ -115,10 +112,10 @@ def _save_classes(mdp: TabularMDP, part: Partition, plot: Path) -> None:
 
 def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> LogClasses:
     """Print which pairs of a log look alike; the classes."""
-    from equirl.lab.cli.log_commands import log_facts, print_limitations, print_some, read
+    from equirl.logs.log import from_log
     from equirl.logs.log_classes import classes_of
 
-    found = classes_of(read(Path(path), column, "seen", None, False))
+    found = classes_of(from_log(path, columns=named_columns(column)))
     if as_json:
         print_json({
             "log": path, "n_steps": found.log.n_steps, "n_classes": found.n_classes,
@@ -152,7 +149,7 @@ def solve(
     """
     from equirl.worlds import load_world
 
-    _check_plot(plot)
+    check_files(plot)
     mdp = load_world(world)
     if discount is None:
         policy = _show_gain(mdp, world, accuracy, diameter, as_json)
@@ -175,7 +172,7 @@ def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | No
     longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
     if as_json:
         print_json({
-            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "kind": best.kind,
+            **_sizes(mdp, world), "kind": best.kind,
             "gain": best.original_gain, "accuracy": scale * best.accuracy, "converged": best.converged,
             "span": scale * best.span, "diameter": longest, "policy": best.policy.tolist(), "unit_gain": best.gain,
             "reward_map": list(mdp.reward_map), "table": best.table().rows(),
@@ -185,8 +182,7 @@ def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | No
         mapped = {} if mdp.reward_map == (1.0, 0.0) else {"with rewards in [0, 1]": f"gain {best.gain:.10g}"}
         own_discount = {} if own is None else {"discount of its own": f"{own:g}, used with --discount {own:g}"}
         print_facts(mdp.name or world, {
-            "S, states": str(mdp.n_states),
-            "M, pairs": str(mdp.n_pairs),
+            **pair_facts(mdp.pairs),
             "kind": best.kind,
             "gain": f"{best.original_gain:.10g}  (within {scale * best.accuracy:.1e})",
             **mapped,
@@ -207,14 +203,13 @@ def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, 
     start = float(mdp.initial @ value)
     if as_json:
         print_json({
-            "world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs, "discount": discount,
-            "value_from_start": start, "accuracy": within, "converged": best.converged, "value": value.tolist(),
-            "policy": best.policy.tolist(), "reward_map": list(mdp.reward_map), "table": best.table().rows(),
+            **_sizes(mdp, world), "discount": discount, "value_from_start": start, "accuracy": within,
+            "converged": best.converged, "value": value.tolist(), "policy": best.policy.tolist(),
+            "reward_map": list(mdp.reward_map), "table": best.table().rows(),
         })  # fmt: skip
     else:
         print_facts(mdp.name or world, {
-            "S, states": str(mdp.n_states),
-            "M, pairs": str(mdp.n_pairs),
+            **pair_facts(mdp.pairs),
             "discount": f"{discount:g}",
             "value from the start": f"{start:.10g}  (within {within:.1e})",
             "values": f"{value.min():.10g} to {value.max():.10g}",
@@ -251,6 +246,14 @@ def _longest(mdp: TabularMDP) -> tuple[float | None, str]:
         return None, f"not computed: {error}"
 
 
+def _sizes(mdp: TabularMDP, world: str) -> dict[str, Any]:
+    return {"world": world, "n_states": mdp.n_states, "n_pairs": mdp.n_pairs}
+
+
+def pair_facts(pairs: Pairs) -> dict[str, str]:
+    return {"S, states": str(pairs.n_states), "M, pairs": str(pairs.n_pairs)}
+
+
 def _default(value: Any) -> str:
     return "a map" if isinstance(value, str) and "#" in value else str(value)
 
@@ -266,13 +269,6 @@ def _print_classes(mdp: TabularMDP, part: Partition) -> None:
     print_table(["class#", "pairs#", "profile", "mean reward#", "for example"], rows)
     if part.n_classes > MOST_CLASSES:
         console().print(f"... and {part.n_classes - MOST_CLASSES} more classes, none larger")
-
-
-def _check_plot(plot: Path | None) -> None:
-    if plot is not None:
-        from equirl.lab.plots.canvas import check_format
-
-        check_format(plot)
 
 
 def _save(figure: Any, plot: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -77,7 +76,7 @@ class ExploreServer:
         self.server.should_exit = True
 
     def _routes(self) -> FastAPI:
-        app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=_lifespan)
+        app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
 
         @app.get("/")
         def page() -> Response:
@@ -103,11 +102,6 @@ class ExploreServer:
                 self.n_pages -= 1
 
         return app
-
-
-@contextlib.asynccontextmanager
-async def _lifespan(_: Any) -> AsyncIterator[None]:
-    yield
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

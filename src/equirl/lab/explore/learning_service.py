@@ -31,7 +31,6 @@ from equirl.lab.plots.learner_figures import Belief, draw_learners
 from equirl.lab.plots.sheets import state_labels
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
-from equirl.learners import Learner
 from equirl.model import TabularMDP
 from equirl.simulation import Curves, LiveRun, simulate
 from equirl.solving import AVERAGE_REWARD
@@ -72,37 +71,37 @@ class LearnerView:
 
     def describe(self, final: bool) -> Reply:
         """What is new since last time, ready for JSON."""
-        learner, run = self.run.learner, self.run
+        agent, run = self.run.agent, self.run
         shown: Reply = {
-            "t": run.steps, "episodes": learner.n_episodes, "visits": packed(self.visits),
+            "t": run.steps, "episodes": agent.n_episodes, "visits": packed(self.visits),
             "policy": packed(run.policy),
         }  # fmt: skip
-        fresh = learner.n_episodes != self._episodes_shown
+        fresh = agent.n_episodes != self._episodes_shown
         if run.steps and (fresh or final):
-            shown["classes"] = self._classes(learner)
+            shown["classes"] = self._classes()
         if run.steps and (final or (fresh and time.monotonic() - self._unsure_at > UNSURE_SECONDS)):
-            unsure = learner.beliefs.uncertainty()
+            unsure = agent.beliefs.uncertainty()
             shown["width"] = None if unsure is None else packed(unsure, "f4")
             self._unsure_at = time.monotonic()
         if run.steps:
-            self._episodes_shown = learner.n_episodes
+            self._episodes_shown = agent.n_episodes
         return shown
 
     def belief(self, label: str) -> Belief:
         """All of it at once, as a figure shows it."""
-        run, learner = self.run, self.run.learner
-        believed = self._believed(learner) if run.steps else None
+        run, agent = self.run, self.run.agent
+        believed = self._believed() if run.steps else None
         truth = self.true_classes(True) if believed is None else believed.truth
         return Belief(
-            label, run.steps, self.visits, run.policy, learner.beliefs.uncertainty() if run.steps else None,
-            learner.beliefs.unsure_by,
+            label, run.steps, self.visits, run.policy, agent.beliefs.uncertainty() if run.steps else None,
+            agent.beliefs.unsure_by,
             None if believed is None else believed.stands_for, 0 if believed is None else believed.found.n_classes,
             truth,
         )  # fmt: skip
 
-    def _classes(self, learner: Learner) -> Reply | None:
+    def _classes(self) -> Reply | None:
         """The classes in force: by pair the true class that its own stands for, or -1 - its own number."""
-        believed = self._believed(learner)
+        believed = self._believed()
         if believed is None:
             return None
         found, truth = believed.found, believed.truth
@@ -112,8 +111,8 @@ class LearnerView:
             "wrong": believed.wrong, "rewards": believed.rewards,
         }  # fmt: skip
 
-    def _believed(self, learner: Learner) -> Believed | None:
-        formed = learner.beliefs.classes()
+    def _believed(self) -> Believed | None:
+        formed = self.run.agent.beliefs.classes()
         if formed is None:
             return None
         found, truth = formed.partition, self.true_classes(formed.compares_rewards)
@@ -167,10 +166,10 @@ class LiveRuns:
     def step(self) -> None:
         """Play the run shown of each learner to its next plan, or a 200th of the horizon where it makes none."""
         for first, *others in self.views.values():
-            run, episodes = first.run, first.run.learner.n_episodes
+            run, episodes = first.run, first.run.agent.n_episodes
             most = run.steps + max(1, self.asked.horizon // 200)
             first.advance()
-            while run.goes_on and run.learner.n_episodes == episodes and run.steps < most:
+            while run.goes_on and run.agent.n_episodes == episodes and run.steps < most:
                 first.advance()
             for view in others:
                 while view.run.steps < run.steps:
@@ -261,7 +260,7 @@ class LearningService(Service):
         self.target, self.stale = 0.0, True
         return {
             "kind": "learning", "labels": list(asked.learners), "names": [name for name, _ in asked.learners.values()],
-            "unsure_by": [views[0].run.learner.beliefs.unsure_by for views in self.live.views.values()],
+            "unsure_by": [views[0].run.agent.beliefs.unsure_by for views in self.live.views.values()],
             "horizon": asked.horizon, "seeds": [asked.seeds[0], asked.seeds[-1]], "runs": len(asked.seeds),
         }  # fmt: skip
 
@@ -276,7 +275,7 @@ class LearningService(Service):
             beliefs = [views[0].belief(label) for label, views in now.views.items()]
             return belief_file(beliefs, now.mdp, self.world, what)
         log = message.get("log") is True
-        return curve_file(now.curves(), now.mdp, self.world, now.asked, what, measure=measure, log=log)
+        return curve_file(now, self.world, what, measure, log)
 
     def _frame(self, live: LiveRuns) -> Reply:
         """What all learners look like now, and their curves."""
@@ -299,17 +298,9 @@ class LearningService(Service):
         }  # fmt: skip
 
 
-def curve_file(
-    curves: Mapping[str, Curves],
-    mdp: TabularMDP,
-    world: Any,
-    asked: RunRequest,
-    what: str,
-    *,
-    measure: str = "regret",
-    log: bool = False,
-) -> Reply:
+def curve_file(live: LiveRuns, world: Any, what: str, measure: str, log: bool) -> Reply:
     """A file about learners side by side."""
+    curves, mdp, asked = live.curves(), live.mdp, live.asked
     if what in ("svg", "png", "csv") and not len(next(iter(curves.values())).t):
         raise ValueError("no checkpoint is passed yet; let the learners play a little")
     seeds = tuple(asked.seeds)

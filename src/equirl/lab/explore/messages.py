@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from equirl.words.formatting import json_ready
 
 if TYPE_CHECKING:
     from equirl.simulation import Curves
@@ -41,27 +42,11 @@ class Service(ABC):
 
 
 def encoded(reply: Mapping[str, Any]) -> str:
-    """A reply as JSON; numbers that JSON does not have become null, or "infinite".
-
-    Examples
-    --------
-    >>> encoded({"diameter": math.inf, "half": math.nan})
-    '{"diameter":"infinite","half":null}'
-    """
+    """A reply as JSON; numbers that JSON does not have become null, or "infinite"."""
     try:
         return json.dumps(reply, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        return json.dumps(_without_nan(reply), separators=(",", ":"), allow_nan=False)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "infinite" if value > 0 else None
-    return value
+        return json.dumps(json_ready(reply, infinite="infinite"), separators=(",", ":"), allow_nan=False)
 
 
 def packed(array: Any, kind: str = "i4") -> dict[str, str]:

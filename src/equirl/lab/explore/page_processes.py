@@ -26,21 +26,12 @@ from equirl.lab.explore.messages import Message, Reply, Service, encoded
 from equirl.lab.explore.page_limits import MEMORY_BYTES, MOST_WAITING
 from equirl.lab.studies.engines import one_thread, start_worker, without_main
 
-
-class ServiceKind(NamedTuple):
-    """Where a service is found, and how far its processes step back behind others."""
-
-    module: str
-    name: str
-    niceness: int
-
-
-SERVICES = {
-    "world": ServiceKind("world_service", "WorldService", 0),
-    "facts": ServiceKind("world_service", "FactsService", 5),
-    "learning": ServiceKind("learning_service", "LearningService", 5),
-    "study": ServiceKind("study_service", "StudyService", 5),
-    "report": ServiceKind("study_service", "StudyService", 10),  # writes long reports, while the other looks on
+SERVICES = {  # module, class, and how far its processes step back behind others
+    "world": ("world_service", "WorldService", 0),
+    "facts": ("world_service", "FactsService", 5),
+    "learning": ("learning_service", "LearningService", 5),
+    "study": ("study_service", "StudyService", 5),
+    "report": ("study_service", "StudyService", 10),  # writes long reports, while the other looks on
 }
 _starting = threading.Lock()  # a start hides __main__ for a moment
 
@@ -121,11 +112,11 @@ def serve(connection: Connection, service: str, files: Mapping[str, Path]) -> No
     start_worker()
     gc.freeze()  # what was loaded before stays; no need to look through it again and again
     logging.getLogger("equirl").setLevel(logging.ERROR)
-    kind = SERVICES[service]
+    module, name, niceness = SERVICES[service]
     if hasattr(os, "nice"):
-        os.nice(kind.niceness)
+        os.nice(niceness)
     _limit_memory()
-    at_work: Service = getattr(import_module(f"equirl.lab.explore.{kind.module}"), kind.name)(files)
+    at_work: Service = getattr(import_module(f"equirl.lab.explore.{module}"), name)(files)
     try:
         while True:
             _serve_once(connection, at_work)
@@ -159,13 +150,7 @@ def _serve_once(connection: Connection, service: Service) -> None:
 
 
 def explained(error: Exception) -> str:
-    """An error in words for a page.
-
-    Examples
-    --------
-    >>> explained(MemoryError()), explained(ValueError("n_states must be at least 2, not 1"))
-    ('this needs more memory than one page may use; ask for less', 'n_states must be at least 2, not 1')
-    """
+    """An error in words for a page; what is not expected also goes to stderr whole."""
     if isinstance(error, MemoryError):
         return "this needs more memory than one page may use; ask for less"
     text = " ".join(str(error.args[0] if isinstance(error, KeyError) and error.args else error).split())

@@ -62,10 +62,7 @@ def _claim_cells(claim: Claim) -> list[Any]:
 
 
 def leaderboard_findings(
-    groups: Sequence[Group],
-    planned: Sequence[PlannedRun],
-    failed: Mapping[str, int],
-    known: dict[str, WorldFacts],
+    groups: Sequence[Group], planned: Sequence[PlannedRun], failed: Mapping[str, int], known: dict[str, WorldFacts]
 ) -> dict[str, Any]:
     """What the leaderboard's page says of all worlds together."""
     found = boards(groups, planned, known)
@@ -92,11 +89,7 @@ def _matrix(found: Sequence[Board]) -> dict[str, Any]:
     for board in found:
         cells = [board.find(name) for _, name in learners]
         shown = [
-            {
-                "text": board_page.relative_text(row),
-                "back": board_page.shade(row),
-                "best": board_page.is_best(row),
-            }
+            {"text": board_page.relative_text(row), "back": board_page.shade(row), "best": board_page.is_best(row)}
             for row in cells
         ]
         rows.append([{"text": board.name, "part": board.name}, *shown])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from equirl.files.whole_files import write_csv
 from equirl.lab.explore.messages import Message, Reply, Service, mean_and_half
@@ -17,22 +16,13 @@ from equirl.lab.explore.study_findings import (
     paper_findings,
     shipped_kind,
 )
-from equirl.lab.explore.takeaway import (
-    Writer,
-    draw_curves,
-    file_reply,
-    place_as_python,
-    place_as_study,
-)
+from equirl.lab.explore.takeaway import Writer, draw_curves, file_reply, place_as_python, place_as_study
 from equirl.lab.leaderboard import board_page
-from equirl.lab.leaderboard.leaderboard_study import raised
 from equirl.lab.leaderboard.standings import Standing, WorldFacts, boards, standings_of
 from equirl.lab.paper import report
 from equirl.lab.paper.published import published_regret
 from equirl.lab.plots.study_figures import file_name
-from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import build_world
-from equirl.lab.studies.store import Store
 from equirl.lab.studies.summary import SUMMARY_COLUMNS, Group, final_rows
 from equirl.simulation import in_usual_order
 from equirl.words.checking import unknown_name
@@ -150,13 +140,30 @@ class StudyService(Service):
     def _taken(self, watch: ResultsWatch, message: Message) -> Reply:
         if watch.behind or not self.watching:
             watch.refresh_wholly()
-        part, world = str(message.get("part")), str(message.get("world"))
+        part, world, what = str(message.get("part")), str(message.get("world")), str(message.get("what"))
         groups = self._groups(watch, part, world)
+        if what in ("svg", "png", "csv") and not groups:
+            raise ValueError("no run of this world is done yet")
         planned = [run for run in watch.planned if (run.part, run.world) == (part, world)]
-        points = {g.learner: p for g in groups if (p := self._published(watch, part).get(g.learner_name)) is not None}
-        place = StudyPlace(part, world, planned, groups, points)
-        measure, log = str(message.get("measure", "regret")), message.get("log") is True
-        return study_file(place, watch, shipped_kind(watch.planned), str(message.get("what")), measure, log)
+        title = world if part == world else f"{part}, {world}"
+        measure, kind = str(message.get("measure", "regret")), shipped_kind(watch.planned)
+
+        def draw(path: Path) -> None:
+            published = self._published(watch, part) if measure == "regret" else {}
+            points = {g.learner: published[g.learner_name] for g in groups if g.learner_name in published}
+            draw_curves(groups, title, path, message.get("log") is True, measure, points)
+
+        writers: dict[str, Writer] = {
+            "svg": draw,
+            "png": draw,
+            "csv": lambda path: write_csv(path, SUMMARY_COLUMNS, final_rows(groups, measure)),
+            "npz": lambda path: build_world(planned[0].spec)[0].save(path),
+            "py": lambda path: path.write_text(place_as_python(planned), encoding="utf-8"),
+            "toml": lambda path: path.write_text(place_as_study(planned), encoding="utf-8"),
+        }
+        if kind is not None:
+            writers["html"] = lambda path: write_shipped_report(watch, kind, path)
+        return file_reply(kind if what == "html" and kind else file_name(title, otherwise="explored"), what, writers)
 
 
 def _row(standing: Standing, published: Mapping[str, float]) -> Reply:
@@ -170,42 +177,6 @@ def _row(standing: Standing, published: Mapping[str, float]) -> Reply:
     }  # fmt: skip
 
 
-class StudyPlace(NamedTuple):
-    part: str
-    world: str
-    planned: Sequence[PlannedRun]  # its runs
-    groups: Sequence[Group]  # those that are done, learner by learner
-    points: Mapping[str, float]  # published regret at T by the learner's label
-
-    @property
-    def title(self) -> str:
-        return self.world if self.part == self.world else f"{self.part}, {self.world}"
-
-
-def study_file(
-    place: StudyPlace, watch: ResultsWatch, kind: StudyKind | None, what: str, measure: str, log: bool
-) -> Reply:
-    """A file about a results folder."""
-    if what in ("svg", "png", "csv") and not place.groups:
-        raise ValueError("no run of this world is done yet")
-    points = place.points if measure == "regret" else {}
-
-    def draw(path: Path) -> None:
-        draw_curves(list(place.groups), place.title, path, log, measure, points)
-
-    writers: dict[str, Writer] = {
-        "svg": draw,
-        "png": draw,
-        "csv": lambda path: write_csv(path, SUMMARY_COLUMNS, final_rows(place.groups, measure)),
-        "npz": lambda path: build_world(place.planned[0].spec)[0].save(path),
-        "py": lambda path: path.write_text(place_as_python(place.planned), encoding="utf-8"),
-        "toml": lambda path: path.write_text(place_as_study(place.planned), encoding="utf-8"),
-    }
-    if kind is not None:
-        writers["html"] = lambda path: write_shipped_report(watch, kind, path)
-    return file_reply(kind if what == "html" and kind else file_name(place.title, otherwise="explored"), what, writers)
-
-
 def write_shipped_report(watch: ResultsWatch, kind: StudyKind, path: Path) -> None:
     """The report of a shipped study, as its own command writes it, from the runs that are done."""
     groups, folder = watch.groups(), path.parent
@@ -216,7 +187,6 @@ def write_shipped_report(watch: ResultsWatch, kind: StudyKind, path: Path) -> No
         )
     else:
         found = boards(groups, watch.planned)
-        command, failed = f"equirl leaderboard --runs {runs}", raised(watch.planned, Store(watch.folder))
         figures = board_page.draw_boards(found, folder / "figures")
-        page = board_page.write_page(found, figures, folder, command, failed)
+        page = board_page.write_page(found, figures, folder, f"equirl leaderboard --runs {runs}", watch.failures())
     page.rename(path)

@@ -53,12 +53,7 @@ def file_stem(asked: Any) -> str:
 
 
 def draw_curves(
-    groups: list[Group],
-    title: str,
-    path: Path,
-    log: bool,
-    measure: str = "regret",
-    points: Mapping[str, float] | None = None,
+    groups: list[Group], title: str, path: Path, log: bool, measure: str, points: Mapping[str, float] | None = None
 ) -> None:
     figure = plot_curves(groups, measure, title=short_title(title), log=log, points=points)
     save_all(figure, path.with_suffix(""), [path.suffix[1:]])
@@ -105,11 +100,8 @@ def python_snippet(world: Any, asked: RunRequest | None = None, rewards: bool = 
 
 def study_text(world: Any, asked: RunRequest) -> str:
     """A study in TOML that computes what is shown."""
-    learners = [
-        json.dumps(name) if not settings else f"{{ learner = {json.dumps(name)}, settings = {inline_table(settings)} }}"
-        for name, settings in asked.learners.values()
-    ]
-    entry = f"{{ file = {json.dumps(world['file'])} }}" if "file" in world else json.dumps(world["text"])
+    learners = [_entry("learner", name, settings=settings) for name, settings in asked.learners.values()]
+    entry = _entry("file", world["file"]) if "file" in world else json.dumps(world["text"])
     lines = [
         'name = "explored"',
         f"horizon = {asked.horizon}",
@@ -193,21 +185,21 @@ def _seed_of(spec: RunSpec) -> int | None:
 
 def _world(run: PlannedRun) -> str:
     spec = run.spec
-    entry: dict[str, Any] = {"file": spec.source} if spec.world == FILE_WORLD else {"world": spec.world}
-    if spec.world != FILE_WORLD and spec.params:
-        entry["params"] = dict(spec.params)
-    if spec.world == FILE_WORLD or run.world != label_of(spec.world, spec.params):
-        entry["label"] = run.world
-    return json.dumps(spec.world) if set(entry) == {"world"} else inline_table(entry)
+    if spec.world == FILE_WORLD:
+        return _entry("file", spec.source, label=run.world)
+    label = "" if run.world == label_of(spec.world, spec.params) else run.world
+    return _entry("world", spec.world, params=spec.params, label=label)
 
 
 def _learner(label: str, spec: RunSpec) -> str:
-    entry: dict[str, Any] = {"learner": spec.learner}
-    if spec.settings:
-        entry["settings"] = dict(spec.settings)
-    if label != label_of(spec.learner, spec.settings):
-        entry["label"] = label
-    return json.dumps(spec.learner) if set(entry) == {"learner"} else inline_table(entry)
+    own = "" if label == label_of(spec.learner, spec.settings) else label
+    return _entry("learner", spec.learner, settings=spec.settings, label=own)
+
+
+def _entry(kind: str, name: Any, **more: Any) -> str:
+    """A world or learner of a study: its name, or a table of that and what else is not empty; of a file always one."""
+    own = {key: value for key, value in more.items() if value}
+    return inline_table({kind: name, **own}) if own or kind == "file" else json.dumps(name)
 
 
 def inline_table(entry: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Ctrl-C while the command ``equirl`` is loading: one line and code 130, where Python would show what it was importing.
+"""The package as it loads: names that come when they are first used, and Ctrl-C while the command ``equirl`` starts.
 
 The package imports this file first of all, so it needs no more than what Python itself has loaded by then.
 """
@@ -8,15 +8,32 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from importlib import import_module
 from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from types import FrameType
+    from typing import Any
+
+
+def lazily(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, from the names that each of its modules gives."""
+    homes = {name: module for module, names in exports.items() for name in names.split()}
+
+    def __getattr__(name: str) -> Any:  # noqa: N807, the name it will have in the package
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return __getattr__, lambda: sorted(homes), list(homes)
 
 
 class InterruptsEndLoading:
-    """Inside, Ctrl-C ends this process at once, if it is the command or one of its workers; nothing else changes."""
+    """Inside, Ctrl-C ends this process, if it is the command or one of its workers, at once: one line and code 130."""
 
     def __enter__(self) -> None:
         self.usual = signal.getsignal(signal.SIGINT)
