@@ -17,7 +17,7 @@ import equirl
 from equirl.lab.cli import app
 from equirl.learners.catalogue import ROWS
 from equirl.learners.learner_registry import AGENTS
-from equirl.worlds.world_list import WORLDS
+from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

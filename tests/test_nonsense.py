@@ -16,7 +16,7 @@ from gymnasium import spaces
 import equirl as eq
 from equirl import theory
 from equirl.lab import plots
-from equirl.model.picture import Picture
+from equirl.model.mdp import Picture
 from equirl.model.rows import Rows
 from equirl.simulation.trace import checkpoint_times
 

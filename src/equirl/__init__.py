@@ -26,8 +26,7 @@ _EXPORTS = {  # module -> public names
     "model.pairs": "Pairs",
     "model.reward_laws": "rescale_rewards",
     "model.rows": "Rows",
-    "worlds.world_list": "WORLDS",
-    "worlds.world_registry": "load_world make",
+    "worlds.world_registry": "WORLDS load_world make",
     "solving.chains": "chain_kind",
     "solving.discounted": "DiscountedSolution",
     "solving.multichain": "NoConstantGain",
@@ -176,5 +175,4 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
         similar as similar,
     )
     from equirl.theory.lower_bounds import regret_lower_bound as regret_lower_bound
-    from equirl.worlds.world_list import WORLDS as WORLDS
-    from equirl.worlds.world_registry import load_world as load_world, make as make
+    from equirl.worlds.world_registry import WORLDS as WORLDS, load_world as load_world, make as make

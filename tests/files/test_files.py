@@ -9,8 +9,7 @@ import pytest
 
 from equirl.files.archives import load_npz, pack, save_npz
 from equirl.files.whole_files import DamagedFile, write_aside
-from equirl.model.mdp import TabularMDP
-from equirl.model.picture import Picture
+from equirl.model.mdp import Picture, TabularMDP
 from mdps_kit import small, uneven
 
 

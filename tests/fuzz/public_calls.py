@@ -18,7 +18,7 @@ from scipy import sparse
 import equirl as eq
 from equirl import theory
 from equirl.lab import plots
-from equirl.model.picture import Picture
+from equirl.model.mdp import Picture
 from equirl.model.rows import Rows
 from equirl.words.formatting import shown
 

@@ -6,9 +6,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from equirl.model.mdp import TabularMDP
+from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.model.picture import Picture
 from equirl.model.reward_laws import draw_rewards, original_rewards, rescale_rewards
 from equirl.model.rows import Rows
 from mdps_kit import UNEVEN, P, R, small, uneven

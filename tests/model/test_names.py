@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.model.names import action_labels, state_labels
-from equirl.model.pairs import pairs_from
+from equirl.model.pairs import action_labels, pairs_from, state_labels
 
 GRID = [
     ((0, 0), "right", {(0, 1): 1.0}, -1.0),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.model.renumbering import reached
+from equirl.model.rows import reached
 from equirl.solving import chains
 from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, whole
 from equirl.solving.policies import policy_kind

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.estimation.pooling import tie_groups
-from equirl.model.names import action_labels, state_labels
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.model.rows import check_entries
-from equirl.numerics.arrays import starts
+from equirl.numerics.arrays import owners, starts
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1
 from equirl.words.checking import plain_array, real_array, several, whole_array
@@ -92,7 +91,7 @@ def is_order(profiles: Profiles | None) -> bool:
 def check_in_profile(given: Given, pairs: Pairs, pair: int, successor: int) -> None:
     """An error where the profiles given say that ``pair`` cannot lead to ``successor``."""
     profiles = given.profiles
-    if profiles is not None and successor not in profiles.succ[profiles.ptr[pair] : profiles.ptr[pair + 1]]:
+    if profiles is not None and successor not in profiles.succ[profiles.row(pair)]:
         (state,) = state_labels(pairs, [successor])
         said = "the order given leaves it out" if is_order(profiles) else "the profiles given leave it out"
         raise ValueError(f"({pairs.describe(pair)}) cannot lead to state {shown(state)}: {said}")
@@ -131,29 +130,23 @@ def _checked_profiles(profiles: Profiles, pairs: Pairs) -> Profiles:
         raise ValueError(f"the profiles describe {len(ptr) - 1} pairs, the problem has {pairs.n_pairs}")
     if ptr[0] != 0 or not ptr[-1] == len(succ) == len(prob) or (np.diff(ptr) < 1).any():
         raise ValueError("the profiles are not whole: ptr must rise from 0 to the number of states they list")
-    row = np.repeat(np.arange(pairs.n_pairs), np.diff(ptr))
+    row = owners(ptr)
     if is_order(profiles):
         check_entries(pairs, row, succ, np.ones(len(succ)))
-        _check_once(row, succ, pairs)
-        return Profiles(ptr, succ.astype(np.int32), prob)
-    check_entries(pairs, row, succ, prob)
-    total = np.bincount(row, weights=prob)
-    bad = np.flatnonzero(np.abs(total - 1) > 1e-8)
-    if len(bad):
-        raise ValueError(f"the profile of ({pairs.describe(int(bad[0]))}) sums to {total[bad[0]]:.10g}, not 1")
-    same_row = row[1:] == row[:-1]
-    bad = np.flatnonzero(same_row & (np.diff(prob) > 1e-9))
-    if len(bad):
-        raise ValueError(f"the profile of ({pairs.describe(int(row[bad[0]]))}) is not in decreasing order")
-    _check_once(row, succ, pairs)
-    return Profiles(ptr, succ.astype(np.int32), prob)
-
-
-def _check_once(row: np.ndarray, succ: np.ndarray, pairs: Pairs) -> None:
+    else:
+        check_entries(pairs, row, succ, prob)
+        total = np.bincount(row, weights=prob)
+        bad = np.flatnonzero(np.abs(total - 1) > 1e-8)
+        if len(bad):
+            raise ValueError(f"the profile of ({pairs.describe(int(bad[0]))}) sums to {total[bad[0]]:.10g}, not 1")
+        bad = np.flatnonzero((np.diff(row) == 0) & (np.diff(prob) > 1e-9))
+        if len(bad):
+            raise ValueError(f"the profile of ({pairs.describe(int(row[bad[0]]))}) is not in decreasing order")
     place = np.sort(row * pairs.n_states + succ)
     bad = np.flatnonzero(place[1:] == place[:-1])
     if len(bad):
         raise ValueError(f"the profile of ({pairs.describe(int(place[bad[0]] // pairs.n_states))}) names a state twice")
+    return Profiles(ptr, succ.astype(np.int32), prob)
 
 
 def _check_lengths(profiles: Profiles, classes: Partition, pairs: Pairs) -> None:
@@ -175,7 +168,7 @@ def _check_alike(profiles: Profiles, classes: Partition, pairs: Pairs, width: fl
     for k, c in enumerate(classes.label.tolist()):
         if first[c] < 0:
             first[c] = k
-        elif profile_l1(profiles.ptr, profiles.prob, int(first[c]), k) > width:
+        elif profile_l1(profiles, int(first[c]), k) > width:
             one, two = pairs.describe(int(first[c])), pairs.describe(k)
             raise ValueError(f"({one}) and ({two}) are in one class, but their profiles differ")
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.compiling import kernel
 from equirl.structure.similarity import Profiles, l1_distance
@@ -58,8 +59,7 @@ class Compared(NamedTuple):
     """What is compared with what."""
 
     label: np.ndarray  # (M,) the class of each pair
-    ptr: np.ndarray  # (M + 1,) the given positions of each pair; (1,) where no order is given
-    succ: np.ndarray  # (nnz,) the states that stand there
+    order: Rows  # the states at the given positions of each pair; no rows where no order is given
     class_ptr: np.ndarray  # (C + 1,) the positions of each class
     n_states: int
     rewards: bool
@@ -93,15 +93,15 @@ class StructureTest:
         self.row_bound, self.ordered = self.mean_bound, given.profiles is not None
         if not self.ordered:
             self.row_bound = math.log(max(1.0, (within * (within - 1) / 2).sum())) - log_delta
-        ptr, succ = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        order = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
         length = np.zeros(given.n_classes, np.int64)
         if given.profiles is not None:
-            ptr, succ = given.profiles.ptr, given.profiles.succ
-            np.maximum.at(length, given.label, np.diff(ptr))
-        self.compared = Compared(given.label, ptr, succ, starts(length), given.n_states, given.rewards)
+            order = Rows(*given.profiles)
+            np.maximum.at(length, given.label, np.diff(order.ptr))
+        self.compared = Compared(given.label, order, starts(length), given.n_states, given.rewards)
         M, C = len(given.label), given.n_classes
         self.found = Gathered(
-            np.zeros(len(succ), np.int64), np.zeros(self.compared.class_ptr[-1], np.int64), np.zeros(C, np.int64),
+            np.zeros(len(order.succ), np.int64), np.zeros(self.compared.class_ptr[-1], np.int64), np.zeros(C, np.int64),
             np.zeros(C), np.full(C, -1), np.full(C, -1), np.zeros(M), np.zeros(M),
         )  # fmt: skip
 
@@ -124,8 +124,8 @@ class StructureTest:
         return sorted(found, key=lambda one: one.label)
 
     def _of_rest(self, k: int) -> Refutation:
-        (label, ptr, _, class_ptr, _, _), found = self.compared, self.found
-        c, mine = int(label[k]), found.own[ptr[k] : ptr[k + 1]]
+        (label, order, class_ptr, _, _), found = self.compared, self.found
+        c, mine = int(label[k]), found.own[order.row(k)]
         rest = found.count[class_ptr[c] : class_ptr[c] + len(mine)] - mine
         apart = float(np.abs(mine / mine.sum() - rest / rest.sum()).sum())
         n, others, evidence = int(mine.sum()), int(rest.sum()), float(found.of_rows[k])
@@ -144,8 +144,8 @@ class StructureTest:
         found: dict[int, Refutation] = {}
         for i, k in enumerate(owners(seen.ptr).tolist()):
             c, x, often = int(self.compared.label[k]), int(seen.succ[i]), int(seen.count[i])
-            order = self.compared.succ[self.compared.ptr[k] : self.compared.ptr[k + 1]]
-            if x not in order and (c not in found or often > found[c].difference):
+            order = self.compared.order
+            if x not in order.succ[order.row(k)] and (c not in found or often > found[c].difference):
                 found[c] = Refutation(c, OUTSIDE, k, x, int(seen.visits[k]), 0, float(often), math.inf, 0.0)
         return list(found.values())
 
@@ -177,7 +177,7 @@ def log_best(n: float, total: float) -> float:
 @kernel
 def _place(seen: Snapshot, compared: Compared, found: Gathered) -> int:
     """Counts by given position, of pairs and classes; how many entries of the counts stand nowhere."""
-    ptr, succ, class_ptr, outside = compared.ptr, compared.succ, compared.class_ptr, 0
+    ptr, succ, class_ptr, outside = compared.order.ptr, compared.order.succ, compared.class_ptr, 0
     found.own[:] = 0
     found.count[:] = 0
     for k in range(len(ptr) - 1):
@@ -195,7 +195,8 @@ def _place(seen: Snapshot, compared: Compared, found: Gathered) -> int:
 
 @kernel
 def _against_rest(compared: Compared, found: Gathered) -> None:
-    ptr, class_ptr, label, own, count = compared.ptr, compared.class_ptr, compared.label, found.own, found.count
+    ptr, class_ptr, label = compared.order.ptr, compared.class_ptr, compared.label
+    own, count = found.own, found.count
     for k in range(len(label)):
         first, size, n, total = class_ptr[label[k]], ptr[k + 1] - ptr[k], 0, 0
         for j in range(size):
@@ -271,7 +272,7 @@ def gather(seen: Snapshot, compared: Compared, found: Gathered) -> int:
         found.visits[label[k]] += seen.visits[k]
         found.paid[label[k]] += seen.r_sum[k]
     outside = 0
-    if len(compared.succ) > 0:
+    if len(compared.order.succ) > 0:
         outside = _place(seen, compared, found)
         _against_rest(compared, found)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gymnasium
 
-from equirl.worlds.world_list import WORLDS
+from equirl.worlds.world_registry import WORLDS
 
 
 def register_worlds() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.model.names import Name, is_name, plain_name
+from equirl.model.pairs import Name, is_name, plain_name
 from equirl.words.checking import plain_array, several, whole_number
 from equirl.words.formatting import shown
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from equirl.interop.encoder import Encoder, episode_flag
 from equirl.interop.gym import TabularEnv
-from equirl.model.names import checked_names
-from equirl.model.pairs import Pairs, pairs_from
+from equirl.model.pairs import Pairs, checked_names, pairs_from
 from equirl.model.reward_laws import reward_map_of
 from equirl.words.checking import flag
 from equirl.words.formatting import shown

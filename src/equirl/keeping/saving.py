@@ -16,8 +16,7 @@ from equirl.files.whole_files import DamagedFile, write_aside
 from equirl.learners.contract import UNLIMITED, Learner, State, prefixed
 from equirl.learners.learner_registry import AGENTS
 from equirl.learners.recipes import Blueprint, needs_of_parts
-from equirl.model.names import names_from_json
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, names_from_json
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 from equirl.words.checking import between, checked_path, flag, real_number, whole_number

@@ -14,8 +14,7 @@ import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.estimation.pooling import Estimates
-from equirl.model.names import action_labels, state_labels
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts

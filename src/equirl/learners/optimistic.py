@@ -40,7 +40,7 @@ from equirl.learners.parts import Estimate, Evidence, Models, Planner, Problem, 
 from equirl.learners.recipes import Blueprint
 from equirl.planning.optimistic_planning import Plan, gain_bounds, value_bounds
 from equirl.planning.sweeps import ModelSet
-from equirl.solving.criterion import criterion_for
+from equirl.solving.criterion import Criterion
 from equirl.solving.discounted import in_units
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
@@ -80,7 +80,7 @@ class OptimisticLearner(CountingLearner):
         super().__init__(blueprint)
         part = self.settings.part
         self.parts = OptimisticParts(part(Structure), part(Estimate), part(Models), part(Planner), part(Stopping))
-        self.criterion = criterion_for(self.parts.planner.discount)
+        self.criterion = Criterion(self.parts.planner.discount)
         delta, rewards = self.parts.models.delta, self.parts.estimate
         self.problem = Problem(self.pairs, self.given, delta, rewards.pool_rewards, rewards.share_rewards)
         self.rules = self.parts.structure.rules(self.problem)

@@ -47,7 +47,7 @@ from equirl.planning.optimistic_planning import Plan
 from equirl.planning.sweeps import Stop
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan_from
 from equirl.posterior.inspection import class_posterior, row_spread
-from equirl.solving.criterion import criterion_for
+from equirl.solving.criterion import Criterion
 from equirl.structure.partition import Partition
 from equirl.words.checking import above, between, choice, whole_number
 
@@ -137,7 +137,7 @@ class PosteriorLearner(CountingLearner):
         super().__init__(blueprint)
         part = self.settings.part
         self.parts = PosteriorParts(part(RowPrior), part(RewardPrior), part(DrawnPlanning), part(Lengths))
-        self.criterion = criterion_for(self.parts.planner.discount)
+        self.criterion = Criterion(self.parts.planner.discount)
         self.rng = draw_state(blueprint.seed)
         self.rows = self.parts.rows.row_sampler(self.pairs, self.given)
         self.rewards = self.parts.rewards.reward_sampler(self.pairs, self.given)

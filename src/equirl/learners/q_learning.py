@@ -30,7 +30,7 @@ from equirl.learners.parts import AUTO, Known, Steps
 from equirl.learners.recipes import Blueprint, Settings
 from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel
-from equirl.solving.criterion import DiscountedReward
+from equirl.solving.criterion import Criterion
 from equirl.words.checking import between, choice, inside
 
 STEPS = ("rescaled", "power")
@@ -94,7 +94,7 @@ class QLearner(CountingLearner):
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
         self.part = self.settings.part(Steps)
-        self.criterion = DiscountedReward(self.part.discount)
+        self.criterion = Criterion(self.part.discount)
         self.rng = np.random.default_rng(blueprint.seed)
         self.q, self.n = np.ones(self.pairs.n_pairs), np.zeros(self.pairs.n_pairs, np.int64)
         self.policy = np.array(self.pairs.ptr[:-1])

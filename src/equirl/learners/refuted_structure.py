@@ -10,8 +10,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Given
 from equirl.estimation.refutation import OUTSIDE, REST, REWARDS, GivenStructure, Refutation, StructureTest
-from equirl.model.names import action_labels, state_labels
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.words.checking import warn_caller
 from equirl.words.formatting import counted, number, shown
 from equirl.words.tables import Table

@@ -15,11 +15,9 @@ from equirl.learners.learner_registry import build_learner, find_learner, given_
 from equirl.logs.log_columns import LogColumns, read_log
 from equirl.logs.log_files import Origin
 from equirl.model.mdp import TabularMDP
-from equirl.model.names import action_labels, checked_names, plain_name, state_labels
-from equirl.model.pairs import Pairs, pairs_from
-from equirl.model.renumbering import reached
+from equirl.model.pairs import Pairs, action_labels, checked_names, pairs_from, plain_name, state_labels
 from equirl.model.reward_laws import original_rewards, reward_map_of
-from equirl.model.rows import rows_from_triplets
+from equirl.model.rows import reached, rows_from_triplets
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.seeding import Seed
 from equirl.structure.similarity import Profiles

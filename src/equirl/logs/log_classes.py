@@ -9,7 +9,7 @@ import numpy as np
 
 from equirl.clustering.approximate_equivalence import approx_equivalence
 from equirl.logs.log import Log, from_log
-from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.numerics.arrays import owners
 from equirl.numerics.seeding import Seed

@@ -22,7 +22,7 @@ from equirl.logs.log_files import (
     read_parquet,
     read_text_file,
 )
-from equirl.model.names import is_name, plain_name
+from equirl.model.pairs import is_name, plain_name
 from equirl.words.checking import plain_array, real_array, several, unknown_name
 from equirl.words.formatting import shown
 

@@ -14,7 +14,7 @@ import numpy as np
 from equirl.files.archives import MOST_EXPANSION
 from equirl.files.whole_files import open_file
 from equirl.logs.csv_columns import Labels, first_row, read_csv, read_header
-from equirl.model.names import is_name, plain_name
+from equirl.model.pairs import is_name, plain_name
 from equirl.words.formatting import shown
 
 NEEDED = ("state", "action", "reward", "next_state")

@@ -17,7 +17,7 @@ import numpy as np
 from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, SCANNED
-from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.sweeps import Stop

@@ -10,7 +10,7 @@ from equirl.learners.contract import Learner, pair_played
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN
 from equirl.logs.log_policy import posterior_of
-from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
 from equirl.words.checking import inside, whole_number

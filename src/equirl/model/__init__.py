@@ -1,9 +1,9 @@
 """Finite Markov decision processes: state-action pairs, sparse rows of transition probabilities, rewards.
 
-In reading order: ``pairs`` (which actions each state allows, how pairs are numbered; ``names`` of both), ``rows``
-(transition probabilities by pair), ``reward_laws``, ``mdp`` (:class:`~equirl.model.mdp.TabularMDP`, what every other
-folder works on); ``row_readers`` (what users hold, as rows), ``renumbering`` (other numbers, or fewer states),
-``picture`` (a map of the states). All are immutable and own their arrays.
+In reading order: ``pairs`` (which actions each state allows, how pairs are numbered and named), ``rows`` (transition
+probabilities by pair), ``reward_laws``, ``mdp`` (:class:`~equirl.model.mdp.TabularMDP`, what every other folder works
+on); ``row_readers`` (what users hold, as rows), ``renumbering`` (other numbers, or fewer states). All are immutable and
+own their arrays.
 """
 
 from typing import TYPE_CHECKING

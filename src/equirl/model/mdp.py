@@ -11,27 +11,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
-from equirl.model.names import action_labels, checked_names, names_from_json, state_labels
-from equirl.model.pairs import Pairs
-from equirl.model.picture import Picture, checked_picture, same_picture
+from equirl.model.pairs import Pairs, action_labels, checked_names, names_from_json, state_labels
 from equirl.model.renumbering import (
     Renumbering,
     by_state,
     permutation,
     random_numbers,
-    reached,
     renumber_rows,
     restriction,
 )
 from equirl.model.reward_laws import REWARD_LAWS, original_rewards, rescale_rewards
 from equirl.model.row_readers import initial_distribution, read_arrays, read_pairs, read_rows
-from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows
+from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows, reached
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
 from equirl.words.checking import checked_path, choice, discount_below_one, flag, several, unknown_name
@@ -42,6 +39,13 @@ EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture
 FORMAT = "equirl-mdp", 1
 MDP = TypeVar("MDP", bound="TabularMDP")
 CARD_PAIRS, CARD_SUCCESSORS = 20, 4  # shown in a notebook
+
+
+class Picture(NamedTuple):
+    """A map to draw the states on."""
+
+    rows: tuple[str, ...]
+    cell: np.ndarray  # (S, 2) int: row and column of each state
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,13 +176,7 @@ class TabularMDP(Frozen):
             any strings and tuples, which are then numbered as they first appear.
         n_states : int, optional
             The number of states; by default as many as are named, or the largest number and one.
-        initial : int, str, tuple, dict or array_like, shape (S,), default 0
-            The first state, by number or name, or its distribution, as in :meth:`from_arrays`.
-        normalize : bool, default False
-            Divide probabilities by their sum, as in :meth:`from_arrays`.
-        rescale : bool, default False
-            Take rewards in any unit, as in :meth:`from_arrays`.
-        **extras
+        initial, normalize, rescale, **extras
             As for :meth:`from_arrays`.
 
         Examples
@@ -208,14 +206,8 @@ class TabularMDP(Frozen):
         ----------
         pairs : iterable of (state, action, {next: probability}, mean_cost)
             As for :meth:`from_pairs`, with costs in place of rewards.
-        n_states : int, optional
+        n_states, initial, normalize, **extras
             As for :meth:`from_pairs`.
-        initial : int, str, tuple, dict or array_like, shape (S,), default 0
-            The first state or its distribution, as in :meth:`from_arrays`.
-        normalize : bool, default False
-            Divide probabilities by their sum, as in :meth:`from_arrays`.
-        **extras
-            As for :meth:`from_arrays`.
 
         Returns
         -------
@@ -256,13 +248,7 @@ class TabularMDP(Frozen):
         actions : int, array_like of int, shape (S,), list of lists, or Pairs
             How many actions each state has: one number for all, or one per state. Or the actions that each state
             allows, by id or name, a list per state; or ``Pairs``.
-        initial : int, str, tuple, dict or array_like, shape (S,), default 0
-            The first state, by number or name, or its distribution, as in :meth:`from_arrays`.
-        normalize : bool, default False
-            Divide rows by their sums, as in :meth:`from_arrays`.
-        rescale : bool, default False
-            Take rewards in any unit, as in :meth:`from_arrays`.
-        **extras
+        initial, normalize, rescale, **extras
             As for :meth:`from_arrays`.
 
         Examples
@@ -293,44 +279,19 @@ class TabularMDP(Frozen):
         return self.pairs.n_actions
 
     def transition_probabilities(self, state: object, action: object) -> dict[int, float]:
-        """Transition probabilities p(. | state, action).
-
-        Parameters
-        ----------
-        state, action : int or str
-            By number or name.
-
-        Returns
-        -------
-        dict of int to float
-            The probability of each next state.
-        """
+        """Transition probabilities p(. | state, action), by next state; both are given by number or name."""
         k = self.pairs.index(state, action)
-        part = slice(self.rows.ptr[k], self.rows.ptr[k + 1])
+        part = self.rows.row(k)
         return dict(zip(self.rows.succ[part].tolist(), self.rows.prob[part].tolist(), strict=True))
 
     def mean_reward(self, state: object, action: object) -> float:
-        """The mean reward mu(state, action).
-
-        Parameters
-        ----------
-        state, action : int or str
-            By number or name.
-        """
+        """The mean reward mu(state, action), both given by number or name."""
         return float(self.r_mean[self.pairs.index(state, action)])
 
     def to_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Dense arrays, of S * A * S numbers: for small MDPs and other libraries.
+        """Dense transitions (S, A, S) and rewards (S, A), for small MDPs and other libraries.
 
-        Returns
-        -------
-        transitions : ndarray of float, shape (S, A, S)
-        rewards : ndarray of float, shape (S, A)
-
-        Raises
-        ------
-        ValueError
-            Unless every state has the actions 0 .. A-1.
+        An error unless every state has the actions 0 .. A-1.
         """
         S, A = self.n_states, self.n_actions
         if not self.pairs.is_uniform:
@@ -359,13 +320,7 @@ class TabularMDP(Frozen):
         return self._renumbered(permutation(self.pairs, states, actions))
 
     def shuffled(self, seed: int | np.random.Generator) -> TabularMDP:
-        """The same MDP with states, and actions state by state, renumbered at random.
-
-        Parameters
-        ----------
-        seed : int, numpy.random.SeedSequence or numpy.random.Generator
-            Where the numbers come from.
-        """
+        """The same MDP with states, and actions state by state, renumbered at random."""
         rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_sequence("seed", seed))
         return self.permute(*random_numbers(self.pairs, rng))
 
@@ -397,29 +352,12 @@ class TabularMDP(Frozen):
         return twin
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save as ``.npz`` (no pickle), written aside and renamed.
-
-        Parameters
-        ----------
-        path : str or path
-            Where the file goes.
-        """
+        """Save as ``.npz`` (no pickle), written aside and renamed."""
         _save(self, checked_path("path", path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load what :meth:`save` saved.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Raises
-        ------
-        equirl.DamagedFile
-            If the file is damaged, or holds something else.
-        """
+        """Load what :meth:`save` saved; :class:`equirl.DamagedFile` where the file is damaged or something else."""
         return _load(cls, checked_path("path", path))
 
     def __eq__(self, other: object) -> bool:
@@ -546,6 +484,28 @@ def _check_initial(mdp: TabularMDP) -> None:
         raise ValueError(f"the initial distribution sums to {mdp.initial.sum():.10g}, not 1")
 
 
+def checked_picture(picture: Any) -> Picture | None:
+    if picture is None:
+        return None
+    if not isinstance(picture, Picture):
+        raise TypeError(f"picture must be a Picture, not {shown(picture)}")
+    rows, cell = tuple(several("picture.rows", picture.rows)), frozen("picture.cell", picture.cell, np.int64)
+    if not all(isinstance(row, str) for row in rows):
+        raise TypeError(f"picture.rows must be rows of text, not {shown(picture.rows)}")
+    if cell.ndim != 2 or cell.shape[1] != 2:
+        raise ValueError(f"picture.cell has shape {cell.shape}; a row and a column per state would be (S, 2)")
+    for s, (i, j) in enumerate(cell.tolist()):
+        if not (0 <= i < len(rows) and 0 <= j < len(rows[i])):
+            raise ValueError(f"picture.cell places state {s} at {i},{j}, outside the {len(rows)} rows of the map")
+    return Picture(rows, cell)
+
+
+def same_picture(one: Picture | None, two: Picture | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return one.rows == two.rows and np.array_equal(one.cell, two.cell)
+
+
 def _save(mdp: TabularMDP, path: str | os.PathLike[str]) -> None:
     arrays = {
         "pair_ptr": mdp.pairs.ptr, "action": mdp.pairs.action, "succ_ptr": mdp.rows.ptr,
@@ -599,7 +559,7 @@ def _card(mdp: TabularMDP) -> str:
 
 
 def _leads_to(mdp: TabularMDP, pair: int) -> str:
-    row = slice(mdp.rows.ptr[pair], mdp.rows.ptr[pair + 1])
+    row = mdp.rows.row(pair)
     likely = sorted(zip(mdp.rows.prob[row].tolist(), mdp.rows.succ[row].tolist(), strict=True), reverse=True)
     names = state_labels(mdp.pairs, [x for _, x in likely[:CARD_SUCCESSORS]])
     text = ", ".join(f"{name} {number(p)}" for name, (p, _) in zip(names, likely, strict=False))

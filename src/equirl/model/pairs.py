@@ -2,21 +2,86 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from equirl.model.names import Name, NameNumbers, check_names, checked_names
 from equirl.numerics.arrays import Frozen, frozen, owners, starts
 from equirl.words.checking import plain_array, several, unknown_name, whole_array, whole_number
 from equirl.words.formatting import shown
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
 MOST_PAIRS = MOST_STATES
+MOST_BITS = 1024  # of a number that is a name, as of a float: Python refuses to spell out much longer ones
+Name = str | int | float | tuple[Any, ...]
+
+
+class NameNumbers(dict[Name, int]):
+    """The number of each name, in their order."""
+
+    def __init__(self, names: Iterable[Name]) -> None:
+        super().__init__((name, k) for k, name in enumerate(names))
+        self.are_numbers = any(isinstance(name, int | float) for name in self)  # then a number is always a name
+
+    def find(self, value: Any) -> int | None:
+        """The number of a name; None where there is no such name."""
+        try:
+            return self.get(plain_name(value))
+        except TypeError:  # it holds something that cannot be looked up
+            return None
+
+
+def plain_name(value: Any) -> Any:
+    """A value as a name: NumPy's scalars as Python's, arrays and lists as tuples, True and False as 1 and 0."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(plain_name(part) for part in value)
+    return int(value) if isinstance(value, bool) else value
+
+
+def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
+    """Names, all different; numbers that name actions become text."""
+    names = tuple(plain_name(value) for value in values)
+    if kind == "action":
+        names = tuple(str(name) if isinstance(name, int | float) else name for name in names)
+    check_names(kind, names)
+    return names
+
+
+def check_names(kind: str, names: Any) -> None:
+    if not isinstance(names, tuple):
+        raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {shown(names)}")
+    for name in names:
+        if not is_name(name):
+            raise TypeError(f"{kind} names must be strings, numbers or tuples of them, not {name!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"two {kind}s are named {shown(Counter(names).most_common(1)[0][0])}")
+
+
+def is_name(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(is_name, value))
+    if isinstance(value, int):
+        return value.bit_length() <= MOST_BITS
+    return isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
+
+
+def names_from_json(values: Any) -> tuple[Name, ...] | None:
+    """Names as a file holds them: JSON has lists in place of tuples."""
+    return tuple(map(plain_name, values)) if values else None
+
+
+def names_within(values: Iterable[Any]) -> tuple[Name, ...] | None:
+    """The different values as they first appear, where there is a string or tuple among them; None for numbers."""
+    names = [plain_name(value) for value in values]
+    return tuple(dict.fromkeys(names)) if any(isinstance(name, str | tuple) for name in names) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,43 +177,15 @@ class Pairs(Frozen):
         return state
 
     def state_number(self, state: object) -> int:
-        """The number of a state.
-
-        Parameters
-        ----------
-        state : int or str
-            Its number or name.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is no such state.
-        """
+        """The number of a state, given by number or name; an error where there is no such state."""
         return number_of("state", state, self.n_states, self._state_numbers)
 
     def action_number(self, action: object) -> int:
-        """The id of an action, allowed somewhere or not.
-
-        Parameters
-        ----------
-        action : int or str
-            Its id or name.
-        """
+        """The id of an action, given by id or name, allowed somewhere or not."""
         return number_of("action", action, self.n_action_ids, self._action_numbers)
 
     def index(self, state: object, action: object) -> int:
-        """The number of a pair.
-
-        Parameters
-        ----------
-        state, action : int or str
-            By number or name.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is no such state, or it does not allow the action.
-        """
+        """The number of a pair, its state and action given by number or name; an error where it is not allowed."""
         s, a = self.state_number(state), self.action_number(action)
         k = self.find(s, a)
         if k < 0:
@@ -156,47 +193,19 @@ class Pairs(Frozen):
         return k
 
     def find(self, state: int, action: int) -> int:
-        """The pair of a state's number and an action's id; -1 where the state does not allow it.
-
-        Parameters
-        ----------
-        state, action : int
-            Numbers, not names.
-        """
+        """The pair of a state's number and an action's id; -1 where the state does not allow it."""
         first, last = int(self.ptr[state]), int(self.ptr[state + 1])
         k = first + int(np.searchsorted(self.action[first:last], action))
         return k if k < last and self.action[k] == action else -1
 
     def allowed(self, state: int) -> str:
-        """The actions of a state in words, for messages.
-
-        Parameters
-        ----------
-        state : int
-            The number of a state.
-
-        Returns
-        -------
-        str
-            Ids, or names where there are any.
-        """
+        """The actions of a state in words, for messages: ids, or names where there are any."""
         s = self.state_number(state)
         ids = self.action[self.ptr[s] : self.ptr[s + 1]].tolist()
         return ", ".join(repr(self.action_names[a]) if self.action_names else str(a) for a in ids)
 
     def describe(self, pair: int) -> str:
-        """A pair in words, for messages.
-
-        Parameters
-        ----------
-        pair : int
-            The number of a pair.
-
-        Returns
-        -------
-        str
-            ``s=3, a=1``, or the names.
-        """
+        """A pair in words, for messages: ``s=3, a=1``, or the names."""
         k = whole_number("pair", pair, least=0, most=self.n_pairs - 1)
         s, a = int(self.state[k]), int(self.action[k])
         s_text = repr(self.state_names[s]) if self.state_names else str(s)
@@ -245,6 +254,18 @@ def number_of(kind: str, value: object, limit: int, numbers: NameNumbers | None)
     if not 0 <= number < limit:
         raise ValueError(f"{kind} {shown(number)} is out of range: there are {limit} {kind}s, 0 to {limit - 1}")
     return number
+
+
+def state_labels(pairs: Pairs, states: Iterable[int] | None = None) -> list[Name]:
+    """What to call states in a table."""
+    names = pairs.state_names or range(pairs.n_states)
+    return list(names) if states is None else [names[s] for s in states]
+
+
+def action_labels(pairs: Pairs, actions: Iterable[int]) -> list[Name]:
+    """What to call actions in a table."""
+    names = pairs.action_names
+    return [int(a) if names is None else names[a] for a in actions]
 
 
 def _check(pairs: Pairs) -> None:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.model.names import Name
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Name, Pairs
 from equirl.model.rows import Rows, rows_from_triplets
 from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.words.checking import plain_array, several
@@ -103,17 +102,3 @@ def _moved(names: tuple[Name, ...] | None, place: np.ndarray) -> tuple[Name, ...
     for old, name in enumerate(names[: len(place)]):
         new[place[old]] = name
     return tuple(new)
-
-
-def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """What can be reached from some nodes along edges, in time linear in nodes and edges."""
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
-    n, first = len(start), np.flatnonzero(start)
-    tail = np.concatenate([source, np.full(len(first), n)])  # one more node, from which the first are entered
-    head = np.concatenate([target, first])
-    graph = sparse.csr_array((np.ones(len(tail)), (tail, head)), shape=(n + 1, n + 1))
-    seen = np.zeros(n + 1, bool)
-    seen[csgraph.breadth_first_order(graph, n, return_predecessors=False)] = True
-    return seen[:n]

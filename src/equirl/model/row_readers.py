@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.model.names import NameNumbers, names_within, plain_name
-from equirl.model.pairs import Pairs, number_of, numbered, pairs_from
+from equirl.model.pairs import NameNumbers, Pairs, names_within, number_of, numbered, pairs_from, plain_name
 from equirl.model.rows import INDEX, NORMALIZE_WITHIN, Rows, check_n_states, rows_from_triplets
 from equirl.numerics.arrays import check_starts, owners, starts
 from equirl.words.checking import plain_array, real_array, several, whole_array, whole_number

@@ -39,23 +39,11 @@ class Rows(NamedTuple):
     prob: np.ndarray  # (nnz,) float64
 
     def row(self, pair: int) -> slice:
-        """Where the entries of a pair are.
-
-        Parameters
-        ----------
-        pair : int
-            The number of a pair.
-        """
+        """Where the entries of a pair are."""
         return slice(self.ptr[pair], self.ptr[pair + 1])
 
     def take(self, pairs: np.ndarray) -> Rows:
-        """The rows of some pairs alone, numbered 0, 1, ... in the order given.
-
-        Parameters
-        ----------
-        pairs : ndarray of int
-            The numbers of the pairs.
-        """
+        """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
         ptr, entry = take_rows(self.ptr, pairs)
         return Rows(ptr, self.succ[entry], self.prob[entry])
 
@@ -131,3 +119,17 @@ def _sums(pairs: Pairs, row: np.ndarray, prob: np.ndarray, tolerance: float) -> 
         remedy = "; the makers divide rounded rows by their sums with normalize=True" if near else ""
         raise ValueError(f"p(. | {pairs.describe(k)}) sums to {total[k]:.10g}, not 1{remedy}")
     return total
+
+
+def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """What can be reached from some nodes along edges, in time linear in nodes and edges."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    n, first = len(start), np.flatnonzero(start)
+    tail = np.concatenate([source, np.full(len(first), n)])  # one more node, from which the first are entered
+    head = np.concatenate([target, first])
+    graph = sparse.csr_array((np.ones(len(tail)), (tail, head)), shape=(n + 1, n + 1))
+    seen = np.zeros(n + 1, bool)
+    seen[csgraph.breadth_first_order(graph, n, return_predecessors=False)] = True
+    return seen[:n]

@@ -27,29 +27,23 @@ class ExactModel(NamedTuple):
 
     @property
     def r_lower(self) -> np.ndarray:
-        """(M,) the mean rewards."""
         return self.reward
 
     @property
     def r_upper(self) -> np.ndarray:
-        """(M,) the mean rewards."""
         return self.reward
 
     @property
     def n_entries(self) -> int:
-        """Stored successors: what one sweep looks at."""
         return len(self.rows.succ)
 
     def prepare(self) -> tuple[Solver, ExactModel]:
-        """The kernels and the arrays they read."""
         return Solver(iterate_exact, sweep_exact), self
 
     def restrict(self, pairs: np.ndarray) -> ExactModel:
-        """The rows of some pairs alone, numbered 0, 1, ... in the order given."""
         return ExactModel(self.rows.take(pairs), self.rest[pairs], self.reward[pairs], self.state[pairs], self.stay)
 
     def with_rewards(self, reward: np.ndarray) -> ExactModel:
-        """The same transition probabilities with these rewards."""
         return self._replace(reward=reward)
 
     def widths(self) -> np.ndarray:

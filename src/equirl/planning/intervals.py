@@ -225,7 +225,6 @@ class IntervalModels(NamedTuple):
         return np.minimum(np.diff(lengths) + unseen_upper, 2.0)
 
     def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
         ptr, _, lower, upper, unseen_upper = self.bounds
         row = slice(ptr[pair], ptr[pair + 1])
         return lower[row], upper[row], min(1.0, float(unseen_upper[pair]))

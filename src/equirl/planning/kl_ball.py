@@ -135,11 +135,10 @@ class KLModels(NamedTuple):
     r_upper: np.ndarray  # (M,)
 
     def widths(self) -> np.ndarray:
-        """(M,) how far a plausible row may lie from the estimate in L1, at most 2 (Pinsker's inequality)."""
+        """By Pinsker's inequality."""
         return np.minimum(np.sqrt(2.0 * self.radius), 2.0)
 
     def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
         prob, radius = self.rows.prob[self.rows.row(pair)], float(self.radius[pair])
         ends = np.array([kl_interval(p, radius) for p in prob.tolist()]).reshape(-1, 2)
         return ends[:, 0], ends[:, 1], kl_interval(0.0, radius)[1]

@@ -47,15 +47,12 @@ class ConfidenceSet(NamedTuple):
 
     @property
     def n_entries(self) -> int:
-        """Stored successors: what one sweep looks at."""
         return len(self.rows.succ)
 
     def widths(self) -> np.ndarray:
-        """(M,) the radii, at most 2: how far a plausible row may lie from the estimate in L1."""
         return np.minimum(self.p_radius, 2.0)
 
     def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
         half, prob = min(1.0, 0.5 * float(self.p_radius[pair])), self.rows.prob[self.rows.row(pair)]
         return np.maximum(prob - half, 0.0), np.minimum(prob + half, 1.0), half
 
@@ -70,12 +67,10 @@ class ConfidenceSet(NamedTuple):
         return Solver(iterate_placed, sweep_placed), PlacedBalls(rows, 0.5 * self.p_radius, self.rows, self.spare)
 
     def restrict(self, pairs: np.ndarray) -> ConfidenceSet:
-        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
         radius, lower, upper = (values[pairs] for values in (self.p_radius, self.r_lower, self.r_upper))
         return ConfidenceSet(self.rows.take(pairs), radius, lower, upper, self.spare and self.spare.take(pairs))
 
     def with_rewards(self, reward: np.ndarray) -> ConfidenceSet:
-        """The same transition probabilities with these rewards."""
         return self._replace(r_lower=reward, r_upper=reward)
 
     def without_supports(self) -> ConfidenceSet:

@@ -32,8 +32,7 @@ import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.renumbering import reached
-from equirl.model.rows import Rows
+from equirl.model.rows import Rows, reached
 from equirl.numerics.arrays import number_by_appearance, owners, starts
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import flag
@@ -156,7 +155,8 @@ def decided(mdp: TabularMDP) -> np.ndarray:
 def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
     """The kind of the part of an MDP that can be reached from the initial distribution.
 
-    Linear in the number of successors, but for "ergodic", which is near linear in practice and S times that at worst.
+    One of "ergodic", "communicating", "weakly communicating" and "multichain" (:mod:`equirl.solving.chains`). Linear in
+    the number of successors, but for "ergodic", which is near linear in practice and S times that at worst.
 
     Parameters
     ----------
@@ -164,11 +164,6 @@ def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
         The problem.
     everywhere : bool
         Whether to look at all states, reachable or not.
-
-    Returns
-    -------
-    str
-        "ergodic", "communicating", "weakly communicating" or "multichain".
 
     Examples
     --------

@@ -22,8 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.names import action_labels, state_labels
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, whole
 from equirl.solving.renewal import TooMuchFill, discounted_values
@@ -92,13 +91,7 @@ class DiscountedSolution:
         return in_units(self.value, self.discount, self.reward_map)
 
     def table(self) -> Table:
-        """The policy with names, and values in the units of the rewards; a row per state.
-
-        Returns
-        -------
-        Table
-            Columns ``state``, ``action``, ``value``.
-        """
+        """The policy with names, and values in the units of the rewards; a row per state."""
         assert self.pairs is not None
         return Table({
             "state": state_labels(self.pairs),

@@ -58,6 +58,7 @@ class GainByState(NamedTuple):
     pair: np.ndarray  # (n,) pair of the block
     accuracy: float
     n_sweeps: int
+    method: str = "policy"
 
 
 def solved_components(part: Block, limits: SolverLimits) -> Components:

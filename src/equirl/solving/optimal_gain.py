@@ -23,8 +23,7 @@ from typing import overload
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.names import action_labels, state_labels
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.solving.chains import Block, block, block_kind, decided
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, solve_block
@@ -99,13 +98,6 @@ class Solution:
     def table(self) -> Table:
         """The policy with names, gain and bias in the units of the rewards; a row per state.
 
-        Returns
-        -------
-        Table
-            Columns ``state``, ``action``, ``gain``, ``bias``.
-
-        Examples
-        --------
         >>> lamp = [("off", "press", {"on": 1.0}, -1.0), ("on", "wait", {"on": 0.5, "off": 0.5}, 3.0)]
         >>> print(solve(TabularMDP.from_pairs(lamp, rescale=True)).table())
         state  action     gain     bias
@@ -151,9 +143,7 @@ def solve(
     multichain: bool = False,
     discount: float | None = None,
 ) -> Solution | DiscountedSolution:
-    """Optimal gain, bias and policy, or with a discount values and policy.
-
-    :mod:`equirl.solving.optimal_gain` and :mod:`equirl.solving.discounted` describe the methods.
+    """Optimal gain, bias and policy, or with a discount values and policy, and how certain they are.
 
     One sweep costs O(successors); memory is O(S + successors), and one sparse LU where policy iteration is used.
 
@@ -171,11 +161,6 @@ def solve(
         Whether a gain that depends on the start is solved for, state by state, instead of refused.
     discount : float, optional
         In [0, 1): what a reward one step later counts. Without it rewards are averaged over time.
-
-    Returns
-    -------
-    Solution or DiscountedSolution
-        Gain, bias, policy, and how certain they are; with a discount, values in place of gain and bias.
 
     Raises
     ------
@@ -219,7 +204,7 @@ def solve(
         except NoConstantGain:
             if not multichain:
                 raise
-            return _assemble_by_state(mdp, reachable, gain_by_state(reachable, components), limits.accuracy)
+            return _assemble(mdp, kind, reachable, gain_by_state(reachable, components), limits.accuracy)
     solved = block(mdp, decided(mdp))
     return _assemble(mdp, kind, solved, solve_block(solved, method, limits), limits.accuracy)
 
@@ -232,19 +217,8 @@ def certified_gain(mdp: TabularMDP, within: float = 1e-6) -> float:
     mdp : TabularMDP
         The problem.
     within : float
-        The largest error of the gain that is accepted; regret after T steps is then within T times this.
-
-    Returns
-    -------
-    float
-        The gain that :func:`solve` finds.
-
-    Raises
-    ------
-    UncertifiedGain
-        Where :func:`solve` cannot certify the gain to ``within``.
-    NoConstantGain
-        Where the optimal gain depends on the start.
+        The largest error of the gain that is accepted, else :class:`UncertifiedGain`; regret after T steps is then
+        within T times this.
 
     Examples
     --------
@@ -262,10 +236,15 @@ def certified_gain(mdp: TabularMDP, within: float = 1e-6) -> float:
     return answer.gain
 
 
-def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer, accuracy: float) -> Solution:
+def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer | GainByState, accuracy: float) -> Solution:
     bias, gains = np.full((2, mdp.n_states), np.nan)
-    gain = float(np.clip((answer.low + answer.high) / 2, solved.reward.min(), solved.reward.max()))
-    bias[solved.state], gains[solved.state] = answer.bias - answer.bias.min(), gain
+    if isinstance(answer, Answer):
+        gain = float(np.clip((answer.low + answer.high) / 2, solved.reward.min(), solved.reward.max()))
+        bias[solved.state], gains[solved.state] = answer.bias - answer.bias.min(), gain
+    else:
+        start = mdp.initial[solved.state]
+        gain = float(np.clip(start @ answer.gain / start.sum(), answer.gain.min(), answer.gain.max()))
+        gains[solved.state] = answer.gain
     pair = mdp.pairs.ptr[:-1].copy()
     pair[solved.state] = solved.pair[answer.pair]
     return Solution(
@@ -279,29 +258,6 @@ def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer, accurac
         converged=answer.accuracy <= accuracy,
         n_sweeps=answer.n_sweeps,
         method=answer.method,
-        gain_by_state=gains,
-        pairs=mdp.pairs,
-        reward_map=mdp.reward_map,
-    )
-
-
-def _assemble_by_state(mdp: TabularMDP, reachable: Block, found: GainByState, accuracy: float) -> Solution:
-    gains = np.full(mdp.n_states, np.nan)
-    gains[reachable.state] = found.gain
-    pair = mdp.pairs.ptr[:-1].copy()
-    pair[reachable.state] = reachable.pair[found.pair]
-    start = mdp.initial[reachable.state]
-    return Solution(
-        gain=float(np.clip(start @ found.gain / start.sum(), found.gain.min(), found.gain.max())),
-        bias=np.full(mdp.n_states, np.nan),
-        policy=mdp.pairs.action[pair],
-        policy_pair=pair,
-        kind="multichain",
-        span=math.nan,
-        accuracy=found.accuracy,
-        converged=found.accuracy <= accuracy,
-        n_sweeps=found.n_sweeps,
-        method="policy",
         gain_by_state=gains,
         pairs=mdp.pairs,
         reward_map=mdp.reward_map,

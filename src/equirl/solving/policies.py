@@ -41,11 +41,6 @@ def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = No
     discount : float, optional
         In [0, 1): what a reward one step later counts. Without it rewards are averaged over time.
 
-    Returns
-    -------
-    PolicyValue or ndarray of shape (S,)
-        Gain, bias and recurrent class of each state; with a discount, the value of each state.
-
     Raises
     ------
     IllConditioned
@@ -69,7 +64,7 @@ def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = No
 
 
 def policy_gain(mdp: TabularMDP, policy: Any) -> float:
-    """Long-run mean reward of a policy from the initial distribution; :func:`evaluate_policy` has it from every state.
+    """Long-run mean reward of a policy from the initial distribution, also where transitions are too rare for a bias.
 
     Parameters
     ----------
@@ -77,11 +72,6 @@ def policy_gain(mdp: TabularMDP, policy: Any) -> float:
         The problem.
     policy : array of shape (S,) or (M,)
         An action (number or name) for each state, or a probability for each pair.
-
-    Returns
-    -------
-    float
-        The gain, also where some transitions are too rare for a bias.
 
     Examples
     --------
@@ -106,11 +96,6 @@ def stationary_distribution(mdp: TabularMDP, policy: Any) -> np.ndarray:
     policy : array of shape (S,) or (M,)
         An action (number or name) for each state, or a probability for each pair.
 
-    Returns
-    -------
-    ndarray of shape (S,)
-        Shares that sum to 1.
-
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]])
@@ -124,6 +109,8 @@ def stationary_distribution(mdp: TabularMDP, policy: Any) -> np.ndarray:
 def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> str:
     """The kind of a policy's chain on the states that some policy reaches from the initial distribution.
 
+    "ergodic": one recurrent class holds all of them; "unichain": one class, the others transient; else "multichain".
+
     Parameters
     ----------
     mdp : TabularMDP
@@ -132,12 +119,6 @@ def policy_kind(mdp: TabularMDP, policy: Any, *, everywhere: bool = False) -> st
         An action (number or name) for each state, or a probability for each pair.
     everywhere : bool
         Whether to look at all states, reachable or not.
-
-    Returns
-    -------
-    str
-        "ergodic": one recurrent class holds all of them; "unichain": one class, the others transient; else
-        "multichain".
 
     Examples
     --------

@@ -21,7 +21,8 @@ from equirl.words.checking import whole_number
 def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     """How long it takes at most to get from one state to another when one tries, in the reachable part of an MDP.
 
-    Takes a few sparse LUs per state: seconds for hundreds of states, minutes for thousands.
+    Infinite unless that part is communicating; 0 for one state. Takes a few sparse LUs per state: seconds for hundreds
+    of states, minutes for thousands.
 
     Parameters
     ----------
@@ -30,15 +31,8 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     max_states : int
         More reachable states than this are refused.
 
-    Returns
-    -------
-    float
-        The diameter: infinite unless the reachable part is communicating; 0 for one state.
-
     Raises
     ------
-    ValueError
-        Where there are more than ``max_states`` states.
     IllConditioned
         Where some state takes too long to be reached for double precision.
 

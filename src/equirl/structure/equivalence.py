@@ -18,17 +18,10 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.reward_laws import original_rewards
+from equirl.model.rows import Rows
 from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
-from equirl.structure.similarity import (
-    TOLERANCE,
-    Profiles,
-    profile_l1,
-    profile_of,
-    profiles,
-    projection,
-    take_profiles,
-)
+from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1, profile_of, profiles, projection
 from equirl.words.checking import between, flag
 from equirl.words.formatting import counted, number
 
@@ -79,7 +72,7 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: Tolera
     table = profiles(mdp)
     means = mdp.r_mean if rewards else np.zeros(mdp.n_pairs)
     first, where = _distinct(table, means)
-    points = take_profiles(table, first)
+    points = table.take(first)
     component = _components(points, means[first], tolerance)
     _check_widths(mdp, points, means[first], first, component, tolerance)
     return Partition.from_labels(component[where])
@@ -120,21 +113,13 @@ def _distinct(table: Profiles, means: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.concatenate(first), where
 
 
-class _Points(NamedTuple):
-    """Distinct (profile, mean) as kernels read them."""
-
-    ptr: np.ndarray  # (n + 1,) int64: where each profile starts
-    prob: np.ndarray  # (nnz,) float64
-    mean: np.ndarray  # (n,) float64
-
-
 @kernel
-def _apart(points: _Points, k: int, j: int) -> float:
+def _apart(points: Rows, means: np.ndarray, k: int, j: int) -> float:
     """The larger of the L1 distance of two profiles and the gap between their means."""
-    return max(profile_l1(points.ptr, points.prob, k, j), abs(points.mean[k] - points.mean[j]))
+    return max(profile_l1(points, k, j), abs(means[k] - means[j]))
 
 
-def _components(points: Profiles, means: np.ndarray, tolerance: float) -> np.ndarray:
+def _components(points: Rows, means: np.ndarray, tolerance: float) -> np.ndarray:
     """The component of each point under "profiles and means within tolerance"."""
     height = projection(points) + math.sqrt(0.5) * means
     window = (1.0 + math.sqrt(0.5)) * tolerance + ROUNDING
@@ -143,7 +128,7 @@ def _components(points: Profiles, means: np.ndarray, tolerance: float) -> np.nda
     left = np.searchsorted(height, height - window, side="left")
     right = np.searchsorted(height, height + window, side="right")
     out = np.empty(len(means), np.int64)
-    _spread(_Points(points.ptr, points.prob, means), order, left, right, tolerance, out)
+    _spread(points, means, order, left, right, tolerance, out)
     return out
 
 
@@ -158,7 +143,8 @@ def _next_free(free: np.ndarray, place: int) -> int:
 
 @kernel
 def _spread(
-    points: _Points,
+    points: Rows,
+    means: np.ndarray,
     order: np.ndarray,  # points by height
     left: np.ndarray,  # places whose points may be near that at each place: left to right - 1
     right: np.ndarray,
@@ -166,7 +152,7 @@ def _spread(
     out: np.ndarray,
 ) -> None:
     """Breadth-first over points within tolerance of each other; a taken place is never looked at again."""
-    n, mean = len(order), points.mean
+    n = len(order)
     free = np.arange(n + 1)
     queue = np.empty(n, np.int64)
     for start in range(n):
@@ -183,7 +169,7 @@ def _spread(
             place = _next_free(free, left[here])
             while place < right[here]:
                 j = order[place]
-                if abs(mean[k] - mean[j]) <= tolerance and _apart(points, k, j) <= tolerance:
+                if abs(means[k] - means[j]) <= tolerance and _apart(points, means, k, j) <= tolerance:
                     free[place] = place + 1
                     queue[tail] = place
                     tail += 1
@@ -191,16 +177,16 @@ def _spread(
 
 
 def _check_widths(
-    mdp: TabularMDP, points: Profiles, means: np.ndarray, pairs: np.ndarray, component: np.ndarray, tolerance: float
+    mdp: TabularMDP, points: Rows, means: np.ndarray, pairs: np.ndarray, component: np.ndarray, tolerance: float
 ) -> None:
     """An error where a component's diameter exceeds ten tolerances, naming two of its pairs that lie so far apart."""
     order = np.argsort(component, kind="stable")
     edges = np.flatnonzero(np.diff(component[order], prepend=-1, append=-1))
-    far, compared = np.empty(2, np.int64), _Points(points.ptr, points.prob, means)
-    if not _too_wide(compared, order, edges, 10 * tolerance + ROUNDING, far):
+    far = np.empty(2, np.int64)
+    if not _too_wide(points, means, order, edges, 10 * tolerance + ROUNDING, far):
         return
     one, other = sorted(pairs[far].tolist())
-    apart = _apart(compared, far[0], far[1])
+    apart = _apart(points, means, far[0], far[1])
     raise SeparationError(
         f"({mdp.pairs.describe(one)}) and ({mdp.pairs.describe(other)}) are linked by pairs within tolerance "
         f"{tolerance:g} of each other, yet lie {apart:.3g} apart: the tolerance does not separate classes here; "
@@ -211,7 +197,8 @@ def _check_widths(
 
 @kernel
 def _too_wide(
-    points: _Points,
+    points: Rows,
+    means: np.ndarray,
     order: np.ndarray,  # points by component
     edges: np.ndarray,  # where each component begins in it
     limit: float,
@@ -223,7 +210,7 @@ def _too_wide(
         for k in range(first, last):
             widest = 0.0
             for j in range(k + 1, last):
-                apart = _apart(points, order[k], order[j])
+                apart = _apart(points, means, order[k], order[j])
                 widest = max(widest, apart)
                 if apart > limit:
                     far[0], far[1] = order[k], order[j]
@@ -234,10 +221,7 @@ def _too_wide(
 
 
 class Separation(NamedTuple):
-    """How far apart the classes of an MDP are; infinite where there is nothing to compare.
-
-    Classes are here those of transition probabilities alone.
-    """
+    """How far apart classes of transition probabilities are; infinite where there is nothing to compare."""
 
     profiles: float
     means: float
@@ -264,26 +248,24 @@ def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
     """
     classes = equivalence_classes(mdp, rewards=False, tolerance=tolerance)
     _, first = np.unique(classes.label, return_index=True)
-    points = take_profiles(profiles(mdp), first)
+    points = profiles(mdp).take(first)
     height = projection(points)
     order = np.argsort(height, kind="stable")
     order_by_mean = np.lexsort((mdp.r_mean, classes.label))
     gap = np.diff(mdp.r_mean[order_by_mean])
     inside = (np.diff(classes.label[order_by_mean]) == 0) & (gap > tolerance)
-    return Separation(
-        float(_closest(points.ptr, points.prob, order, height[order])), float(gap[inside].min(initial=math.inf))
-    )
+    return Separation(float(_closest(points, order, height[order])), float(gap[inside].min(initial=math.inf)))
 
 
 @kernel
-def _closest(ptr: np.ndarray, prob: np.ndarray, order: np.ndarray, height: np.ndarray) -> float:
+def _closest(points: Rows, order: np.ndarray, height: np.ndarray) -> float:
     """Smallest L1 distance between two points; differences of ``height``, increasing along ``order``, are no larger."""
     best = np.inf
     for k in range(len(order)):
         for j in range(k + 1, len(order)):
             if height[j] - height[k] > best:
                 break
-            best = min(best, profile_l1(ptr, prob, order[k], order[j]))
+            best = min(best, profile_l1(points, order[k], order[j]))
     return best
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.model.names import action_labels, state_labels
+from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.arrays import Frozen, frozen, number_by_appearance
 from equirl.words.checking import LARGEST, plain_array, several, whole_number
 from equirl.words.formatting import shown
@@ -61,15 +61,8 @@ class Partition(Frozen):
 
     @classmethod
     def from_labels(cls, labels: Any) -> Partition:
-        """The partition in which pairs with equal labels share a class.
+        """The partition in which pairs with equal labels, numbers or strings, share a class.
 
-        Parameters
-        ----------
-        labels : array_like, shape (M,)
-            Numbers or strings, one per pair.
-
-        Examples
-        --------
         >>> Partition.from_labels("abca").label
         array([0, 1, 2, 0])
         """
@@ -84,13 +77,7 @@ class Partition(Frozen):
 
     @classmethod
     def singletons(cls, n_pairs: int) -> Partition:
-        """Every pair in a class of its own.
-
-        Parameters
-        ----------
-        n_pairs : int
-            The number of pairs, 0 or more.
-        """
+        """Every pair in a class of its own."""
         return cls(np.arange(whole_number("n_pairs", n_pairs, least=0)))
 
     @property
@@ -111,13 +98,7 @@ class Partition(Frozen):
         return sizes
 
     def members(self, label: int) -> np.ndarray:
-        """The pairs of one class, in increasing order.
-
-        Parameters
-        ----------
-        label : int
-            The number of a class.
-        """
+        """The pairs of one class, in increasing order."""
         c = whole_number("label", label, least=-LARGEST)
         if not 0 <= c < self.n_classes:
             raise ValueError(f"there is no class {c}: classes are 0 to {self.n_classes - 1}")
@@ -160,13 +141,6 @@ class Partition(Frozen):
     def refines(self, other: Partition) -> bool:
         """Whether every class of this partition lies inside one class of another.
 
-        Parameters
-        ----------
-        other : Partition
-            A partition of the same pairs.
-
-        Examples
-        --------
         >>> Partition.singletons(3).refines(Partition.from_labels("aab"))
         True
         """
@@ -218,13 +192,7 @@ class Partition(Frozen):
 
     @classmethod
     def from_json(cls, text: str) -> Partition:
-        """The partition that :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-            JSON.
-        """
+        """The partition that :meth:`to_json` wrote."""
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, not {shown(text)}")
         try:

@@ -6,7 +6,7 @@ whose members have the smallest priority. Pairs of c outside l(c) are mis-cluste
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -114,24 +114,19 @@ def misclustering_bias(
     distinct, column = np.unique(column, return_inverse=True)
     found, place = np.unique(partition.label[row] * len(distinct) + column, return_inverse=True)
     pooled, total = np.zeros(len(found), np.int64), np.zeros(partition.n_classes, np.int64)
-    return float(_bias(_Counted(partition.label, ptr, counts, place), wrong, pooled, total))
-
-
-class _Counted(NamedTuple):
-    label: np.ndarray  # (M,) the cluster of each pair
-    ptr: np.ndarray  # (M + 1,) where the counts of each pair start
-    counts: np.ndarray  # (nnz,)
-    place: np.ndarray  # (nnz,) where each count is pooled: one place per cluster and position, or state
+    return float(_bias(partition.label, ptr, counts, place, wrong, pooled, total))
 
 
 @kernel
 def _bias(
-    counted: _Counted,
+    label: np.ndarray,  # (M,) the cluster of each pair
+    ptr: np.ndarray,  # (M + 1,) where the counts of each pair start
+    counts: np.ndarray,  # (nnz,)
+    place: np.ndarray,  # (nnz,) where each count is pooled: one place per cluster and position, or state
     wrong: np.ndarray,  # (M,) which pairs are mis-clustered
     pooled: np.ndarray,  # zeros; becomes the counts by place
     total: np.ndarray,  # (C,) zeros; becomes n(c)
 ) -> float:
-    label, ptr, counts, place = counted
     for k in range(len(label)):
         for i in range(ptr[k], ptr[k + 1]):
             pooled[place[i]] += counts[i]

@@ -40,23 +40,11 @@ class Profiles(Rows):
     __slots__ = ()
 
     def profile(self, pair: int) -> np.ndarray:
-        """The sorted probabilities of one pair.
-
-        Parameters
-        ----------
-        pair : int
-            The number of a pair.
-        """
+        """The sorted probabilities of one pair, given by its number."""
         return self.prob[self.row(whole_number("pair", pair, least=0, most=len(self.ptr) - 2))]
 
     def order(self, pair: int) -> np.ndarray:
-        """The states of one pair, most probable first.
-
-        Parameters
-        ----------
-        pair : int
-            The number of a pair.
-        """
+        """The states of one pair, given by its number, most probable first."""
         return self.succ[self.row(whole_number("pair", pair, least=0, most=len(self.ptr) - 2))]
 
 
@@ -160,11 +148,7 @@ def _pair_number(mdp: TabularMDP, pair: Any) -> int:
     return number
 
 
-def take_profiles(table: Profiles, pairs: np.ndarray) -> Profiles:
-    return Profiles(*table.take(pairs))
-
-
-def projection(points: Profiles) -> np.ndarray:
+def projection(points: Rows) -> np.ndarray:
     """sum_j w_j p_j with |w_j| <= 1, so that it moves by at most the L1 distance; weights without a pattern."""
     owner = owners(points.ptr)
     place = np.arange(len(points.prob)) - points.ptr[owner]
@@ -186,6 +170,7 @@ def l1_distance(x: np.ndarray, i: int, m: int, y: np.ndarray, k: int, n: int) ->
 
 
 @kernel
-def profile_l1(ptr: np.ndarray, prob: np.ndarray, k: int, j: int) -> float:
-    """L1 distance of the profiles k and j of one table."""
+def profile_l1(table: Rows, k: int, j: int) -> float:
+    """L1 distance of two profiles of one table."""
+    ptr, _, prob = table
     return l1_distance(prob, ptr[k], ptr[k + 1] - ptr[k], prob, ptr[j], ptr[j + 1] - ptr[j])

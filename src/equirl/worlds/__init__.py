@@ -1,8 +1,7 @@
 """Ready problems by name and parameters: rivers, grid-worlds, queues, inventories, machines, textbooks, random MDPs.
 
-:mod:`equirl.worlds.world_list` lists them, :mod:`equirl.worlds.world_registry` makes them (:func:`equirl.make`,
-:func:`equirl.load_world`), and one module per family defines them. A new world is a function with defaults and one row
-of ``WORLDS``.
+``world_registry`` lists and makes them (:func:`equirl.make`, :func:`equirl.load_world`), one module per family defines
+them. A new world is a function with defaults and one row of ``WORLDS``.
 """
 
 from typing import TYPE_CHECKING
@@ -11,8 +10,10 @@ from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.worlds.grids import KERNELS as KERNELS
-    from equirl.worlds.world_list import COMMON as COMMON, WORLDS as WORLDS, World as World
     from equirl.worlds.world_registry import (
+        COMMON as COMMON,
+        WORLDS as WORLDS,
+        World as World,
         find_world as find_world,
         load_world as load_world,
         make as make,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 else:
     EXPORTS = {
         "grids": "KERNELS",
-        "world_list": "COMMON WORLDS World",
-        "world_registry": "find_world load_world make parse_world",
+        "world_registry": "COMMON WORLDS World find_world load_world make parse_world",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

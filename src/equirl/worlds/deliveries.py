@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from equirl.model.mdp import TabularMDP
-from equirl.model.picture import Picture
+from equirl.model.mdp import Picture, TabularMDP
 from equirl.worlds.grids import ACTIONS, SIDES, Kernel, neighbours, read_kernel, read_map
 from equirl.worlds.rules import Choices, State, mdp_from_rules
 

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.model.mdp import TabularMDP
+from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
-from equirl.model.picture import Picture
 from equirl.model.rows import rows_from_triplets
 from equirl.words.checking import between, flag, several, unknown_name, whole_number
 from equirl.words.formatting import shown

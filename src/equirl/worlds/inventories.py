@@ -96,11 +96,6 @@ def lost_sales(
         The most on hand and on order together.
     max_order : int, default 6
         The most ordered at once.
-
-    Returns
-    -------
-    TabularMDP
-        With mean costs as rewards, mapped to [0, 1]; ``mdp.reward_map`` leads back.
     """
     lead_time, room = whole_number("lead_time", lead_time), whole_number("max_stock", max_stock)
     most = whole_number("max_order", max_order, most=room)
@@ -162,11 +157,6 @@ def perishable(
         The most ordered at once.
     order_cost, lost_cost, waste_cost, hold_cost : float, default 3, 5, 7 and 1
         What a unit costs that is ordered, asked for in vain, thrown away, kept for the next period.
-
-    Returns
-    -------
-    TabularMDP
-        With mean costs as rewards, mapped to [0, 1]; ``mdp.reward_map`` leads back.
     """
     life, most = whole_number("life", life), whole_number("max_order", max_order)
     check_size((most + 1) ** life, "life or max_order")

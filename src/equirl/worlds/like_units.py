@@ -53,11 +53,6 @@ def sites(
         What a unit kept overnight costs.
     trip : float, default 2
         What a drive to a site costs.
-
-    Returns
-    -------
-    TabularMDP
-        With the mean rewards of a day, mapped to [0, 1]; ``mdp.reward_map`` leads back.
     """
     n_sites, full = whole_number("n_sites", n_sites), whole_number("capacity", capacity)
     load = whole_number("load", load)
@@ -115,11 +110,6 @@ def machines(
         What a new machine earns in a day.
     repair_cost : float, default 0.5
         What a repair costs.
-
-    Returns
-    -------
-    TabularMDP
-        With the mean rewards of a day, mapped to [0, 1]; ``mdp.reward_map`` leads back.
     """
     n_machines, broken = whole_number("n_machines", n_machines), whole_number("n_wear", n_wear)
     check_size((broken + 1) ** n_machines, "n_machines or n_wear")

@@ -39,11 +39,6 @@ def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4
         What customers pay, as numbers or as text with ``/``; mapped to [0, 1], with 0 for a rejected one.
     free : float, default 0.06
         Probability that a busy server becomes free in one step.
-
-    Returns
-    -------
-    TabularMDP
-        ``mdp.reward_map`` leads back to the payments.
     """
     n_servers = whole_number("n_servers", n_servers, least=1)
     pays = _amounts("payments", payments, "1/2/4/8")
@@ -106,11 +101,6 @@ def admission(
         The rate at which a busy server finishes.
     waiting : float, default 0.2
         What a waiting customer costs in a unit of time.
-
-    Returns
-    -------
-    TabularMDP
-        With the rewards of a step, mapped to [0, 1]; ``mdp.reward_map`` leads back.
     """
     n_servers = whole_number("n_servers", n_servers)
     n_places = whole_number("n_places", n_places, least=n_servers)

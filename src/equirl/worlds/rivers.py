@@ -153,11 +153,6 @@ def _river(moves: np.ndarray, small_reward: float, large_reward: float) -> Tabul
 
 
 def _mass(**parts: float) -> None:
-    """Refuse probabilities that together exceed 1.
-
-    >>> _mass(forward=0.8, back=0.3)
-    Traceback (most recent call last):
-    ValueError: forward + back is 1.1, more than 1
-    """
+    """Refuse probabilities that together exceed 1."""
     if sum(parts.values()) > 1 + 1e-12:
         raise ValueError(f"{' + '.join(parts)} is {sum(parts.values()):g}, more than 1")

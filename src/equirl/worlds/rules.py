@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from equirl.model.mdp import TabularMDP
-from equirl.model.picture import Picture
+from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.reward_laws import rescale_rewards, reward_map_of
 
 State = tuple[int, ...]

@@ -22,11 +22,6 @@ def toymaker() -> TabularMDP:
 
     In the state "success" he may "spend" on advertising, in "failure" on research, or "save" in either. His best policy
     spends on both, with a gain of 2 a week. Two states, four pairs and no two of them alike: there is nothing to pool.
-
-    Returns
-    -------
-    TabularMDP
-        ``mdp.reward_map`` leads back to his units.
     """
     return _howard(
         ("success", "failure"),
@@ -43,11 +38,6 @@ def taxicab() -> TabularMDP:
     There is no radio in town B. The best policy drives to the stand in every town, with a gain of 13.34 a trip (the
     book's figure). Three states and eight pairs, which happen to have equal probabilities here and there (to cruise in
     A is to cruise in C, other towns aside); their rewards differ.
-
-    Returns
-    -------
-    TabularMDP
-        ``mdp.reward_map`` leads back to his units.
     """
     return _howard(
         ("A", "B", "C"),
@@ -134,7 +124,8 @@ def car_rental(
     ``max_cars`` at each. An action is how many cars go from the first location to the second, named "-5" to "+5"; no
     more can go than are there. In the morning cars beyond ``max_cars`` are gone. Requests by day are Poisson and met
     while cars last; cars returned by day, Poisson as well, can be rented the next day; again those beyond ``max_cars``
-    are gone. Every state follows every pair, so memory is O(pairs * states), 22 MB by default.
+    are gone. Every state follows every pair, so memory is O(pairs * states), 22 MB by default. ``mdp.discount`` is the
+    book's, 0.9.
 
     What follows depends on how many cars are at each location in the morning alone: (max_cars + 1)^2 classes of
     transition probabilities at most, for about ten times as many pairs.
@@ -153,12 +144,6 @@ def car_rental(
         What a rented car pays.
     move_cost : float, default 2
         What moving a car costs.
-
-    Returns
-    -------
-    TabularMDP
-        With the mean rewards of a day, mapped to [0, 1]; ``mdp.reward_map`` leads back. ``mdp.discount`` is the book's,
-        0.9.
     """
     n, most = whole_number("max_cars", max_cars), whole_number("max_move", max_move)
     law_1, rented_1 = _day(n, between("requests_1", requests_1, 0, MOST), between("returns_1", returns_1, 0, MOST))

@@ -1,24 +1,124 @@
-"""Worlds: ready MDPs by name, with parameters, presets and one-line descriptions.
+"""The list of worlds, and how one is made: ready MDPs by name, with parameters, presets and one-line descriptions.
 
 ``make("four-room", height=17, width=17)`` and the text ``four-room:height=17,width=17`` name the same world. Beside its
 own parameters every world takes ``reward_law``, ``concentration`` (of Beta rewards), ``shuffle`` (a seed: states, and
-actions state by state, are renumbered at random) and, where it has presets, ``preset``.
+actions state by state, are renumbered at random) and, where it has presets, ``preset``. Rewards in other units, such as
+costs, are mapped to [0, 1]; ``mdp.reward_map`` leads back.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from equirl.model.mdp import TabularMDP
-from equirl.model.reward_laws import REWARD_LAWS
 from equirl.words.checking import between, checked_path, choice, unknown_name, whole_number
 from equirl.words.formatting import parse_value, shown
-from equirl.worlds.practice.zoo_list import ZOO, ZOO_PREFIX
-from equirl.worlds.world_list import WORLDS, World
+
+if TYPE_CHECKING:  # ``import equirl`` registers the worlds with Gymnasium: nothing is loaded until one is made
+    from equirl.model.mdp import TabularMDP
+
+# Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
+DRAWING = {"forward": 0.35, "first_forward": 0.6, "small_reward": 0.05}
+ZOO_PREFIX = "zoo/"
+COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
+
+
+@dataclass(frozen=True)
+class World:
+    """A family of MDPs: how one is made, and what it is."""
+
+    source: str  # module.function of this folder, whose parameters all have defaults
+    title: str  # its name in Gymnasium: equirl/<title>-v0; without one it is not there
+    description: str  # one line
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings by name; the first is the default
+    rewards: Mapping[str, Any] = field(default_factory=dict)  # how they are drawn, where not as ``COMMON`` has it
+
+    @cached_property
+    def factory(self) -> Callable[..., TabularMDP]:
+        """The function that makes one; its module is loaded when first asked for."""
+        module, _, name = self.source.rpartition(".")
+        return cast("Callable[..., TabularMDP]", getattr(import_module(f"equirl.worlds.{module}"), name))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every parameter with its default value."""
+        own = {name: p.default for name, p in inspect.signature(self.factory).parameters.items()}
+        preset = {"preset": next(iter(self.presets))} if self.presets else {}
+        return {**preset, **own, **COMMON, **self.rewards}
+
+
+WORLDS: dict[str, World] = {
+    "riverswim": World(
+        "rivers.riverswim",
+        "RiverSwim",
+        "a river: a small reward downstream, a large one far upstream",
+        {"figures": {}, "drawing": DRAWING},
+    ),
+    "ergodic-riverswim": World(
+        "rivers.ergodic_riverswim",
+        "ErgodicRiverSwim",
+        "a river in which every policy visits every state",
+        {"figures": {}, "drawing": DRAWING},
+    ),
+    "two-kinds-river": World(
+        "rivers.two_kinds_river", "TwoKindsRiver", "a river of calm and rough water, in halves or in turn"
+    ),
+    "four-room": World("grids.four_room", "FourRoom", "four rooms joined by doors: walk from one corner to the other"),
+    "two-room": World("grids.two_room", "TwoRoom", "two rooms, one above the other, joined by a door"),
+    "grid": World("grids.grid", "Grid", "a grid-world from a text map (# wall, . floor, S start, G goal)"),
+    "random-walls": World(
+        "grids.random_walls", "RandomWalls", "a field with walls at random, the goal always in reach"
+    ),
+    "random": World("random_mdps.garnet", "Random", "a random MDP without structure (Garnet), communicating"),
+    "planted": World(
+        "random_mdps.planted", "Planted", "a random MDP with a given number of classes, a given distance apart"
+    ),
+    "cycle": World("textbook.cycle", "Cycle", "a deterministic cycle: go on or stay; the last step round pays"),
+    "access-control": World(
+        "queues.access_control", "AccessControl", "a queue for a few servers: accept or reject customers"
+    ),
+    "car-rental": World(
+        "textbook.car_rental", "CarRental", "Jack's car rental: move cars overnight between two locations"
+    ),
+    "admission": World(
+        "queues.admission", "Admission", "customer classes at a queue in continuous time: admit or reject"
+    ),
+    "lost-sales": World(
+        "inventories.lost_sales", "LostSales", "inventory with a lead time; demand beyond the stock is lost"
+    ),
+    "perishable": World(
+        "inventories.perishable", "Perishable", "stock that keeps a few periods: order, sell, throw away"
+    ),
+    "sites": World("like_units.sites", "Sites", "several like sites and one supplier, who reaches one of them a day"),
+    "machines": World(
+        "like_units.machines", "Machines", "like machines that wear, and one crew that repairs one of them a day"
+    ),
+    "delivery": World(
+        "deliveries.delivery", "Delivery", "parcels over road, ice and sand: fetch them here, deliver them there"
+    ),
+    "pendulum": World(
+        "pendulums.pendulum", "Pendulum", "a noisy pendulum with a weak motor: swing it up and keep it there"
+    ),
+    "toymaker": World("textbook.toymaker", "Toymaker", "Howard's toymaker: advertise or not, do research or not"),
+    "taxicab": World(
+        "textbook.taxicab", "Taxicab", "Howard's taxicab: cruise, drive to a stand or wait, in three towns"
+    ),
+    "frozen-lake": World(
+        "toy_text.frozen_lake", "FrozenLake", "Gymnasium's FrozenLake without end: over the ice to the goal"
+    ),
+    "cliff-walking": World(
+        "toy_text.cliff_walking", "CliffWalking", "Gymnasium's CliffWalking without end: keep off the cliff"
+    ),
+    "taxi": World(
+        "toy_text.taxi", "Taxi", "Gymnasium's Taxi without end, in the rain: fetch passengers and drive them"
+    ),
+}
 
 
 def make(name: str, **params: Any) -> TabularMDP:
@@ -43,6 +143,8 @@ def make(name: str, **params: Any) -> TabularMDP:
     >>> make("ergodic-riverswim", n_states=6)
     TabularMDP('ergodic-riverswim:n_states=6', S=6, M=12, successors=27, deterministic rewards in [0, 1])
     """
+    from equirl.model.reward_laws import REWARD_LAWS
+
     world = find_world(name)
     defaults = world.params
     for key in params:
@@ -61,7 +163,11 @@ def make(name: str, **params: Any) -> TabularMDP:
 
 def find_world(name: str) -> World:
     """The row of a world; a wrong name is answered with the nearest right one."""
-    known = ZOO if isinstance(name, str) and name.startswith(ZOO_PREFIX) else WORLDS
+    known = WORLDS
+    if isinstance(name, str) and name.startswith(ZOO_PREFIX):
+        from equirl.worlds.practice.zoo_list import ZOO
+
+        known = ZOO
     if not isinstance(name, str) or name not in known:
         raise ValueError(unknown_name("world", name, known))
     return known[name]
@@ -115,6 +221,8 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
     if text.endswith(".npz"):
         if params:
             raise TypeError(f"{text} is a saved MDP and takes no parameters ({', '.join(params)})")
+        from equirl.model.mdp import TabularMDP
+
         return TabularMDP.load(text)
     if text.endswith(".txt"):
         return replace(make("grid", map=_map_in(checked_path("text", text)), **params), name=Path(text).stem)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from equirl.worlds.world_list import World
+from equirl.worlds.world_registry import World
 
-ZOO_PREFIX = "zoo/"
 ALL_OR_NOTHING = {"reward_law": "bernoulli"}
 VARYING = {"reward_law": "beta"}
 EURO_NOISE = {"reward_law": "beta", "concentration": 2100.0}  # a standard deviation of 60 euros at 600
