@@ -28,10 +28,6 @@ def to_quantecon(mdp: TabularMDP, discount: float | None = None) -> Any:
     discount : float, optional
         By default the problem's own, ``mdp.discount``, or 1 where it has none. With 1 QuantEcon keeps its
         infinite-horizon solvers closed; give a smaller one to use them.
-
-    Returns
-    -------
-    quantecon.markov.DiscreteDP
     """
     check_mdp(mdp)
     own = 1.0 if mdp.discount is None else mdp.discount
@@ -65,10 +61,6 @@ def from_quantecon(
         Divide rows of probabilities by their sums, as in ``TabularMDP.from_arrays``.
     **extras
         ``reward_law``, ``concentration``, ``name``.
-
-    Returns
-    -------
-    TabularMDP
     """
     if not any(kind.__name__ == "DiscreteDP" for kind in type(ddp).__mro__):
         raise TypeError(f"ddp must be a DiscreteDP of QuantEcon, not {shown(ddp)}")
@@ -135,10 +127,6 @@ def from_toolbox(
         Map the mean rewards onto [0, 1], and keep the map.
     **extras
         As for ``TabularMDP.from_arrays``, ``normalize`` included.
-
-    Returns
-    -------
-    TabularMDP
 
     Examples
     --------

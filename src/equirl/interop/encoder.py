@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Encoder:
     """
 
     def __init__(self, space: Any) -> None:
-        self.n, self._decode = _size(space), _decoder(space)
+        self.n, self._decode = _numbered(space)
         if self.n > MOST_VALUES:
             raise ValueError(
                 f"{shown(space)} has {shown(self.n)} values, too many to list; Encoder.from_play(env) lists those met "
@@ -50,17 +50,7 @@ class Encoder:
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Encoder:
-        """An encoder of the values listed, in that order.
-
-        Parameters
-        ----------
-        values : iterable
-            Strings, numbers, tuples, arrays or dicts of them; all different.
-
-        Returns
-        -------
-        Encoder
-        """
+        """An encoder of the values listed, in that order: strings, numbers, tuples, arrays or dicts, all different."""
         listed = several("values", values)
         encoder = cls.__new__(cls)
         encoder.n, encoder._decode, encoder.is_plain = len(listed), listed.__getitem__, False
@@ -83,10 +73,6 @@ class Encoder:
             How many steps to play.
         seed : int
             Seed of the environment and of the actions.
-
-        Returns
-        -------
-        Encoder
         """
         steps, met = whole_number("steps", steps), {}
         if not hasattr(env, "action_space") or not hasattr(env, "step"):
@@ -107,22 +93,7 @@ class Encoder:
         return cls.of([met[name] for name in order])
 
     def encode(self, value: Any) -> int:
-        """The number of a value.
-
-        Parameters
-        ----------
-        value : object
-            A value of the space.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        ValueError
-            If it is none of them.
-        """
+        """The number of a value; an error where the encoder does not know it."""
         if self._number is None:
             plain = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
             number = int(plain) if isinstance(plain, int | np.integer) else -1
@@ -136,17 +107,7 @@ class Encoder:
         return number
 
     def decode(self, number: int) -> Any:
-        """The value of a number, as the space has it: a tuple for ``Tuple``, a dict for ``Dict``.
-
-        Parameters
-        ----------
-        number : int
-            In 0 .. n - 1.
-
-        Returns
-        -------
-        object
-        """
+        """The value of a number, as the space has it: a tuple for ``Tuple``, a dict for ``Dict``."""
         return self._decode(whole_number("number", number, least=0, most=self.n - 1))
 
     @property
@@ -171,41 +132,36 @@ def plain_value(value: Any) -> Any:
     return name
 
 
-def _size(space: Any) -> int:
+def _numbered(space: Any) -> tuple[int, Callable[[int], Any]]:
+    """How many values a space has, and from a number to a value; the last part varies fastest."""
     kind = type(space).__name__
     if kind == "Discrete":
-        return int(space.n)
+        return int(space.n), lambda number: number + int(space.start)
     if kind == "MultiDiscrete":
-        return math.prod(int(n) for n in np.ravel(space.nvec))
+        sizes, first = [int(n) for n in np.ravel(space.nvec)], np.ravel(getattr(space, "start", 0))
+        return math.prod(sizes), lambda number: _array(_digits(number, sizes) + first, space)
     if kind == "MultiBinary":
-        return 2 ** int(np.prod(space.shape))
-    if kind == "Tuple":
-        return math.prod(_size(part) for part in space.spaces)
-    if kind == "Dict":
-        return math.prod(_size(part) for part in space.spaces.values())
-    raise ValueError(
-        f"space {shown(space)} is not finite: Discrete, MultiDiscrete, MultiBinary and Tuple and Dict of them are; "
-        "divide it into cells in a wrapper (gymnasium.wrappers.TransformObservation), or list its states: Encoder.of"
-    )
-
-
-def _decoder(space: Any) -> Any:
-    """From a number to a value of the space; the last part varies fastest."""
-    kind = type(space).__name__
-    if kind == "Discrete":
-        return lambda number: number + int(space.start)
-    if kind in ("MultiDiscrete", "MultiBinary"):
-        sizes = np.ravel(space.nvec) if kind == "MultiDiscrete" else np.full(int(np.prod(space.shape)), 2)
-        first = np.ravel(getattr(space, "start", 0)) if kind == "MultiDiscrete" else 0
-        return lambda number: (_digits(number, sizes.tolist()) + first).reshape(space.shape).astype(space.dtype)
-    parts = list(space.spaces) if kind == "Tuple" else [space.spaces[key] for key in sorted(space.spaces)]
-    sizes_of, decoders = [_size(part) for part in parts], [_decoder(part) for part in parts]
+        width = int(np.prod(space.shape))
+        return 2**width, lambda number: _array(_digits(number, [2] * width), space)
+    if kind not in ("Tuple", "Dict"):
+        raise ValueError(
+            f"space {shown(space)} is not finite: Discrete, MultiDiscrete, MultiBinary and Tuple and Dict of them are; "
+            "divide it into cells in a wrapper (gymnasium.wrappers.TransformObservation), or list its states: "
+            "Encoder.of"
+        )
+    keys = sorted(space.spaces) if kind == "Dict" else range(len(space.spaces))
+    parts = [_numbered(space.spaces[key]) for key in keys]
 
     def decode(number: int) -> Any:
-        values = [own(int(digit)) for own, digit in zip(decoders, _digits(number, sizes_of), strict=True)]
-        return tuple(values) if kind == "Tuple" else dict(zip(sorted(space.spaces), values, strict=True))
+        digits = _digits(number, [n for n, _ in parts]).tolist()
+        values = [own(digit) for (_, own), digit in zip(parts, digits, strict=True)]
+        return tuple(values) if kind == "Tuple" else dict(zip(keys, values, strict=True))
 
-    return decode
+    return math.prod(n for n, _ in parts), decode
+
+
+def _array(values: np.ndarray, space: Any) -> np.ndarray:
+    return values.reshape(space.shape).astype(space.dtype)
 
 
 def _digits(number: int, sizes: list[int]) -> np.ndarray:

@@ -70,11 +70,6 @@ class TabularEnv(gymnasium.Env[Any, Any]):
             Seeds the environment's generator.
         options : dict, optional
             ``{"state": s}`` starts in a chosen state, by number or name; otherwise it is drawn.
-
-        Returns
-        -------
-        state : int
-        info : dict
         """
         super().reset(seed=None if seed is None else whole_number("seed", seed, least=0))
         if options is not None and not isinstance(options, Mapping):
@@ -86,21 +81,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return self.state, self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Play an action.
-
-        Parameters
-        ----------
-        action : int
-            One that the state allows.
-
-        Returns
-        -------
-        state : int
-        reward : float
-        terminated, truncated : bool
-            Always False.
-        info : dict
-        """
+        """Play an action that the state allows; no step is ever terminated or truncated."""
         if self.state is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         k = self.mdp.pairs.find(self.state, self.mdp.pairs.action_number(action))
@@ -114,12 +95,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         return self.state, reward, False, False, self._info()
 
     def render(self) -> str | None:  # type: ignore[override]
-        """The map with ``@`` on the state, or the state in words (``render_mode="ansi"``).
-
-        Returns
-        -------
-        str or None
-        """
+        """The map with ``@`` on the state, or the state in words; None without a ``render_mode``."""
         if self.render_mode is None or self.state is None:
             return None
         picture, names = self.mdp.picture, self.mdp.pairs.state_names

@@ -57,7 +57,7 @@ def from_gymnasium(
 
     Rewards are averaged over the outcomes of each pair. If one lies outside [0, 1] they are first mapped affinely onto
     it, and ``mdp.reward_map`` = (scale, shift) keeps the map: original = scale * reward + shift. An environment of
-    equirl gives back its own MDP.
+    equirl gives back its own MDP. An error names the state and action whose outcomes make no sense.
 
     Parameters
     ----------
@@ -69,11 +69,10 @@ def from_gymnasium(
     initial : int or array_like, shape (S,), optional
         The first state or its distribution, where the environment does not give it (``initial_state_distrib``).
     drop_unreachable : bool, optional
-        True leaves out states that cannot be reached; the others are renumbered, and named by their old numbers
-        ("14", a str). False keeps them all. By default they are kept, with a warning where there are any: learners
-        stay optimistic about states they never see, and learn the slower. They are not dropped unasked because state
-        numbers would then differ from the observations of ``env``, and ``agent.act(observation)`` would silently mean
-        another state. Drop them for :func:`equirl.simulate`; keep them to drive a learner in ``env`` itself.
+        True leaves out states that cannot be reached, for learners stay optimistic about what they never see; the
+        others are renumbered, and named by their old numbers ("14", a str). False keeps them all, so that numbers are
+        those of the observations and ``agent.act(observation)`` means what it says. By default they are kept, with a
+        warning where there are any.
     normalize : bool, default False
         Divide rows of probabilities by their sums, as in ``TabularMDP.from_arrays``.
     check : bool, default False
@@ -84,15 +83,6 @@ def from_gymnasium(
         How rewards are drawn around their means; default "deterministic", or that of an equirl environment.
     name : str, optional
         A title; default the id of the environment.
-
-    Returns
-    -------
-    TabularMDP
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the environment has no such table, or it makes no sense; the message names the state and action.
 
     Examples
     --------
@@ -117,8 +107,9 @@ def from_gymnasium(
         mdp = replace(bare.mdp, reward_law=drawn_by or bare.mdp.reward_law, initial=first)
     else:
         rows, means, reward_map = _read_outcomes(_endless(table, first, on_terminal), normalize)
-        mdp = TabularMDP(table.pairs, rows, means, first, drawn_by or "deterministic", reward_map=reward_map)
-        mdp = replace(mdp, name=_name(bare))
+        title = bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
+        drawn_by = drawn_by or "deterministic"
+        mdp = TabularMDP(table.pairs, rows, means, first, drawn_by, reward_map=reward_map, name=title)
     mdp = mdp if name is None else replace(mdp, name=name)
     if drop_unreachable is not None:
         return mdp.restrict_to_reachable() if flag("drop_unreachable", drop_unreachable) else mdp
@@ -143,10 +134,6 @@ def _read_outcomes(table: OutcomeTable, normalize: bool) -> tuple[Rows, np.ndarr
     )
     rows = rows_from_triplets(table.pairs, table.pair, table.succ, table.prob, normalize=normalize)
     return rows, np.clip(paid / total, 0.0, 1.0), (scale, shift)
-
-
-def _name(bare: Any) -> str:
-    return bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
 
 
 def _initial(bare: Any) -> Any:
@@ -203,7 +190,8 @@ def _entries(table: Any) -> OutcomeTable:
         by_action = table[s]
         if not isinstance(by_action, Mapping | Sequence) or isinstance(by_action, str):
             raise TypeError(f"P[{s}] must list outcomes by action, not {shown(by_action)}")
-        actions.append(sorted(_ids(s, by_action)) if isinstance(by_action, Mapping) else list(range(len(by_action))))
+        named = by_action if isinstance(by_action, Mapping) else range(len(by_action))
+        actions.append(sorted(whole_number(f"an action of P[{s}]", action, least=0) for action in named))
         for a in actions[-1]:
             outcomes = [_outcome(s, a, outcome) for outcome in several(f"P[{s}][{a}]", by_action[a])]
             if not outcomes:
@@ -221,10 +209,6 @@ def _entries(table: Any) -> OutcomeTable:
     return OutcomeTable(pairs, pair, prob, succ, reward, ends)
 
 
-def _ids(state: int, by_action: Mapping[Any, Any]) -> list[int]:
-    return [whole_number(f"an action of P[{state}]", action, least=0) for action in by_action]
-
-
 def _outcome(state: int, action: Any, outcome: Any) -> tuple[float, int, float, bool]:
     try:
         prob, succ, reward, ends = outcome
@@ -240,10 +224,8 @@ def restarted(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
     starts = np.flatnonzero(initial)
     ends = np.flatnonzero(table.ends)
     pair, reward = (np.repeat(column[ends], len(starts)) for column in (table.pair, table.reward))
-    added = (pair, np.outer(table.prob[ends], initial[starts]).ravel(), np.tile(starts, len(ends)), reward)
-    kept = (column[~table.ends] for column in table[1:5])
-    pair, prob, succ, reward = map(np.concatenate, zip(kept, added, strict=True))
-    return OutcomeTable(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
+    prob, succ = np.outer(table.prob[ends], initial[starts]).ravel(), np.tile(starts, len(ends))
+    return _replaced(table, table.ends, pair, prob, succ, reward)
 
 
 def absorbed(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
@@ -267,8 +249,13 @@ def absorbed(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
             f"({table.pairs.describe(int(table.pair[k]))}), so it cannot be absorbing; use on_terminal='restart'"
         )
     stays = np.flatnonzero(absorbing[table.pairs.state])
-    added = (stays, np.ones(len(stays)), table.pairs.state[stays], np.zeros(len(stays)))
-    kept = (column[~absorbing[state]] for column in table[1:5])
+    stay = (stays, np.ones(len(stays)), table.pairs.state[stays], np.zeros(len(stays)))
+    return _replaced(table, absorbing[state], *stay)
+
+
+def _replaced(table: OutcomeTable, dropped: np.ndarray, *added: np.ndarray) -> OutcomeTable:
+    """Without some outcomes and with others (pair, prob, succ, reward); none ends the episode."""
+    kept = (column[~dropped] for column in table[1:5])
     pair, prob, succ, reward = map(np.concatenate, zip(kept, added, strict=True))
     return OutcomeTable(table.pairs, pair, prob, succ, reward, np.zeros(len(pair), bool))
 
@@ -276,8 +263,7 @@ def absorbed(table: OutcomeTable, initial: np.ndarray) -> OutcomeTable:
 def compare_with_rollouts(env: Any, table: OutcomeTable, initial: np.ndarray, seed: int) -> None:
     """Play ``env`` at random and refuse a table that its outcomes contradict.
 
-    An outcome the table does not list is refused at once; frequencies are refused when Hoeffding's bound puts them
-    out of reach at level 1e-6 over all comparisons together.
+    An outcome that is not listed is refused at once; frequencies where Hoeffding's bound puts them out of reach.
     """
     expected = _outcome_odds(table)
     seen, starts = _rollouts(env, table, expected, seed)

@@ -12,14 +12,14 @@ import numpy as np
 
 from equirl.interop.simulators import Playable, simulator_of
 from equirl.learners.contract import InUse, Learner, pair_played, settle, unit_reward
-from equirl.learners.learner_registry import build_learner, find_learner, given_by_user
+from equirl.learners.learner_registry import agent_on_pairs
 from equirl.model.reward_laws import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import Curves
-from equirl.simulation.simulated_runs import keep_trace
-from equirl.simulation.trace import Trace, checkpoint_times
+from equirl.simulation.simulated_runs import keep_trace, twin_for
+from equirl.simulation.trace import Trace, checkpoint_times, done_so_far, trace_since
 from equirl.simulation.until import Watch, until
-from equirl.words.checking import check_callable, checked_path, real_array, whole_number
+from equirl.words.checking import check_callable, checked_path, whole_number
 
 OWN_CURVES = ("reward", "restarts", "seconds")
 
@@ -115,7 +115,7 @@ class PlayRecorder:
     ) -> None:
         self.learner, self.marks, self.progress, self.save = learner, marks.tolist(), progress, save
         self.done, self.reward, self.restarts, self.begin = 0, 0.0, 0, time.perf_counter()
-        self.offset, self.before = learner.t - 1, (learner.n_episodes if learner.t > 1 else 0, learner.n_unconverged)
+        self.since = done_so_far(learner)
         self.rows: list[dict[str, float]] = []  # a dict per checkpoint passed
 
     def add(self, reward: float, restarted: bool) -> None:
@@ -146,40 +146,20 @@ class PlayRecorder:
         return bool(self.rows)
 
     def trace(self, watch: Watch) -> Trace:
-        """The whole trace."""
-        learner, names = self.learner, list(dict.fromkeys(name for row in self.rows for name in row))
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
         curves = {name: np.array([row.get(name, math.nan) for row in self.rows]) for name in names}
-        return Trace(
-            Curves.of_run(np.array(self.marks, np.int64), curves),
-            np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
-            learner.n_unconverged - self.before[1],
-            math.nan, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
-            learner.pairs.action[watch.policy],
-        )  # fmt: skip
+        recorded = Curves.of_run(np.array(self.marks, np.int64), curves)
+        return trace_since(self.since, self.learner, recorded, math.nan, watch)
 
 
 def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
     if isinstance(agent, str):
-        recipe = find_learner(agent)
-        if recipe.knows_mdp:
-            raise ValueError(f"{agent!r} needs the true MDP, which a simulator does not show; simulate(mdp, {agent!r})")
-        scale, shift = reward_map_of(env.reward_range)
-        classes, profiles, order, means = (
-            settings.pop(what, None) for what in ("classes", "profiles", "order", "mean_rewards")
-        )
-        means = None if means is None else (real_array("mean_rewards", means) - shift) / scale
-        given = given_by_user(classes, profiles, order, env.pairs)._replace(mean_rewards=means)
-        return build_learner(agent, env.pairs, recipe.settings(agent, settings), given, seed, (scale, shift))
-    if not isinstance(agent, Learner):
-        raise TypeError(f"agent must be a name or a learner, not {agent!r}")
-    if settings:
-        raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
-    own, theirs = agent.pairs, env.pairs
-    if not (np.array_equal(own.ptr, theirs.ptr) and np.array_equal(own.action, theirs.action)):
-        raise ValueError(f"{agent!r} was made for other states or actions than {env!r} has")
+        remedy = f", which a simulator does not show; simulate(mdp, {agent!r})"
+        return agent_on_pairs(agent, env.pairs, reward_map_of(env.reward_range), seed, remedy, **settings)
+    twin = twin_for(agent, env.pairs, env, settings)
     if not np.allclose(agent.reward_map, reward_map_of(env.reward_range), rtol=1e-12, atol=1e-12 * agent.reward_map[0]):
         raise ValueError(f"{agent!r} has another reward_range than {env!r}; give play(..., reward_range=...) the same")
-    return agent.copy()
+    return twin
 
 
 def _play(

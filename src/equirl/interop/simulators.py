@@ -91,18 +91,7 @@ class Simulator:
             self._number(start, "start is")
 
     def reset(self, seed: np.random.SeedSequence | None = None) -> int:
-        """Go to a first state.
-
-        Parameters
-        ----------
-        seed : SeedSequence, optional
-            Starts all randomness anew.
-
-        Returns
-        -------
-        int
-            The number of the state.
-        """
+        """Go to a first state, by number; a seed starts all randomness anew."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         first = self._start(self._rng) if callable(self._start) else self._start
@@ -110,17 +99,7 @@ class Simulator:
         return self._state
 
     def step(self, pair: int) -> Outcome:
-        """Play a pair.
-
-        Parameters
-        ----------
-        pair : int
-            One of the state it is in.
-
-        Returns
-        -------
-        Outcome
-        """
+        """Play a pair of the state it is in."""
         pairs, a = self.pairs, int(self.pairs.action[pair])
         state = self._state if pairs.state_names is None else pairs.state_names[self._state]
         action = a if pairs.action_names is None else pairs.action_names[a]
@@ -183,18 +162,7 @@ class GymSimulator:
         self.pairs = Pairs(plain.ptr, plain.action, names, of_actions)
 
     def reset(self, seed: np.random.SeedSequence | None = None) -> int:
-        """Begin an episode.
-
-        Parameters
-        ----------
-        seed : SeedSequence, optional
-            Where the environment's own seed comes from.
-
-        Returns
-        -------
-        int
-            The number of the state.
-        """
+        """Begin an episode: the number of its first state. The environment's own seed comes from ``seed``."""
         number = None if seed is None else int(seed.generate_state(1)[0])
         given = self.env.reset(seed=number)
         try:
@@ -204,17 +172,7 @@ class GymSimulator:
         return self.encoder.encode(observation)
 
     def step(self, pair: int) -> Outcome:
-        """Play a pair.
-
-        Parameters
-        ----------
-        pair : int
-            One of the state it is in.
-
-        Returns
-        -------
-        Outcome
-        """
+        """Play a pair of the state it is in."""
         action = self.actions.decode(int(self.pairs.action[pair]))
         given = self.env.step(action)
         try:

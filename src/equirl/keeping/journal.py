@@ -8,9 +8,11 @@ their format: ``journal_files.py``.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +21,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from equirl.files.durable import FolderLock
-from equirl.keeping.comparing import differences
 from equirl.keeping.journal_files import ACT, OBSERVE, TERMINATED, JournalFolder, SegmentWriter, is_whole
 from equirl.keeping.journal_recovery import Recovered, Transition, recover
 from equirl.keeping.saving import load_agent
@@ -46,12 +47,12 @@ def open_agent(
 
     Every ``observe`` is appended to a journal, with a checksum, before it counts. A process that is killed at any
     moment loses nothing that ``observe`` has returned from, whatever ``sync`` says; ``sync`` is about the machine
-    losing power. Opened again, the agent is as it was, bit for bit.
+    losing power. Opened again, the agent is as it was, bit for bit. Close it, or use it in a ``with`` statement.
 
     Parameters
     ----------
     folder : path
-        Where it is kept; made where it is absent. One at a time may have it open.
+        Where it is kept; made where it is absent. One at a time may have it open (:class:`equirl.FolderInUse`).
     agent : str or Learner, optional
         Which agent to begin with: a name, with the keywords of :func:`equirl.make_agent`, or an agent from
         ``make_agent``, ``agent_for`` or ``load_agent``, which is copied. Where the folder has one already it must be
@@ -67,23 +68,12 @@ def open_agent(
         Keep all records, for :func:`equirl.read_journal`; 64 bytes a step. Otherwise those before the last two
         snapshots are removed.
     strict : bool, default True
-        Refuse what cannot be as it was: damage with whole records behind it, or records that, played again, give other
-        decisions. With False it goes on from what can be had, warns, and sets damaged files aside.
+        Refuse what cannot be as it was (:class:`equirl.DamagedFile`): damage with whole records behind it, or records
+        that, played again, give other decisions. With False it goes on from what can be had, warns, and sets damaged
+        files aside.
     **making
         Keywords of :func:`equirl.make_agent`, where ``agent`` is a name: ``n_states``, ``n_actions``, ``seed``,
         settings.
-
-    Returns
-    -------
-    JournalledAgent
-        It acts and observes as the agent does. Close it, or use it in a ``with`` statement.
-
-    Raises
-    ------
-    FolderInUse
-        Another has it open.
-    DamagedFile
-        The folder cannot be trusted; the message says where, and what to do.
 
     Examples
     --------
@@ -159,21 +149,6 @@ class JournalledAgent:
     A call that raises an error has not counted. One that was stopped half-way, by Ctrl-C or by a fault of the
     learner's own, leaves an agent that is neither here nor there: it then refuses further calls, and the folder,
     opened again, has it as it was before that call.
-
-    Parameters
-    ----------
-    folder : JournalFolder
-        Its files.
-    lock : FolderLock
-        Held as long as it is open.
-    recovered : Recovered
-        The agent, and what the folder holds of it.
-    sync : SyncRule
-        When records are forced to disk.
-    snapshot_every : int
-        Records between snapshots.
-    archive : bool
-        Whether to keep old records.
     """
 
     def __init__(
@@ -200,7 +175,8 @@ class JournalledAgent:
         about = content.header.about
         self.last = None if about["last"] is None else Transition(*about["last"])
         self.awaiting = None if about["awaiting"] is None else tuple(about["awaiting"])
-        for record in content.records[_tail(content.records) :]:
+        observed = np.flatnonzero(content.records["kind"] != ACT)
+        for record in content.records[observed[-1] if len(observed) else 0 :]:
             self._note(*(record[name].item() for name in ("kind", "state", "action", "next_state", "reward")))
         path = self._folder.segment_path(content.header.first)
         return SegmentWriter(path, content.header, content.start, len(content.records))
@@ -208,18 +184,7 @@ class JournalledAgent:
     # --- driving it
 
     def act(self, state: object) -> int:
-        """The action to play in a state, as :meth:`Learner.act` gives it; the decision is in the journal.
-
-        Parameters
-        ----------
-        state : int or str
-            Its number or name.
-
-        Returns
-        -------
-        int
-            The id of the action.
-        """
+        """The action to play in a state, as :meth:`Learner.act` gives it; the decision is in the journal."""
         agent = self.agent
         s = agent.pairs.state_number(state)
         with self._usable():
@@ -239,19 +204,7 @@ class JournalledAgent:
     def observe(
         self, state: object, action: object, reward: float, next_state: object, terminated: bool = False
     ) -> None:
-        """Learn one step, as :meth:`Learner.observe` does; when it returns, the step is in the journal.
-
-        Parameters
-        ----------
-        state, action : int or str
-            The pair that was played.
-        reward : float
-            What it paid, on the agent's scale of rewards.
-        next_state : int or str
-            Where it led.
-        terminated : bool
-            The process restarts: the successor learned is the state next given to :meth:`act`.
-        """
+        """Learn one step, as :meth:`Learner.observe` does; when it returns, the step is in the journal."""
         agent = self.agent
         with self._usable():
             before = self._begin()
@@ -288,7 +241,6 @@ class JournalledAgent:
                 self._segment.take_back()
 
     def _counts(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
-        """What was appended has come about."""
         self._note(kind, state, action, next_state, reward)
         self._t = self.agent.t
         self._whole = True
@@ -352,7 +304,6 @@ class JournalledAgent:
             warn_caller(f"no snapshot was made, the journal goes on without: {error}", RuntimeWarning)
 
     def _about(self) -> dict[str, Any]:
-        """What a file of the journal says of itself."""
         agent = self.agent
         return {
             "learner": agent.name, "settings": agent.settings.as_dict(), "state_names": agent.pairs.state_names,
@@ -393,13 +344,7 @@ class JournalledAgent:
         return self.agent.beliefs
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the agent to a file of its own, which ``equirl.load_agent`` restores.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-        """
+        """Save the agent to a file of its own, which ``equirl.load_agent`` restores."""
         self.agent.save(path)
 
     def copy(self) -> Learner:
@@ -434,10 +379,68 @@ class JournalledAgent:
         self.close()
 
 
-def _tail(records: np.ndarray) -> int:
-    """Where the last record stands that is not a decision: from there on all is told that was last."""
-    observed = np.flatnonzero(records["kind"] != ACT)
-    return int(observed[-1]) if len(observed) else 0
+# --- whether two agents are the same: made alike, given the same, with the same past
+
+
+def differences(one: Learner, other: Learner, past: bool = True) -> list[str]:
+    """In what two agents differ, each as "what: of one, of the other".
+
+    >>> differences(make_agent("ucrl2-l", 3, 2), make_agent("ucrl2-l", 3, 2, delta=0.1))
+    ['delta: 0.05, 0.1']
+    """
+    found = list(_in_making(one, other))
+    return found or (list(_in_state(one, other)) if past else [])
+
+
+def _in_making(one: Learner, other: Learner) -> Iterator[str]:
+    if one.name != other.name:
+        yield f"learner: {one.name!r}, {other.name!r}"
+        return
+    mine, yours = one.settings.as_dict(), other.settings.as_dict()
+    for key in mine | yours:
+        if mine.get(key) != yours.get(key):
+            yield f"{key}: {mine.get(key)!r}, {yours.get(key)!r}"
+    if one.pairs != other.pairs:
+        if one.pairs.n_states != other.pairs.n_states:
+            yield f"n_states: {one.pairs.n_states}, {other.pairs.n_states}"
+        elif one.pairs.n_pairs != other.pairs.n_pairs:
+            yield f"pairs of states and actions: {one.pairs.n_pairs}, {other.pairs.n_pairs}"
+        else:
+            yield "the actions of the states, or the names: not the same"
+    if tuple(one.reward_map) != tuple(other.reward_map):
+        (a, b), (c, d) = one.reward_map, other.reward_map
+        yield f"reward_range: ({b:g}, {a + b:g}), ({d:g}, {c + d:g})"
+    yield from _in_given(one, other)
+
+
+def _in_given(one: Learner, other: Learner) -> Iterator[str]:
+    for what in ("classes", "profiles", "mean_rewards", "tolerance"):
+        mine, yours = getattr(one.given, what), getattr(other.given, what)
+        if (mine is None) != (yours is None):
+            yield f"{what}: {'none' if mine is None else 'some'}, {'none' if yours is None else 'some'}"
+        elif mine is not None:
+            arrays = [
+                value if isinstance(value, tuple) else (getattr(value, "label", value),) for value in (mine, yours)
+            ]
+            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*arrays, strict=True)):
+                yield f"{what}: not the same"
+
+
+def _in_state(one: Learner, other: Learner) -> Iterator[str]:
+    if one.t != other.t:
+        yield f"steps learned: {one.t - 1}, {other.t - 1}"
+        return
+    mine, yours = one.state(), other.state()
+    same = mine.arrays.keys() == yours.arrays.keys() and all(
+        np.array_equal(array, yours.arrays[name], equal_nan=array.dtype.kind == "f")
+        for name, array in mine.arrays.items()
+    )
+    outer = [
+        json.dumps([agent.pending, agent.episode_starts, agent.n_unconverged, state.values], sort_keys=True)
+        for agent, state in ((one, mine), (other, yours))
+    ]
+    if not same or outer[0] != outer[1]:
+        yield "the seed, or what was learned before: not the same"
 
 
 class SyncRule:

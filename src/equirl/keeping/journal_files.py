@@ -56,8 +56,6 @@ UNFINISHED = re.compile(r"\.+(snapshot|journal)[-.].*")
 
 
 class SegmentHeader(NamedTuple):
-    """What stands before the records of a file."""
-
     first: int  # records before this file, so the number of its first one
     tag: int  # from which the checksums of its records start
     about: dict[str, Any]  # agent, settings, names, versions; where the journal stood when the file was begun
@@ -70,8 +68,6 @@ class SegmentHeader(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """What is wrong with a file of the journal."""
-
     path: Path
     offset: int  # of the first byte that is not to be trusted
     kept: int  # records before it, all whole
@@ -88,8 +84,6 @@ class Damage(NamedTuple):
 
 
 class SegmentContent(NamedTuple):
-    """What a file of the journal holds."""
-
     header: SegmentHeader
     start: int  # bytes before the first record
     records: np.ndarray  # FIELDS, those before any damage
@@ -97,7 +91,6 @@ class SegmentContent(NamedTuple):
 
 
 def pack_record(tag: int, place: int, kind: int, state: int, action: int, next_state: int, reward: float) -> bytes:
-    """One record as written to a file."""
     body = BODY.pack(place, kind, state, action, next_state, reward)
     return body + CRC.pack(zlib.crc32(body, tag))
 
@@ -122,7 +115,6 @@ def read_segment(path: Path, n_records: int | None = None) -> SegmentContent:
 
 
 def parse_segment(path: Path, data: bytes, n_records: int | None = None) -> SegmentContent:
-    """:func:`read_segment` of bytes that were read."""
     header, start = read_header(path, data)
     body = memoryview(data)[start:]
     n_slots = len(body) // SIZE
@@ -165,8 +157,6 @@ def _what_is_wrong(body: memoryview, kept: int, n_records: int | None) -> str:
 
 
 class SegmentWriter:
-    """The file that records are appended to."""
-
     def __init__(self, path: Path, header: SegmentHeader, start: int, n_records: int) -> None:
         self.path, self.header, self.n_records = path, header, n_records
         self._start = start
@@ -227,23 +217,17 @@ class SegmentWriter:
 
 
 class SnapshotFile(NamedTuple):
-    """A state of the agent, on disk."""
-
     at: int  # records that it knows of
     crc: int
     path: Path
 
 
 class SegmentFile(NamedTuple):
-    """A file of the journal."""
-
     first: int  # records before it
     path: Path
 
 
 class JournalFolder:
-    """The files of an agent's folder."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
 
@@ -253,7 +237,6 @@ class JournalFolder:
         return sorted(SnapshotFile(int(m[1]), int(m[2], 16), self.path / name) for m, name in found if m)
 
     def segments(self) -> list[SegmentFile]:
-        """The files of the journal, the oldest first."""
         found = ((SEGMENT.fullmatch(name), name) for name in os.listdir(self.path))
         return sorted(SegmentFile(int(m[1]), self.path / name) for m, name in found if m)
 
@@ -282,7 +265,6 @@ class JournalFolder:
         return SegmentWriter(path, header, len(start), 0)
 
     def segment_path(self, first: int) -> Path:
-        """Where the file of the journal whose first record has this number stands."""
         return self.path / f"journal-{first:012d}.log"
 
     def prune(self, keep_segments: bool) -> None:

@@ -9,10 +9,10 @@ error, since what an agent knows depends on every record.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from equirl.files.whole_files import DamagedFile
 from equirl.keeping.journal_files import (
     ACT,
     TERMINATED,
-    Damage,
     JournalFolder,
     SegmentContent,
     SegmentFile,
@@ -44,8 +43,6 @@ class ReplayMismatch(RuntimeError):  # noqa: N818 (it names what happened)
 
 
 class Recovered(NamedTuple):
-    """An agent as its folder has it."""
-
     agent: Learner
     at: int  # records that its snapshot knew of
     end: int  # records there are
@@ -127,20 +124,19 @@ def _read(folder: JournalFolder, segment: SegmentFile, follows: int | None, stri
     if damage.after or follows is not None:
         _refuse_or_warn(strict, str(damage), f"the {segment.first + damage.kept} records before it")
     aside = folder.cut(damage)
-    warn_caller(_told(damage, f"The file as it was is kept as {aside}"), DamageWarning)
+    kept, dropped = counted(damage.kept, "record"), counted(damage.dropped + damage.after, "record")
+    warn_caller(
+        f"{damage.path} was damaged from byte {damage.offset} on ({damage.reason}): {kept} kept, {dropped} dropped. "
+        f"The file as it was is kept as {aside}",
+        DamageWarning,
+    )
     return content
 
 
-def _told(damage: Damage, more: str) -> str:
-    kept, dropped = counted(damage.kept, "record"), counted(damage.dropped + damage.after, "record")
-    where = f"{damage.path} was damaged from byte {damage.offset} on ({damage.reason})"
-    return f"{where}: {kept} kept, {dropped} dropped. {more}"
-
-
 def replay(agent: Learner, records: np.ndarray, number: int, strict: bool) -> None:
-    """Play records again, in order."""
-    warned = False
-    for k, (kind, state, action, next_state, reward) in enumerate(_plain(records), number):
+    warned, names = False, ("kind", "state", "action", "next_state", "reward")
+    columns = (records[name].tolist() for name in names)
+    for k, (kind, state, action, next_state, reward) in enumerate(zip(*columns, strict=True), number):
         try:
             if kind == ACT:
                 now = int(agent.pairs.action[choose_pair(agent, state)])
@@ -161,22 +157,13 @@ def replay(agent: Learner, records: np.ndarray, number: int, strict: bool) -> No
             warned = True
 
 
-def _plain(records: np.ndarray) -> Iterable[tuple[int, int, int, int, float]]:
-    names = ("kind", "state", "action", "next_state", "reward")
-    return zip(*(records[name].tolist() for name in names), strict=True)
-
-
 def _refuse_or_warn(strict: bool, what: str, rest: str) -> None:
     if strict:
-        _refuse(what, rest)
+        raise DamagedFile(
+            f"{what}. What an agent knows depends on every record, so it was not opened. Put the file back "
+            f"from a backup, or open with strict=False to go on with {rest}; files are set aside, never deleted"
+        )
     warn_caller(f"{what}; going on with {rest}", DamageWarning)
-
-
-def _refuse(what: str, rest: str) -> NoReturn:
-    raise DamagedFile(
-        f"{what}. What an agent knows depends on every record, so it was not opened. Put the file back "
-        f"from a backup, or open with strict=False to go on with {rest}; files are set aside, never deleted"
-    )
 
 
 # --- the log
@@ -210,23 +197,12 @@ def read_journal(folder: str | os.PathLike[str]) -> Transitions:
 
     By default a folder keeps the records since the snapshot before the last; with ``archive=True`` in
     :func:`equirl.open_agent`, all. It may be read while it is open elsewhere, and whether or not the agent's code is
-    at hand.
+    at hand. Where a file is damaged, its steps from there on are left out, with a :class:`DamageWarning`.
 
     Parameters
     ----------
     folder : path
         A folder of :func:`equirl.open_agent`.
-
-    Returns
-    -------
-    Transitions
-        Arrays ``step``, ``state``, ``action``, ``reward``, ``next_state``, ``terminated``; ``state_names`` and
-        ``action_names`` where the problem has any.
-
-    Warns
-    -----
-    DamageWarning
-        A file is damaged: its steps from there on are left out.
 
     Examples
     --------

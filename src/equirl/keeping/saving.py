@@ -27,7 +27,6 @@ LARGEST = np.finfo(np.float64).max  # a number that is finite
 
 
 def save_agent(agent: Learner, path: str | os.PathLike[str]) -> None:
-    """Save an agent: its state, its settings, what it was given, its generators."""
     write_aside(path, agent_bytes(agent))
 
 
@@ -45,7 +44,6 @@ def fingerprint(agent: Learner) -> str:
 
 
 def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and values of an agent's file."""
     pairs, given, own = agent.pairs, agent.given, agent.state()
     arrays = {
         "pair_ptr": pairs.ptr, "action": pairs.action, "episode_starts": np.array(agent.episode_starts, np.int64),
@@ -65,22 +63,13 @@ def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def load_agent(path: str | os.PathLike[str]) -> Learner:
-    """Load an agent saved with ``agent.save(path)``.
+    """Load an agent saved with ``agent.save(path)``; it goes on as if never stopped.
 
     Parameters
     ----------
     path : path
-        The file.
-
-    Returns
-    -------
-    Learner
-        It goes on as if never stopped.
-
-    Raises
-    ------
-    DamagedFile
-        The file is damaged, foreign, of an older format, or of an agent that is not registered.
+        The file; one that is damaged, foreign, of an older format, or of an agent that is not registered is refused
+        (:class:`equirl.DamagedFile`).
     """
     arrays, meta = load_npz(checked_path("path", path), KIND, VERSION)
     try:

@@ -72,14 +72,12 @@ class Family:
 
 
 def own(models: Models, planner: Planner, stopping: Stopping) -> Parts:
-    """An optimistic learner that knows nothing of classes."""
     return OptimisticParts(NoStructure(), OwnEstimate(), models, planner, stopping)
 
 
 def optimistic(
     models: Models, planner: Planner, rewards: str = "per_pair", last: Stopping | None = None
 ) -> tuple[Parts, ...]:
-    """The four columns of an optimistic family."""
     thrifty = Doubling(effort=THRIFTY)
     return (
         own(models, planner, PairDoubling()),
@@ -90,7 +88,6 @@ def optimistic(
 
 
 def drawn(rows: RowPrior, rewards: RewardPrior) -> Parts:
-    """A learner that draws its MDP."""
     return PosteriorParts(rows, rewards, DrawnPlanner(), EpisodeLengths())
 
 

@@ -132,7 +132,6 @@ def is_over(pair: int, limits: Limits) -> bool:
 
 @lean_kernel
 def spend(pair: int, limits: Limits) -> None:
-    """Take one visit of ``pair`` off the limits."""
     limits.steps[0] -= 1
     if len(limits.label) > 0:
         limits.pair_left[pair] -= 1

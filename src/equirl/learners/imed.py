@@ -170,8 +170,6 @@ class ImedLearner(CountingLearner):
 
 
 class ImedBeliefs(CountedBeliefs):
-    """Frequencies of each pair, and the index by which it is chosen."""
-
     agent: ImedLearner
     has_policy: ClassVar[bool] = True
 

@@ -55,7 +55,6 @@ class Registry(Mapping[str, Recipe]):
         return name in self._rows
 
     def _load_extra(self) -> None:
-        """Import the modules that the environment names, once."""
         if not self._loaded:
             self._loaded = True
             for module in filter(None, os.environ.get(EXTRA_MODULES, "").split(",")):
@@ -171,14 +170,35 @@ def make_agent(
     >>> agent.t
     2
     """
+    pairs, reward_map = pairs_from(n_states, n_actions), reward_map_of(reward_range)
+    remedy = f": use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})"
+    return agent_on_pairs(
+        name, pairs, reward_map, seed, remedy, classes=classes, profiles=profiles, order=order,
+        mean_rewards=mean_rewards, **settings,
+    )  # fmt: skip
+
+
+def agent_on_pairs(
+    name: str,
+    pairs: Pairs,
+    reward_map: tuple[float, float],
+    seed: Seed,
+    remedy: str,
+    *,
+    classes: Classes = None,
+    profiles: Profiles | None = None,
+    order: Order = None,
+    mean_rewards: Any = None,
+    **settings: Any,
+) -> Learner:
+    """An agent for a problem of which no more is known; ``remedy`` ends the message where the true MDP is needed."""
     recipe = find_learner(name)
     if recipe.knows_mdp:
-        raise ValueError(f"{name!r} needs the true MDP: use simulate(mdp, {name!r}, ...) or agent_for(mdp, {name!r})")
-    pairs = pairs_from(n_states, n_actions)
-    scale, shift = reward_map_of(reward_range)
+        raise ValueError(f"{name!r} needs the true MDP{remedy}")
+    scale, shift = reward_map
     means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
     given = given_by_user(classes, profiles, order, pairs)._replace(mean_rewards=means)
-    return build_learner(name, pairs, recipe.settings(name, settings), given, seed, (scale, shift))
+    return build_learner(name, pairs, recipe.settings(name, settings), given, seed, reward_map)
 
 
 def agent_for(

@@ -38,7 +38,6 @@ class ModelSetPart(Models):
         inside("delta", self.delta)
 
     def log_level(self, shares: int) -> float:
-        """log(delta / shares)."""
         return math.log(self.delta) - math.log(shares)
 
 

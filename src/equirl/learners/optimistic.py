@@ -53,8 +53,6 @@ CLUSTERING_WORK = 400  # of ApproxEquivalence, per observed successor
 
 
 class OptimisticParts(NamedTuple):
-    """The parts of an optimistic learner, in the order in which an episode uses them."""
-
     structure: Structure
     estimate: Estimate
     models: Models

@@ -32,8 +32,6 @@ AUTO = "auto"  # a setting that the part decides once it sees what is given
 
 
 class Known(NamedTuple):
-    """What is known before the first step."""
-
     pairs: Pairs
     given: Given
 
@@ -250,9 +248,7 @@ class Indices(Part, Protocol):
         """Of value iteration per step."""
         return 1
 
-    def rows(self, seen: Snapshot, problem: Problem) -> CountedRows:
-        """The empirical MDP."""
-        ...
+    def rows(self, seen: Snapshot, problem: Problem) -> CountedRows: ...
 
 
 @runtime_checkable

@@ -122,8 +122,6 @@ class EpisodeLengths(Lengths):
 
 
 class PosteriorParts(NamedTuple):
-    """The parts of a posterior-sampling learner, in the order in which an episode uses them."""
-
     rows: RowPrior
     rewards: RewardPrior
     planner: DrawnPlanning

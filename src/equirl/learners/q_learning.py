@@ -208,8 +208,6 @@ class QLearner(CountingLearner):
 
 
 class QBeliefs(CountedBeliefs):
-    """Frequencies of each pair, and the value by which it is chosen."""
-
     agent: QLearner
     has_policy: ClassVar[bool] = True
 

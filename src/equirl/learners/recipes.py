@@ -56,6 +56,7 @@ class Settings:
         return self.as_dict().get("rewards", "per_class") == "per_class"
 
     def as_dict(self) -> dict[str, Any]:
+        """Every setting by name."""
         return {field.name: getattr(part, field.name) for part in self.parts for field in fields(part)}
 
     def __getattr__(self, name: str) -> Any:
@@ -129,10 +130,12 @@ class Recipe:
 
     @property
     def keys(self) -> tuple[str, ...]:
+        """Keywords a user may set."""
         return tuple(self.defaults())
 
     @property
     def modules(self) -> set[str]:
+        """The modules that hold it."""
         return {self.build.__module__, *(type(part).__module__ for part in self.parts)}
 
     @property

@@ -87,7 +87,6 @@ def sentence(one: Refutation, pairs: Pairs, reward_map: tuple[float, float]) -> 
 
 
 def evidence_table(found: Sequence[Refutation], pairs: Pairs, reward_map: tuple[float, float]) -> Table:
-    """Refutations with names, in the user's units."""
     states = state_labels(pairs, [int(pairs.state[one.pair]) for one in found])
     actions = action_labels(pairs, [int(pairs.action[one.pair]) for one in found])
     scale = [reward_map[0] if one.what == REWARDS else 1.0 for one in found]

@@ -173,7 +173,7 @@ def clustered(seen: Snapshot, rules: Rules, priority: np.ndarray | None, known: 
 
 @kernel
 def number_labels(leader: np.ndarray, number: np.ndarray, out: np.ndarray) -> int:
-    """Labels 0, 1, ... in order of first appearance; ``number`` starts at -1. Returns how many there are."""
+    """Labels in order of first appearance; ``number`` starts at -1. Returns how many there are."""
     n = 0
     for k in range(len(leader)):
         if number[leader[k]] < 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -48,8 +48,6 @@ class Labels(NamedTuple):
 
 
 class CsvHeader(NamedTuple):
-    """The first line of a CSV file."""
-
     names: list[str]
     delimiter: str
     end: int  # the byte after it
@@ -57,7 +55,6 @@ class CsvHeader(NamedTuple):
 
 
 def read_header(path: str | os.PathLike[str]) -> CsvHeader:
-    """The names of the columns, and what separates them."""
     with open_file(path) as file:
         start = file.read(LONGEST_LINE)
     _check_kind(start, path)
@@ -75,7 +72,6 @@ def read_header(path: str | os.PathLike[str]) -> CsvHeader:
 
 
 def _check_kind(start: bytes, path: str | os.PathLike[str]) -> None:
-    """An error where the first bytes are those of another kind of file, or there are none."""
     for mark, (kind, remedy) in FOREIGN.items():
         if start.startswith(mark):
             raise ValueError(f"{path} is {kind}, not CSV; {remedy}")
@@ -112,12 +108,10 @@ def first_row(path: str | os.PathLike[str], header: CsvHeader) -> list[str]:
 
 
 def _is_blank(row: list[str]) -> bool:
-    """Whether a line holds nothing; such a one is skipped."""
     return not row or (len(row) == 1 and not row[0].strip(BLANKS))
 
 
 def _decoded(text: bytes, path: str | os.PathLike[str]) -> str:
-    """Text in UTF-8, or an error that names the file."""
     try:
         return text.decode()
     except UnicodeDecodeError as error:
@@ -172,7 +166,6 @@ def _parts(path: str | os.PathLike[str], header: CsvHeader, wanted: list[str], n
 
 
 def _rest_of_line(file: BinaryIO, mark: bytes, path: str | os.PathLike[str]) -> bytes:
-    """What follows up to the end of the line."""
     if mark == b"\n":
         rest = file.readline(LONGEST_LINE)
     else:
@@ -270,7 +263,8 @@ def _quoted_columns(
         place = header.names.index(name)
         column = [row[place].strip(BLANKS) for row in rows]
         if k < n_texts:
-            yield _number_texts(column)
+            known: dict[str, int] = {}
+            yield np.array([known.setdefault(text, len(known)) for text in column], np.int64), list(known)
         else:
             where = f"{path}: column {name!r}"
             yield np.array([_number(text, where, before + i) for i, text in enumerate(column)]), None
@@ -278,12 +272,6 @@ def _quoted_columns(
 
 def _wrong_width(path: str | os.PathLike[str], row: int, n_fields: int) -> ValueError:
     return ValueError(f"{path}: row {row} has not the {n_fields} fields that the first line names")
-
-
-def _number_texts(values: Iterable[str]) -> tuple[np.ndarray, list[str]]:
-    """Number different texts as they first appear."""
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(text, len(known)) for text in values], np.int64), list(known)
 
 
 def _number(text: str, where: str, row: int) -> float:

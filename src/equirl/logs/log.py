@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.given_knowledge import Order
 from equirl.learners.contract import Learner
-from equirl.learners.learner_registry import build_learner, find_learner, given_by_user
+from equirl.learners.learner_registry import agent_on_pairs
 from equirl.logs.log_columns import LogColumns, read_log
 from equirl.logs.log_files import Origin
 from equirl.model.mdp import TabularMDP
@@ -20,8 +19,7 @@ from equirl.model.reward_laws import original_rewards, reward_map_of
 from equirl.model.rows import reached, rows_from_triplets
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.seeding import Seed
-from equirl.structure.similarity import Profiles
-from equirl.words.checking import choice, flag, real_array
+from equirl.words.checking import choice, flag
 from equirl.words.formatting import counted, shown
 from equirl.words.tables import Table, card
 
@@ -74,12 +72,7 @@ class Log:
         return float(original_rewards(self.seen.r_sum.sum() / max(1, self.n_steps), self.reward_map))
 
     def table(self) -> Table:
-        """A row per pair: visits, mean reward in the log's units, different successors, and the most frequent one.
-
-        Returns
-        -------
-        Table
-        """
+        """A row per pair: visits, mean reward in the log's units, different successors, and the most frequent one."""
         seen = self.seen
         size = np.diff(seen.ptr)
         there = seen.visits > 0
@@ -96,21 +89,12 @@ class Log:
             "most_often_to": [name if n else None for name, n in zip(names, there.tolist(), strict=True)],
         })  # fmt: skip
 
-    def agent(
-        self,
-        name: str = "c-psrl",
-        seed: Seed = 0,
-        *,
-        classes: Any = None,
-        profiles: Profiles | None = None,
-        order: Order = None,
-        mean_rewards: Any = None,
-        **settings: Any,
-    ) -> Learner:
-        """A learner that starts from all the log has seen: the next step it decides is its step ``n_steps + 1``.
+    def agent(self, name: str = "c-psrl", seed: Seed = 0, **keywords: Any) -> Learner:
+        """An agent that starts from all the log has seen: the next step it decides is its step ``n_steps + 1``.
 
         Counts are taken over as they are. ``q-learning``, whose values depend on the order of steps, starts from
-        the values that replaying the log for ever would lead to.
+        the values that replaying the log for ever would lead to. ``act`` and ``observe`` take the log's own names and
+        units.
 
         Parameters
         ----------
@@ -118,45 +102,18 @@ class Log:
             A learner that needs no true MDP.
         seed : int or SeedSequence
             From which its random choices follow.
-        classes : Partition, labels or function, optional
-            One label per pair, for a learner that is given the classes; or ``classes(state, action)``.
-        profiles : Profiles, optional
-            For a learner that is given them.
-        order : function or list, optional
-            The successors of each pair, in corresponding order, in place of profiles: see :func:`equirl.make_agent`.
-        mean_rewards : sequence of float, optional
-            One per pair in the log's units, for a learner that knows them.
-        **settings
-            Settings of the learner.
-
-        Returns
-        -------
-        Learner
-            ``act`` and ``observe`` take the log's own names and units.
+        **keywords
+            Settings of the learner; and ``classes``, ``profiles``, ``order`` and ``mean_rewards`` for one that is given
+            them, as in :func:`equirl.make_agent`.
         """
-        recipe = find_learner(name)
-        if recipe.knows_mdp:
-            raise ValueError(f"{name!r} needs the true MDP, which a log does not have")
-        scale, shift = self.reward_map
-        means = None if mean_rewards is None else (real_array("mean_rewards", mean_rewards) - shift) / scale
-        given = given_by_user(classes, profiles, order, self.pairs)._replace(mean_rewards=means)
-        learner = build_learner(name, self.pairs, recipe.settings(name, settings), given, seed, self.reward_map)
-        learner.start_from(self.seen)
-        return learner
+        agent = agent_on_pairs(name, self.pairs, self.reward_map, seed, ", which a log does not have", **keywords)
+        agent.start_from(self.seen)
+        return agent
 
     def mdp(self, name: str = "") -> TabularMDP:
         """The problem as the log has it: frequencies for probabilities, mean rewards for rewards.
 
         Pairs never played stay put and pay the least reward, so that no policy seeks them.
-
-        Parameters
-        ----------
-        name : str
-            A title.
-
-        Returns
-        -------
-        TabularMDP
         """
         seen, pairs = self.seen, self.pairs
         unvisited = np.flatnonzero(seen.visits == 0)
@@ -168,13 +125,41 @@ class Log:
         return TabularMDP(pairs, rows, np.clip(means, 0.0, 1.0), self.initial, reward_map=self.reward_map, name=name)
 
     def limitations(self) -> list[str]:
-        """What the log cannot say, in sentences: choices never tried, states never left, a range that is a guess.
-
-        Returns
-        -------
-        list of str
-        """
-        return _limitations(self)
+        """What the log cannot say, in sentences, the gravest first: choices never tried, a range that is a guess."""
+        pairs, visits = self.pairs, self.seen.visits
+        played = visits > 0
+        tried = np.bincount(pairs.state[played], minlength=pairs.n_states)
+        found = []
+        if (never := np.flatnonzero(tried == 0)).size:
+            found.append(
+                f"{_states(self, never)} reached and never left: what can be done there is unknown, and the estimated "
+                "problem stays there at the least reward"
+            )
+        if (single := np.flatnonzero(tried == 1)).size:
+            found.append(
+                f"{_states(self, single)} left by one action only: the log cannot say whether another would be better"
+            )
+        n_ids = len(np.unique(pairs.action))
+        combinations = pairs.n_states * n_ids
+        if (missing := combinations - int(played.sum())) > 0:
+            found.append(
+                f"{missing:,} of the {combinations:,} combinations of a state and an action "
+                f"{'was' if missing == 1 else 'were'} never tried: where such a one is allowed nothing is known of it"
+            )
+        if few := int((played & (visits < FEW)).sum()):
+            found.append(f"{counted(few, 'pair')} of {int(played.sum()):,} tried fewer than {FEW} times")
+        from_pair = np.repeat(np.arange(pairs.n_pairs), np.diff(self.seen.ptr))
+        there = reached(self.initial > 0, pairs.state[from_pair], self.seen.succ)
+        if (apart := np.flatnonzero(~there)).size:
+            found.append(f"{_states(self, apart)} not reached from where the log starts by any step in it")
+        low, high = self.reward_map[1], sum(self.reward_map)
+        if self.range_seen:
+            found.append(
+                f"rewards are taken to lie in [{low:g}, {high:g}]: bounds hold if they do (reward_range says otherwise)"
+            )
+        if self.n_left_out:
+            found.append("the last row ends an episode, and where the next would begin is not known: it is left out")
+        return found
 
     def _repr_html_(self) -> str:
         low, high = self.reward_map[1], sum(self.reward_map)
@@ -202,7 +187,7 @@ def from_log(
     restart: Any = None,
     costs: bool = False,
 ) -> Log:
-    """Count the transitions of a log.
+    """Count the transitions of a log. An error names the row that makes no sense.
 
     Parameters
     ----------
@@ -221,15 +206,6 @@ def from_log(
         Where a new episode begins after a row that is ``terminated``. By default where the next row is.
     costs : bool, default False
         The column of rewards holds costs: rewards are minus them.
-
-    Returns
-    -------
-    Log
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a column is missing, a row makes no sense, or rewards leave their range; the message names the row.
 
     Examples
     --------
@@ -330,7 +306,6 @@ def _range_of(reward: np.ndarray, given: tuple[float, float] | None, origin: Ori
 
 
 def _pair_numbers(pairs: Pairs, state: np.ndarray, action: np.ndarray, rows: LogColumns) -> np.ndarray:
-    """The pair of each row, by looking up state and action together."""
     width = pairs.n_action_ids
     key = pairs.state * width + pairs.action
     wanted = state * width + np.minimum(action, width - 1)
@@ -368,44 +343,6 @@ def _count(pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.nda
     paid = np.clip(reward, 0.0, 1.0)
     r_sum, r_squares = (np.bincount(pair, weights=of * weight, minlength=M) for of in (paid, paid * paid))
     return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum, r_squares)
-
-
-def _limitations(log: Log) -> list[str]:
-    """Sentences about what is missing, the gravest first."""
-    pairs, visits = log.pairs, log.seen.visits
-    played = visits > 0
-    tried = np.bincount(pairs.state[played], minlength=pairs.n_states)
-    found = []
-    if (never := np.flatnonzero(tried == 0)).size:
-        found.append(
-            f"{_states(log, never)} reached and never left: what can be done there is unknown, and the estimated "
-            "problem stays there at the least reward"
-        )
-    if (single := np.flatnonzero(tried == 1)).size:
-        found.append(
-            f"{_states(log, single)} left by one action only: the log cannot say whether another would be better"
-        )
-    n_ids = len(np.unique(pairs.action))
-    combinations = pairs.n_states * n_ids
-    if (missing := combinations - int(played.sum())) > 0:
-        found.append(
-            f"{missing:,} of the {combinations:,} combinations of a state and an action "
-            f"{'was' if missing == 1 else 'were'} never tried: where such a one is allowed nothing is known of it"
-        )
-    if few := int((played & (visits < FEW)).sum()):
-        found.append(f"{counted(few, 'pair')} of {int(played.sum()):,} tried fewer than {FEW} times")
-    from_pair = np.repeat(np.arange(pairs.n_pairs), np.diff(log.seen.ptr))
-    there = reached(log.initial > 0, pairs.state[from_pair], log.seen.succ)
-    if (apart := np.flatnonzero(~there)).size:
-        found.append(f"{_states(log, apart)} not reached from where the log starts by any step in it")
-    low, high = log.reward_map[1], sum(log.reward_map)
-    if log.range_seen:
-        found.append(
-            f"rewards are taken to lie in [{low:g}, {high:g}]: bounds hold if they do (reward_range says otherwise)"
-        )
-    if log.n_left_out:
-        found.append("the last row ends an episode, and where the next would begin is not known: it is left out")
-    return found
 
 
 def _states(log: Log, states: np.ndarray) -> str:

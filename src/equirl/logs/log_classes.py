@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from equirl.clustering.approximate_equivalence import approx_equivalence
+from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.log import Log, from_log
 from equirl.model.pairs import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
@@ -51,17 +52,9 @@ class LogClasses:
         return len(np.unique(self.partition.label[self.log.seen.visits > 0]))
 
     def alike(self, pair: Any, other: Any) -> float:
-        """The probability that two pairs are in one class.
+        """The probability that two pairs, by number or (state, action), are in one class; NaN for one never played.
 
-        Parameters
-        ----------
-        pair, other : int or (state, action)
-            Two pairs, by number or by state and action.
-
-        Returns
-        -------
-        float
-            NaN for a pair never played. With ``method="tests"`` there is no probability: an error.
+        With ``method="tests"`` there is no probability: an error.
         """
         if self.posterior is None:
             raise ValueError("tests give no probabilities; classes_of(log, method='posterior') does")
@@ -80,12 +73,7 @@ class LogClasses:
         return np.where((drawn < 0).any(axis=0), np.nan, same)
 
     def table(self) -> Table:
-        """A row per pair that was played: state, action, class, its size, how surely, visits, mean reward.
-
-        Returns
-        -------
-        Table
-        """
+        """A row per pair that was played: state, action, class, its size, how surely, visits, mean reward."""
         log = self.log
         there = np.flatnonzero(log.seen.visits > 0)
         label = Partition.from_labels(self.partition.label[there])
@@ -100,12 +88,7 @@ class LogClasses:
         })  # fmt: skip
 
     def class_table(self) -> Table:
-        """A row per class, the most visited first: pairs, visits, profile, range of mean rewards, an example.
-
-        Returns
-        -------
-        Table
-        """
+        """A row per class, the most visited first: pairs, visits, profile, range of mean rewards, an example."""
         log, seen = self.log, self.log.seen
         there = np.flatnonzero(seen.visits > 0)
         part = Partition.from_labels(self.partition.label[there])
@@ -113,24 +96,19 @@ class LogClasses:
         profile = _profiles(log, part, there, visits)
         mean = original_rewards(seen.r_sum[there] / seen.visits[there], log.reward_map)
         sure = self.sure[there]
-        example = [f"{state}, {action}" for state, action in zip(self._states(), self._actions(), strict=True)]
         rows: dict[str, list[Any]] = {name: [] for name in CLASS_COLUMNS}
         for c in np.argsort(-visits, kind="stable").tolist():
             members = np.flatnonzero(part.label == c)
             best = there[members[np.argmax(seen.visits[there[members]])]]
+            (state,) = state_labels(log.pairs, [int(log.pairs.state[best])])
+            (action,) = action_labels(log.pairs, [int(log.pairs.action[best])])
             values = (
                 c, len(members), int(visits[c]), float(np.mean(sure[members])), profile[c], float(mean[members].min()),
-                float(mean[members].max()), example[int(best)],
+                float(mean[members].max()), f"{state}, {action}",
             )  # fmt: skip
             for name, value in zip(CLASS_COLUMNS, values, strict=True):
                 rows[name].append(value)
         return Table(rows)
-
-    def _states(self) -> list[Any]:
-        return state_labels(self.log.pairs, self.log.pairs.state.tolist())
-
-    def _actions(self) -> list[Any]:
-        return action_labels(self.log.pairs, self.log.pairs.action.tolist())
 
     def _repr_html_(self) -> str:
         facts = {"pairs played": int((self.log.seen.visits > 0).sum()), "classes": self.n_classes, "by": self.method}
@@ -166,10 +144,6 @@ def classes_of(
     **settings
         Settings of ``c-psrl``, or of :func:`equirl.approx_equivalence`.
 
-    Returns
-    -------
-    LogClasses
-
     Examples
     --------
     >>> import numpy as np
@@ -189,10 +163,15 @@ def classes_of(
         return LogClasses(log, Partition.from_labels(alone), method)
     if flag("rewards", rewards):
         raise ValueError("the posterior compares transition probabilities; rewards=True goes with method='tests'")
-    scan = max(1000, log.pairs.n_pairs // SCANNED)
-    agent = log.agent("c-psrl", seed, **{"scan": scan, **settings})
-    drawn = class_posterior(agent, draws, passes=1, seed=seed, burn_in=BURN_IN)  # type: ignore[arg-type]
+    agent = posterior_of(log, seed, **settings)
+    drawn = class_posterior(agent, draws, passes=1, seed=seed, burn_in=BURN_IN)
     return LogClasses(log, drawn.partition(), method, drawn)
+
+
+def posterior_of(log: Log, seed: Seed, **settings: Any) -> PosteriorLearner:
+    agent = log.agent("c-psrl", seed, **{"scan": max(1000, log.pairs.n_pairs // SCANNED), **settings})
+    assert isinstance(agent, PosteriorLearner)
+    return agent
 
 
 def _profiles(log: Log, part: Partition, there: np.ndarray, visits: np.ndarray) -> list[str]:

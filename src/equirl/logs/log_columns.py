@@ -50,7 +50,6 @@ class LogColumns(NamedTuple):
 
 
 def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns:
-    """The columns of a log, checked and in order."""
     renamed = _checked_renames(columns)
     read = _from_file if isinstance(table, str | os.PathLike) else _from_memory
     found, origin = read(table, renamed)
@@ -64,8 +63,10 @@ def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns
     reward, terminated = _rewards(found["reward"], origin), _flags(found.get("terminated"), n, origin)
     _check_spellings("state", {role: found[role] for role in ("state", "next_state")}, origin)
     _check_spellings("action", {"action": found["action"]}, origin)
-    states, state, successor = _joined(found["state"], found["next_state"], terminated, origin)
+    states, (state, successor) = _numbered([found["state"], found["next_state"]])
     actions, (action,) = _numbered([found["action"]])
+    _check_there("state", state, origin)
+    _check_there("next_state", np.where(terminated, 0, successor), origin)
     _check_there("action", action, origin)
     weight = _weights(found.get("weight"), origin)
     log = LogColumns(states, actions, state, action, reward, successor, terminated, weight, origin)
@@ -142,7 +143,6 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
 
 
 def _labels(values: Any, role: str, origin: Origin) -> Labels:
-    """The different values of a column, numbered."""
     if hasattr(values, "unify_dictionaries") and str(values.type).startswith(("string", "large_string", "dictionary")):
         return _numbered_texts(values, role, origin)
     values = _plain(values)
@@ -271,15 +271,6 @@ def _value(name: Any) -> Any:
 
 def _first_cell(role: str, column: Labels, place: int, origin: Origin) -> str:
     return origin.cell(role, int((column.code == place).argmax()))
-
-
-def _joined(
-    state: Labels, successor: Labels, terminated: np.ndarray, origin: Origin
-) -> tuple[list[Any], np.ndarray, np.ndarray]:
-    names, (before, after) = _numbered([state, successor])
-    _check_there("state", before, origin)
-    _check_there("next_state", np.where(terminated, 0, after), origin)
-    return names, before, after
 
 
 def _numbered(columns: list[Labels]) -> tuple[list[Any], list[np.ndarray]]:

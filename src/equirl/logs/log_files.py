@@ -45,7 +45,6 @@ class Origin(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The file before a message."""
         return "" if self.where == IN_MEMORY else f"{self.where}: "
 
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.log import Log, from_log
-from equirl.logs.log_classes import BURN_IN, SCANNED
+from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
@@ -93,12 +92,7 @@ class Learned:
         return float(np.mean(np.maximum(0.0, self.best_gain - self.policy_gain)))
 
     def table(self) -> Table:
-        """A row per state: the action, how often it was played there, how surely it is best, what it loses.
-
-        Returns
-        -------
-        Table
-        """
+        """A row per state: the action, how often it was played there, how surely it is best, what it loses."""
         pairs = self.log.pairs
         played = np.array([pairs.find(s, a) for s, a in enumerate(self.policy.tolist())])
         return Table({
@@ -145,10 +139,6 @@ def learn(
     **settings
         Settings of ``c-psrl``, whose posterior is drawn from.
 
-    Returns
-    -------
-    Learned
-
     Examples
     --------
     >>> rows = [("low", "wait", 0, "low"), ("low", "fill", -1, "high"), ("high", "sell", 3, "low")] * 50
@@ -162,6 +152,7 @@ def learn(
     draws, root = whole_number("draws", draws), seed_sequence("seed", seed)
     by = 1.0 if discount is None else inside("discount", discount)
     agent = posterior_of(log, root, **{**settings, "discount": by})
+    agent.rows.plain()
     seen = agent.counts.snapshot()
     models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
     start, none, rng = int(np.argmax(log.initial)), np.zeros(log.pairs.n_states), draw_state(root)
@@ -196,21 +187,12 @@ def _in_units(values: Any, discount: float, reward_map: tuple[float, float]) -> 
 
 
 def _certified(log: Log, policy: np.ndarray, delta: float, discount: float) -> tuple[float, float]:
-    """Bounds on what a policy earns from where the log starts."""
     agent = log.agent(BOUNDS_BY, delta=delta)
     if discount == 1.0:
         low, high = agent.beliefs.gain_bounds(policy)
         return low, high
     low, high = (float(log.initial @ values) for values in agent.beliefs.value_bounds(policy, discount))
     return low, high
-
-
-def posterior_of(log: Log, seed: np.random.SeedSequence, **settings: Any) -> PosteriorLearner:
-    """A learner whose draws are those of the posterior, without the departures that keep it exploring."""
-    agent = log.agent("c-psrl", seed, **{"scan": max(1000, log.pairs.n_pairs // SCANNED), **settings})
-    assert isinstance(agent, PosteriorLearner)
-    agent.rows.plain()
-    return agent
 
 
 def _middle(values: np.ndarray) -> tuple[float, float]:

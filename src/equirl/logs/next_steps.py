@@ -8,8 +8,7 @@ import numpy as np
 
 from equirl.learners.contract import Learner, pair_played
 from equirl.logs.log import Log, from_log
-from equirl.logs.log_classes import BURN_IN
-from equirl.logs.log_policy import posterior_of
+from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
@@ -61,6 +60,7 @@ def next_steps(
     root = seed_sequence("seed", seed)
     of_worlds, of_play, *of_learners = root.spawn(2 + draws)
     posterior = posterior_of(log, of_worlds)
+    posterior.rows.plain()
     first = int(np.argmax(log.initial))
     seen, rng = posterior.counts.snapshot(), np.random.default_rng(of_play)
     spent = np.zeros(log.pairs.n_pairs)

@@ -52,14 +52,7 @@ class StructureCheck:
         return not self.found
 
     def table(self) -> Table:
-        """A row per class refuted and kind of evidence, with names and in the user's units.
-
-        Returns
-        -------
-        Table
-            The columns of ``agent.beliefs.refuted()``; of a known problem ``difference`` is exact, ``bound`` the
-            tolerance.
-        """
+        """As ``agent.beliefs.refuted()``; of a known problem ``difference`` is exact, ``bound`` the tolerance."""
         return evidence_table(self.found, self.pairs, self.reward_map)
 
     def _repr_html_(self) -> str:
@@ -98,10 +91,6 @@ def check_structure(
         Of a log: the risk of refuting true structure.
     tolerance : float
         Of a known problem: differences up to this are none.
-
-    Returns
-    -------
-    StructureCheck
 
     Examples
     --------

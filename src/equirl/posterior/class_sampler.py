@@ -35,8 +35,6 @@ from equirl.posterior.neighbouring_classes import has_room, neighbour_factor
 
 
 class Scratch(NamedTuple):
-    """Workspace of the sampler."""
-
     log_weight: np.ndarray  # (M + 2,) of the classes
     replay: np.ndarray  # (M + 2,) uint64: the generator before each class's injection was drawn
     taken: np.ndarray  # (positions,) int64
@@ -46,7 +44,6 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(n_pairs: int, longest: int, widest: int) -> Scratch:
-    """Workspace for pairs of up to ``longest`` successors and classes of up to ``widest`` positions."""
     P = widest + longest + 1
     return Scratch(
         np.empty(n_pairs + 2), np.empty(n_pairs + 2, np.uint64), np.empty(P, np.int64), np.empty(P + 1),

@@ -87,7 +87,6 @@ def _reach(state: int, pair_ptr: np.ndarray, model: ExactModel, number: np.ndarr
 def _part(
     pair_ptr: np.ndarray, model: ExactModel, inside: np.ndarray, number: np.ndarray
 ) -> tuple[np.ndarray, ExactModel]:
-    """The MDP of the states inside alone, numbered as found."""
     ptr, pairs = take_rows(pair_ptr, inside)
     part = model.restrict(pairs)
     rows = part.rows._replace(succ=number[part.rows.succ].astype(np.int32))
@@ -137,7 +136,6 @@ def best_worth(model: ExactModel, plan: Plan, initial: np.ndarray, discount: flo
 
 
 def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
-    """The sparse chain of a policy, and its rewards."""
     from scipy import sparse
 
     own, S = model.restrict(policy), len(policy)

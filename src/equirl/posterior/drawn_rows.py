@@ -44,8 +44,6 @@ class DrawnRows(NamedTuple):
 
 
 class Placing(NamedTuple):
-    """Where masses go that a pair has not seen placed."""
-
     pair_ptr: np.ndarray  # (S + 1,)
     state: np.ndarray  # (M,) int64: the state of each pair
     sticks: int  # pieces into which the mass of new positions is broken
@@ -55,8 +53,6 @@ class Placing(NamedTuple):
 
 
 class ClassDraw(NamedTuple):
-    """What was drawn of the classes before the rows, and when a row departs from its class."""
-
     w: np.ndarray  # (cells of the class state,) drawn masses by position
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     exception: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1

@@ -106,6 +106,7 @@ class ClassPosterior(Frozen):
 
     @property
     def expected_classes(self) -> float:
+        """The mean number of classes."""
         return float(self.n_classes.mean())
 
     def partition(self) -> Partition:
@@ -225,7 +226,6 @@ def row_spread(agent: DrawsRows, draws: int = 4, seed: Seed = 0) -> np.ndarray:
 
 
 def _same(label: np.ndarray) -> np.ndarray:
-    """(n, n) which have equal labels; a pair is always alike to itself."""
     return label[:, None] == label[None, :]
 
 

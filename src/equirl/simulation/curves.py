@@ -69,40 +69,14 @@ class Curves:
 
     @classmethod
     def of_run(cls, t: np.ndarray, curves: Mapping[str, np.ndarray]) -> Curves:
-        """The curves of one run.
-
-        Parameters
-        ----------
-        t : (K,) array
-            The checkpoints.
-        curves : mapping of str to (K,) array
-            The curves by name.
-
-        Returns
-        -------
-        Curves
-            With a single row each.
-        """
+        """The curves of one run: arrays (K,) by name at checkpoints ``t``."""
         return cls(np.asarray(t), {name: np.asarray(curve)[None] for name, curve in curves.items()})
 
     @classmethod
     def stack(cls, runs: Sequence[Curves]) -> Curves:
-        """Runs below one another, in the order given.
+        """Runs below one another, in the order given; of their curves those that all have.
 
-        Parameters
-        ----------
-        runs : sequence of Curves
-            At least one; all with the same checkpoints.
-
-        Returns
-        -------
-        Curves
-            With the curves that all of them have.
-
-        Raises
-        ------
-        ValueError
-            If there is none, or checkpoints differ.
+        An error where there is none, or checkpoints differ.
         """
         if not runs:
             raise ValueError("there are no curves to stack")
@@ -115,13 +89,8 @@ class Curves:
     def in_units(self, reward_map: tuple[float, float]) -> Curves:
         """Regret and rewards in the units of a problem, of which these are the curves with rewards in [0, 1].
 
-        Parameters
-        ----------
-        reward_map : (float, float)
-            Scale and shift: the user's reward is scale times reward plus shift.
+        ``reward_map``: scale and shift; the user's reward is scale times reward plus shift.
 
-        Examples
-        --------
         >>> curves = Curves.of_run(np.array([10]), {"regret": np.array([4.0]), "reward": np.array([6.0])})
         >>> euros = curves.in_units((50.0, -10.0))
         >>> euros["regret"].tolist(), euros["reward"].tolist()
@@ -157,65 +126,24 @@ class Curves:
         return len(next(iter(self.values.values()), ()))
 
     def mean(self, name: str) -> np.ndarray:
-        """(K,) the mean over runs.
-
-        Parameters
-        ----------
-        name : str
-            A curve.
-        """
+        """(K,) the mean over runs."""
         return np.asarray(self[name].mean(axis=0))
 
     def half_width(self, name: str, level: float = 0.95) -> np.ndarray:
-        """Half the confidence interval of the mean (:func:`half_width`).
-
-        Parameters
-        ----------
-        name : str
-            A curve.
-        level : float
-            The confidence of the interval.
-
-        Returns
-        -------
-        (K,) array
-            NaN for a single run.
-        """
+        """(K,) half the confidence interval of the mean over runs; NaN for a single one."""
         return half_width(self[name], level)
 
     def quantile(self, name: str, q: float) -> np.ndarray:
-        """(K,) a quantile over runs.
-
-        Parameters
-        ----------
-        name : str
-            A curve.
-        q : float
-            In [0, 1]; 0.5 is the median.
-        """
+        """(K,) a quantile over runs; with q = 0.5 the median."""
         return np.asarray(np.quantile(self[name], between("q", q), axis=0))
 
     def at(self, name: str, time: float) -> np.ndarray:
-        """(n_runs,) the values at a time: linear between checkpoints, 0 at time 0.
-
-        Parameters
-        ----------
-        name : str
-            A curve.
-        time : float
-            Between 0 and the last checkpoint.
-        """
+        """(n_runs,) the values at a time up to the last checkpoint: linear between checkpoints, 0 at time 0."""
         time, grid = between("time", time, 0, float(self.t[-1])), np.concatenate([[0], self.t])
         return np.array([np.interp(time, grid, np.concatenate([[0.0], row])) for row in self[name]])
 
     def final(self, name: str) -> np.ndarray:
-        """(n_runs,) the values at the last checkpoint.
-
-        Parameters
-        ----------
-        name : str
-            A curve.
-        """
+        """(n_runs,) the values at the last checkpoint."""
         return self[name][:, -1]
 
     def __repr__(self) -> str:

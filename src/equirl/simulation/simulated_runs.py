@@ -14,10 +14,11 @@ import numpy as np
 from equirl.learners.contract import Learner, settle
 from equirl.learners.learner_registry import agent_for
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.pairs import Pairs
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import Curves
 from equirl.simulation.rollout import Rollout
-from equirl.simulation.trace import Recorder, Trace, checkpoint_times
+from equirl.simulation.trace import Recorder, Trace, checkpoint_times, trace_since
 from equirl.simulation.until import Watch, until
 from equirl.words.checking import between, check_callable, flag, inside
 from equirl.words.formatting import shown
@@ -26,15 +27,9 @@ from equirl.words.formatting import shown
 class LiveRun:
     """A learner being played in an MDP; :meth:`advance` plays one stretch.
 
-    Attributes
-    ----------
-    agent : Learner
-        As it is now.
-    policy : array of int64
-        The pair per state of the stretch played last; empty where actions are drawn at random, and before the first.
+    ``policy``: the pair per state of the stretch played last; empty where actions are drawn at random, and before the
+    first.
 
-    Examples
-    --------
     >>> from equirl.worlds.world_registry import make
     >>> run = LiveRun(make("riverswim", n_states=6), "ucrl2-l", 1000, seed=1)
     >>> while run.goes_on:
@@ -109,11 +104,10 @@ class LiveRun:
         return self._recorder.curves(self._criterion, self._optimum)
 
     def trace(self) -> Trace:
-        """The trace of a run that is over."""
         if self.goes_on:
             raise ValueError(f"the run is at step {self.steps} of {self.horizon}; its trace comes at the end")
         self._recorder.end_early()
-        return self._recorder.trace(self._criterion, self._optimum, self._watch)
+        return trace_since(self._recorder.since, self.agent, self.curves(), self._optimum, self._watch)
 
     def give_up(self) -> Trace | None:
         """End the run where it is."""
@@ -124,15 +118,20 @@ class LiveRun:
 def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
     if isinstance(agent, str):
         return agent_for(mdp, agent, seed, **settings)
+    twin = twin_for(agent, mdp.pairs, mdp, settings)
+    if agent.reward_map not in ((1.0, 0.0), mdp.reward_map):
+        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}; simulate pays rewards in [0, 1]")
+    return twin
+
+
+def twin_for(agent: Learner, pairs: Pairs, problem: object, settings: Mapping[str, Any]) -> Learner:
+    """A copy of an agent, to be played in a problem; an error where it was made for another one."""
     if not isinstance(agent, Learner):
         raise TypeError(f"agent must be a name or a learner, not {shown(agent)}")
     if settings:
         raise TypeError(f"settings ({', '.join(settings)}) go with a learner's name, not with a learner")
-    same = np.array_equal(agent.pairs.ptr, mdp.pairs.ptr) and np.array_equal(agent.pairs.action, mdp.pairs.action)
-    if not same:
-        raise ValueError(f"{agent!r} was made for other states or actions than {mdp!r} has")
-    if agent.reward_map not in ((1.0, 0.0), mdp.reward_map):
-        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}; simulate pays rewards in [0, 1]")
+    if not (np.array_equal(agent.pairs.ptr, pairs.ptr) and np.array_equal(agent.pairs.action, pairs.action)):
+        raise ValueError(f"{agent!r} was made for other states or actions than {problem!r} has")
     return agent.copy()
 
 
@@ -181,11 +180,6 @@ def simulate(
         :func:`equirl.agent_for`, where it is given classes. And ``until``, for every learner: what ends the run
         before its horizon, as a dict or text (:class:`equirl.simulation.until.Until`), such as ``until="gap=0.01"``:
         no policy earns more by 0.01 a step than the one recommended, with probability 0.95.
-
-    Returns
-    -------
-    Trace
-        Curves at the checkpoints, and the learner as the run left it.
 
     Examples
     --------

@@ -124,13 +124,7 @@ class Trace:
         raise AttributeError(f"the trace of {self.agent_name!r} has no {name!r}; its curves: {', '.join(self.curves)}")
 
     def plot(self, measure: str | None = None) -> Any:
-        """A Matplotlib figure of one measure of the run.
-
-        Parameters
-        ----------
-        measure : str, optional
-            The name of a curve; default ``regret``, or ``reward`` where nobody knows the regret, as after ``play``.
-        """
+        """A Matplotlib figure of one curve; default ``regret``, or ``reward`` where the regret is not known."""
         from equirl.lab.plots.curve_figures import draw_trace
 
         if measure is None:
@@ -157,13 +151,10 @@ class Trace:
 
 
 class Recorder:
-    """Fills the curves of a trace as the run goes."""
-
     def __init__(
         self, mdp: TabularMDP, learner: Learner, marks: np.ndarray, measure_clustering: bool, epsilon: float = 0.01
     ) -> None:
-        self.mdp, self.learner, self.offset = mdp, learner, learner.t - 1
-        self.before = len(learner.episode_starts) if self.offset else 0, learner.n_unconverged
+        self.mdp, self.learner, self.offset, self.since = mdp, learner, learner.t - 1, done_so_far(learner)
         self.marks, self.mark, self.total = np.append(marks, -1), 0, np.zeros(2)
         self.earned = np.zeros((2, len(marks)))  # rewards received, and means of the pairs played
         self.measured: dict[str, np.ndarray] = {}
@@ -192,7 +183,6 @@ class Recorder:
         self.held = self._measures()
 
     def _measures(self) -> dict[str, float]:
-        """What the learner measures, and how good its classes are."""
         quality = zip(CLUSTERING_CURVES, self._quality(), strict=True) if self.measure_clustering else ()
         return {**self.learner.beliefs.measures(), **dict(quality)}
 
@@ -215,7 +205,6 @@ class Recorder:
         return n > 0
 
     def _quality(self) -> list[float]:
-        """The values of CLUSTERING_CURVES for the classes in force."""
         formed = self.learner.beliefs.classes()
         assert formed is not None
         if self.truth is None:
@@ -229,7 +218,6 @@ class Recorder:
         ]
 
     def curves(self, criterion: Criterion, optimum: float) -> Curves:
-        """The curves up to the last checkpoint passed."""
         n = self.mark
         t, (reward, mean_reward) = self.marks[:n], self.earned[:, :n]
         regret = {
@@ -241,19 +229,25 @@ class Recorder:
             measured |= dict(zip(VALUE_CURVES, self.value_curves[:, :n], strict=True))
         return Curves.of_run(t, {**regret, "reward": reward, **measured})
 
-    def trace(self, criterion: Criterion, optimum: float, watch: Watch) -> Trace:
-        learner = self.learner
-        return Trace(
-            self.curves(criterion, optimum),
-            np.array(learner.episode_starts[self.before[0] :], np.int64) - self.offset,
-            learner.n_unconverged - self.before[1],
-            optimum, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
-            learner.pairs.action[watch.policy],
-        )  # fmt: skip
-
 
 def _empty(value: float, n: int) -> np.ndarray:
     return np.zeros(n, np.int64) if isinstance(value, int) else np.full(n, np.nan)
+
+
+def done_so_far(learner: Learner) -> tuple[int, int, int]:
+    """Steps, episodes and plans that hit their cap, before a run: a trace tells of those in it."""
+    steps = learner.t - 1
+    return steps, learner.n_episodes if steps else 0, learner.n_unconverged
+
+
+def trace_since(since: tuple[int, int, int], learner: Learner, curves: Curves, gain: float, watch: Watch) -> Trace:
+    """The trace of a run, given what :func:`done_so_far` said before it."""
+    steps, episodes, unconverged = since
+    return Trace(
+        curves, np.array(learner.episode_starts[episodes:], np.int64) - steps, learner.n_unconverged - unconverged,
+        gain, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
+        learner.pairs.action[watch.policy],
+    )  # fmt: skip
 
 
 @lean_kernel

@@ -70,8 +70,6 @@ def until(value: Any) -> Until | None:
 
 
 class Watch:
-    """Looks now and then whether a run may stop."""
-
     def __init__(self, rule: Until | None, learner: Learner, scale: float) -> None:
         self.rule, self.learner, self.scale = rule, learner, scale
         self.begin, self.next = time.perf_counter(), learner.t + FIRST_LOOK

@@ -6,7 +6,6 @@ S states, A actions, M pairs, C classes, D the diameter (at least 1), T steps, d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -121,11 +120,6 @@ def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: 
     delta : float, default 0.05
         The risk.
 
-    Raises
-    ------
-    ValueError
-        If ``separation`` is so small that no run could be long enough.
-
     Examples
     --------
     >>> n = proposition1_samples(0.5, n_states=10, n_pairs=20)
@@ -141,18 +135,13 @@ def proposition1_samples(separation: float, n_states: int, n_pairs: int, delta: 
 
     if not found(MOST_VISITS):
         raise ValueError(f"separation {separation:g} is too small: more than 10^300 visits of every pair are needed")
-    return _smallest(found)
-
-
-def _smallest(holds: Callable[[int], bool]) -> int:
-    """The smallest n >= 1 for which a condition that stays true once true holds: doubling, then halving."""
     high = 1
-    while not holds(high):
+    while not found(high):
         high *= 2
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if found(middle) else (middle, high)
     return high
 
 

@@ -78,6 +78,8 @@ def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
 def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolerance: float = 1e-8) -> float:
     """The constant c of ``liminf R_T / log T >= c``, without or with given classes.
 
+    It is 0 where every pair is optimal or cannot be mistaken for a better one.
+
     Parameters
     ----------
     mdp : TabularMDP
@@ -86,11 +88,6 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
         Classes of the MDP's pairs, given to the learner together with the profiles; rewards are tied to classes.
     tolerance : float
         Gaps up to ``tolerance * (1 + span of h*)`` are taken for 0.
-
-    Returns
-    -------
-    float
-        The constant; 0 where every pair is optimal or cannot be mistaken for a better one.
 
     Examples
     --------
@@ -113,7 +110,6 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
 
 
 def _reward_distribution(mdp: TabularMDP, pair: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values and masses of a pair's reward."""
     mean = float(mdp.r_mean[pair])
     if mdp.reward_law == "bernoulli":
         return np.array([0.0, 1.0]), np.array([1.0 - mean, mean])
