@@ -9,6 +9,8 @@ import pytest
 
 import equirl as eq
 from equirl.estimation.kl_radius import kl_interval
+from equirl.learners.beliefs import ActionValues, PairBelief
+from equirl.learners.explanations import _actions, _alike, _successors, _why
 from equirl.model.rows import Rows
 from equirl.planning.kl_ball import KLModels
 from equirl.planning.l1_ball import ConfidenceSet
@@ -176,3 +178,66 @@ def test_a_flat_prior_over_many_states_leaves_each_its_part():
     assert sorted(belief.succ.tolist()) == list(range(40))
     assert belief.prob.sum() == pytest.approx(1)
     assert 0 < belief.unseen_upper < belief.prob.max()
+
+
+@pytest.mark.parametrize(
+    ("values", "least", "of_rewards", "why"),
+    [
+        ([0.5, 0.3, 0.1], False, True, "'a' has the largest worth, ahead of the next by 2"),
+        ([0.5, 0.3, 0.1], False, False, "'a' has the largest worth, ahead of the next by 0.2"),
+        ([0.1, 0.3, 0.9], True, False, "'a' has the least worth, ahead of the next by 0.2"),
+        ([0.5, 0.5, 0.1], False, False, "'a': no other action has a better worth, and of equals one is taken"),
+        ([0.5, 0.5 - 1.4e-9, 0.1], False, False, "'a': no other action has a better worth, and of equals"),
+        ([0.5, 0.5 - 1.6e-9, 0.1], False, False, "'a' has the largest worth, ahead of the next by 1.6e-09"),
+        ([0.5, 0.5 + 1.4e-9, 0.1], False, False, "'a': no other action has a better worth, and of equals"),
+        ([0.5, 0.5 + 1.6e-9, 0.1], False, False, "'a', though its worth is not the largest: it explores, or keeps"),
+        ([0.5, 0.3, 0.1], True, False, "'a', though its worth is not the least: it explores, or keeps"),
+        ([-math.inf, -math.inf, 3.0], True, False, "'a': no other action has a better worth, and of equals"),
+        ([-math.inf, 2.0, 3.0], True, False, "'a' has the least worth, ahead of the next by inf"),
+    ],
+)
+def test_the_reason_for_an_action_follows_from_the_values_of_all(values, least, of_rewards, why):
+    agent = eq.make_agent("random", 2, ["a", "b", "c"], reward_range=(0, 10))
+    known = ActionValues(np.array(values), "worth", of_rewards=of_rewards, least=least)
+    assert _why(agent, 1, 3, known).startswith(why)
+
+
+def test_where_there_is_one_action_or_no_value_the_reason_says_so():
+    agent = eq.make_agent("random", 2, ["a", "b", "c"])
+    assert _why(agent, 0, 2, None) == "'c', by a rule that looks at no values"
+    assert _why(eq.make_agent("random", 2, ["a"]), 1, 1, None) == "'a' is the only action here"
+
+
+def test_actions_are_listed_with_how_far_they_are_behind_the_best_in_the_users_units():
+    agent = eq.make_agent("q-learning", 2, 3, reward_range=(-5, 15))
+    for values, least, of_rewards, value, behind in (
+        ([0.5, 0.25, 1.0], False, True, [5, 0, 15], [10, 15, 0]),
+        ([0.5, 0.25, 1.0], True, False, [0.5, 0.25, 1.0], [0.25, 0, 0.75]),
+        ([-math.inf, 0.25, -math.inf], True, False, [-math.inf, 0.25, -math.inf], [0, math.inf, 0]),
+    ):
+        known = ActionValues(np.array(values), "worth", of_rewards=of_rewards, least=least)
+        table = _actions(agent.beliefs, 1, 4, known)
+        assert list(table["value"]) == value
+        assert list(table["behind"]) == behind
+        assert table["plays"] == ["", "yes", ""]
+    assert "value" not in _actions(agent.beliefs, 1, 4, None).columns
+
+
+def test_pairs_hardly_ever_alike_are_not_listed():
+    agent = eq.make_agent("c-psrl", 4, 1)
+    beliefs = agent.beliefs
+    beliefs.alike_by = lambda: "drawn"
+    beliefs.alike_to = lambda pair: np.array([1.0, 0.04, 0.05, 0.9])
+    table = _alike(beliefs, 0)
+    assert table["state"] == [3, 2]
+    assert list(table["probability"]) == [0.9, 0.05]
+
+
+def test_any_other_state_is_listed_only_where_there_is_one_that_may_be_reached():
+    beliefs = eq.make_agent("q-learning", 2, 1).beliefs
+    for succ, unseen, states in (([1], 0.3, [1, "any other"]), ([1], 0.0, [1]), ([1, 0], 0.3, [1, 0])):
+        mass = np.linspace(0.9, 0.1, len(succ)) if len(succ) > 1 else np.ones(1)
+        belief = PairBelief(np.array(succ), mass, mass / 2, mass, unseen, 0.5, 0.0, 1.0, 3, "hand")
+        table = _successors(beliefs, 0, belief)
+        assert table["state"] == states
+        assert list(table["upper"]) == [*mass.tolist(), 0.3][: len(states)]

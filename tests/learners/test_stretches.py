@@ -5,7 +5,20 @@ import math
 import numpy as np
 import pytest
 
-from equirl.learners.contract import Limits, Stretch, is_over, pair_limits, pair_played, spend, spend_path, step_limits
+from equirl.estimation.counts import Counts
+from equirl.learners.contract import (
+    Limits,
+    Stretch,
+    is_over,
+    pair_limits,
+    pair_played,
+    spend,
+    spend_path,
+    step_limits,
+    unit_reward,
+)
+from equirl.learners.learner_registry import make_agent
+from equirl.model.pairs import Pairs
 
 
 def limits(pair_left=(9, 9), group_left=(9,), grace=0, steps=9):
@@ -73,3 +86,48 @@ def test_a_coin_picks_one_of_the_pairs_of_a_state(coin, pair):
     ptr, coins = np.array([0, 2, 5]), np.array([0.5, coin])
     assert pair_played.py_func(Stretch(np.zeros(0, np.int64), step_limits(), coins), ptr, 1, 1) == pair
     assert pair_played.py_func(Stretch(np.array([1, 4]), step_limits()), ptr, 1, 1) == 4
+
+
+def test_where_there_are_no_limits_by_pair_the_grace_is_played_to_its_end():
+    left = step_limits(0)
+    left.grace[0] = 3
+    assert not is_over(0, left)
+    left.grace[0] = 0
+    assert is_over(0, left)
+
+
+@pytest.mark.parametrize(("reward", "value"), [(1 + 5e-13, 1.0), (-5e-13, 0.0), (0.25, 0.25), (0, 0.0), (1, 1.0)])
+def test_rewards_beyond_their_range_by_rounding_alone_count_as_its_ends(reward, value):
+    assert unit_reward(reward, (1.0, 0.0), Pairs.uniform(1, 1), 0) == value
+
+
+@pytest.mark.parametrize("reward", [1 + 5e-12, -5e-12, math.nan, math.inf])
+def test_rewards_beyond_their_range_are_refused(reward):
+    with pytest.raises(ValueError, match="outside"):
+        unit_reward(reward, (1.0, 0.0), Pairs.uniform(1, 1), 0)
+
+
+@pytest.mark.parametrize("reward", ["0.5", None, [1], 10**400])
+def test_what_is_no_number_is_no_reward(reward):
+    with pytest.raises(TypeError, match="not a number"):
+        unit_reward(reward, (1.0, 0.0), Pairs.uniform(1, 1), 0)
+
+
+def test_a_learner_that_has_learned_or_has_other_pairs_does_not_start_from_counts():
+    agent, seen = make_agent("ucrl2-l", 3, 2), Counts(4).snapshot()
+    with pytest.raises(ValueError, match="the counts are of 4 pairs; 'ucrl2-l' has 6"):
+        agent.start_from(seen)
+    agent.observe(0, 0, 0.5, 1)
+    with pytest.raises(ValueError, match="has learned already; only a new learner starts from counts"):
+        agent.start_from(agent.counts.snapshot())
+    twin = make_agent("ucrl2-l", 3, 2)
+    twin.start_from(agent.counts.snapshot())
+    assert twin.t == 2
+
+
+def test_counts_outside_the_profiles_given_are_refused():
+    counts = Counts(2)
+    counts.record(1, 0.0, 0)
+    agent = make_agent("c-ucrl-c-sigma", 2, 1, classes=[0, 0], order=[[0], [1]])
+    with pytest.raises(ValueError, match=r"\(s=1, a=0\) cannot lead to state 0"):
+        agent.start_from(counts.snapshot())
