@@ -241,3 +241,4 @@ def test_any_other_state_is_listed_only_where_there_is_one_that_may_be_reached()
         table = _successors(beliefs, 0, belief)
         assert table["state"] == states
         assert list(table["upper"]) == [*mass.tolist(), 0.3][: len(states)]
+        assert table["seen"] == [0] * len(states)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from equirl.model.mdp import TabularMDP
-from equirl.structure.equivalence import equivalence_classes, summarise_class
+from equirl.structure.equivalence import ClassSummary, equivalence_classes, summarise_class
 from equirl.structure.partition import Partition
 from equirl.worlds.world_registry import make
 
@@ -38,3 +38,17 @@ def test_rewards_of_a_class_are_those_of_the_user_without_the_dust_of_rounding()
     assert [summarise_class(mdp, part, c).reward_text() for c in range(3)] == ["-0.3", "0", "0.7"]
     whole = summarise_class(mdp, equivalence_classes(mdp, rewards=False), 0)
     assert (whole.least_mean, whole.largest_mean) == (-0.3, 0.7)
+
+
+def test_rewards_and_profiles_are_told_to_four_digits():
+    found = ClassSummary(2, 3, 0, np.array([0.512345, 0.3, 0.1, 0.05, 0.03, 0.007655]), 1, 0.123456, 0.987654)
+    assert found.reward_text() == "0.1235 to 0.9877"
+    assert found._replace(largest_mean=0.123457).reward_text() == "0.1235"
+    assert found.profile_text() == "0.5123 0.3 0.1 0.05 0.03 0.007655"
+    assert found.profile_text(5) == "0.5123 0.3 0.1 0.05 0.03 ..."
+    assert str(found) == "2: 3 pairs, profile 0.5123 0.3 0.1 0.05 ..., reward 0.1235 to 0.9877"
+    assert (
+        str(found._replace(size=1, n_profiles=2, least_mean=0.0, largest_mean=0.0)) == "2: 1 pair, 2 different profiles"
+    )
+    assert found._replace(n_profiles=2).profile_text() == "2 different"
+    assert str(found._replace(least_mean=-1.0, largest_mean=0.0)).endswith("reward -1 to 0")
