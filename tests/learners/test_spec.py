@@ -71,7 +71,7 @@ def compare(agent, oracle, label):
     assert agent.beliefs.partition == type(agent.beliefs.partition).from_labels(label)
     M, C, models = len(label), len(set(label)), agent.beliefs.models
     members = [[j for j in range(M) if label[j] == label[k]] for k in range(M)]
-    laws, spare = zip(*(oracle.transition_probabilities(k, members[k]) for k in range(M)), strict=True)
+    laws, spare = zip(*(oracle.law(k, members[k]) for k in range(M)), strict=True)
     radius = [oracle.law_radius(k, members[k], C) for k in range(M)]
     lower, upper = zip(*(oracle.mean_bounds(k, members[k], C) for k in range(M)), strict=True)
     for k in range(M):

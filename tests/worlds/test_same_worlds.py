@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equirl.worlds.world_list import WORLDS
-from equirl.worlds.world_registry import load_world
+from equirl.worlds.world_registry import WORLDS, load_world
 
 STORED = Path(__file__).with_name("same_worlds.json")
 KNOWN = json.loads(STORED.read_text())
