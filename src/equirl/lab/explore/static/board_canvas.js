@@ -4,6 +4,11 @@ import { el } from "./dom.js";
 import { themeColour } from "./palette.js";
 
 const GAP = 0.06; // of a cell, between cells that are large enough
+// Where actions point, by their names.
+const STEPS = {
+  up: [-1, 0], down: [1, 0], left: [0, -1], right: [0, 1],
+  north: [-1, 0], south: [1, 0], west: [0, -1], east: [0, 1], stay: [0, 0],
+};
 
 export class BoardCanvas {
   // onPoint(member or -1, row, column), onPick(member, row, column, event) and onDrag are optional.
@@ -193,5 +198,18 @@ export class BoardCanvas {
       this.onDrop?.();
     } else return;
     event.preventDefault();
+  }
+}
+
+// What a policy (a pair per state) does in each state: an arrow where the action has a direction, else its number.
+export function drawPolicy(context, canvas, world, policy, colourAt, skip = () => false) {
+  for (const s of canvas.board.members) {
+    const [row, column] = canvas.board.place.get(s);
+    if (skip(row, column)) continue;
+    const colour = colourAt(s);
+    const action = world.action[policy[s]];
+    const step = STEPS[world.actions[action].toLowerCase()];
+    if (step) canvas.arrow(context, row, column, step, colour);
+    else canvas.write(context, row, column, String(action), colour, 0.55, 600);
   }
 }

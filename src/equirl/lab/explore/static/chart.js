@@ -1,6 +1,6 @@
 // Curves with their intervals: a chart in SVG, linear or logarithmic, that follows the width it is given.
 
-import { clear, el, svg } from "./dom.js";
+import { chip, clear, el, svg } from "./dom.js";
 import { niceTicks, number, shortened } from "./numbers.js";
 import { lineColour } from "./palette.js";
 
@@ -107,9 +107,8 @@ export class Chart {
     for (const end of ["x1", "x2"]) this.mark.setAttribute(end, at);
     this.mark.setAttribute("visibility", "visible");
     clear(this.readout, el("b", { text: `t = ${number(t[k], 9)}` }), ...this.series.map(({ label, mean, half, colour }) => {
-      const chip = el("span", { class: "chip" });
-      chip.style.background = lineColour(colour);
-      return el("span", {}, chip, `${label} ${number(mean[k], 4)}${half ? ` ± ${number(half[k], 2)}` : ""}`);
+      const words = `${label} ${number(mean[k], 4)}${half ? ` ± ${number(half[k], 2)}` : ""}`;
+      return el("span", {}, chip(lineColour(colour)), words);
     }));
     this.readout.hidden = false;
     this.readout.style.left = at > this.width / 2 ? "" : `${at + 12}px`;

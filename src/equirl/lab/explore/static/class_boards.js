@@ -1,10 +1,12 @@
-// The classes of a world on boards: one panel per action on a map, otherwise a matrix of states and actions.
+// The classes of a world: on boards, one panel per action on a map, otherwise a matrix of states and actions; in words.
 
 import { BoardCanvas } from "./board_canvas.js";
-import { el } from "./dom.js";
-import { pairBoards, pairTitle, sortedStates } from "./layout.js";
+import { chip, el } from "./dom.js";
+import { pairBoards, sortedStates } from "./layout.js";
+import { number } from "./numbers.js";
 import { ink, themeColour } from "./palette.js";
 
+const LISTED = 14; // classes in words
 const VEIL = "99"; // the opacity of what covers pairs of other classes
 
 export class ClassBoards {
@@ -61,8 +63,20 @@ export class ClassBoards {
       });
     }
   }
+}
 
-  title(pair) {
-    return pairTitle(this.world, pair);
-  }
+// The largest classes in words, each with its colour.
+export function classLegend(world, colours) {
+  const items = world.classes.slice(0, LISTED).map(({ label, profile, more, mean }) => {
+    const laws = profile.map((p) => number(p, 3)).join(" ") + (more ? " …" : "");
+    return el("tr", {}, el("td", {}, chip(colours[label]), el("span", { text: String(label) })),
+      el("td", { class: "num", text: world.sizes[label].toLocaleString("en-GB") }),
+      el("td", { class: "profile", text: laws }), el("td", { class: "num", text: world.rewards ? number(mean, 3) : "any" }));
+  });
+  const rest = world.C - items.length;
+  return el("section", { class: "card" }, el("h2", { text: "Classes" }),
+    el("div", { class: "scroll" }, el("table", { class: "plain" },
+      el("thead", {}, el("tr", {}, ...["class", "pairs", "profile", "reward"].map((text, k) => el("th", { text, class: k === 1 || k === 3 ? "num" : null })))),
+      el("tbody", {}, ...items))),
+    rest > 0 ? el("p", { class: "note", text: `and ${rest.toLocaleString("en-GB")} smaller ones` }) : null);
 }

@@ -37,11 +37,30 @@ export function field(label, control, note = "") {
   control.setAttribute("aria-describedby", error.id);
   const box = el("div", { class: "field", title: note }, el("label", { for: id, text: label }), control, error);
   box.say = (message) => {
-    error.textContent = message || "";
-    error.hidden = !message;
+    say(error, message);
     control.toggleAttribute("aria-invalid", Boolean(message));
   };
   return box;
+}
+
+// A checkbox, or the like, beside its label.
+export function inlineField(label, control, note = "") {
+  const box = field(label, control, note);
+  box.classList.add("inline");
+  return box;
+}
+
+// Show a message in its place; none hides the place.
+export function say(place, message) {
+  place.textContent = message ?? "";
+  place.hidden = !message;
+}
+
+// A spot of colour, in front of what it stands for.
+export function chip(colour) {
+  const spot = el("span", { class: "chip" });
+  spot.style.background = colour;
+  return spot;
 }
 
 export function debounced(wait, action) {

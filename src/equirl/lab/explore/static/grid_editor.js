@@ -9,7 +9,7 @@ const MOST_UNDO = 300;
 const MOST_SIDE = 100;
 
 export class GridEditor {
-  // onChange(rows) after every change; onStroke(row, column) for each cell painted on the way.
+  // onChange(rows) after every change.
   constructor(onChange) {
     this.onChange = onChange;
     this.rows = [];
@@ -58,12 +58,9 @@ export class GridEditor {
     TOOLS.forEach(([name], k) => this.buttons[k].setAttribute("aria-pressed", String(name === tool)));
   }
 
-  // Take over a map; what was drawn before can be had back by undo.
-  load(rows, keepPast = false) {
-    if (!keepPast) {
-      this.past = [];
-      this.future = [];
-    }
+  load(rows) {
+    this.past = [];
+    this.future = [];
     this.rows = rows.map((row) => row.padEnd(Math.max(...rows.map((r) => r.length)), "#"));
     this.#tell();
   }
@@ -89,7 +86,8 @@ export class GridEditor {
   stroke(row, column) {
     if (this.brush === null || this.rows[row]?.[column] === undefined) return;
     if ("SG".includes(this.brush)) this.rows = this.rows.map((text) => text.replaceAll(this.brush, "."));
-    this.#set(row, column, this.brush);
+    const paint = (text) => text.slice(0, column) + this.brush + text.slice(column + 1);
+    this.rows = this.rows.map((text, k) => (k === row ? paint(text) : text));
     this.onChange(this.rows);
   }
 
@@ -97,12 +95,6 @@ export class GridEditor {
     if (this.before && this.before.join("\n") !== this.rows.join("\n")) this.#remember(this.before);
     this.before = this.brush = null;
     this.#tell();
-  }
-
-  #set(row, column, cell) {
-    const text = this.rows[row];
-    this.rows = this.rows.with ? this.rows.with(row, text.slice(0, column) + cell + text.slice(column + 1))
-      : this.rows.map((old, k) => (k === row ? text.slice(0, column) + cell + text.slice(column + 1) : old));
   }
 
   #remember(rows) {

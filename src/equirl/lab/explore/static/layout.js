@@ -19,8 +19,6 @@ export function stateName(world, s) {
   return world.map ? `${world.map.cell[2 * s]},${world.map.cell[2 * s + 1]}` : String(s);
 }
 
-export const pairTitle = (world, k) => `${stateName(world, world.state[k])}, ${world.actions[world.action[k]]}`;
-
 // A board of cells: where each of its members (states, or pairs) stands, and which cells are walls.
 class Board {
   constructor(title, rows, columns) {

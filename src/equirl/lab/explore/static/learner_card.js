@@ -1,8 +1,7 @@
 // One learner at work: visits as heat with its policy, how unsure it is, and the classes it believes in beside the true.
 
-import { BoardCanvas } from "./board_canvas.js";
-import { drawPolicy } from "./directions.js";
-import { el } from "./dom.js";
+import { BoardCanvas, drawPolicy } from "./board_canvas.js";
+import { chip, el } from "./dom.js";
 import { pairBoards, stateBoard } from "./layout.js";
 import { counted, number, unpack } from "./numbers.js";
 import { classColours, heat, ink, isDark, lineColour, plainTint, themeColour } from "./palette.js";
@@ -12,8 +11,6 @@ const WIDEST = 17; // states in a line, where there is no map
 export class LearnerCard {
   constructor(label, unsureBy, look, world) {
     Object.assign(this, { world, look });
-    const chip = el("span", { class: "chip" });
-    chip.style.background = lineColour(look.colour);
     this.line = el("p", { class: "status", text: "ready" });
     const fit = { most: 26, least: 1 };
     this.visits = new BoardCanvas(stateBoard(world, "visits and policy", WIDEST), { ...fit, label: `${label}: visits and policy` });
@@ -27,7 +24,7 @@ export class LearnerCard {
     const mini = (canvas) => (world.map ? el("figure", {}, canvas.element, el("figcaption", { text: canvas.board.title })) : canvas.element);
     const group = (title, canvases) => el("figure", { class: "panel minis" }, title, el("div", { class: world.map ? "minis-row" : "" }, ...canvases.map(mini)));
     this.element = el("article", { class: "card learner" },
-      el("h3", {}, chip, label), this.line,
+      el("h3", {}, chip(lineColour(look.colour)), label), this.line,
       el("div", { class: world.map ? "pair-of" : "" },
         el("figure", { class: "panel" }, el("figcaption", { text: "visits and policy" }), this.visits.element, this.keys[0].element),
         el("figure", { class: "panel" }, this.widthTitle, this.width.element, this.keys[1].element)),

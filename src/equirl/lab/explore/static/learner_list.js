@@ -1,6 +1,6 @@
 // Which learners play: up to six, each with its settings, checked as they are typed.
 
-import { clear, debounced, el } from "./dom.js";
+import { clear, debounced, el, say } from "./dom.js";
 
 export class LearnerList {
   constructor(link, catalogue, chosen, onChange) {
@@ -53,10 +53,9 @@ export class LearnerList {
   async #check({ name, settings, error }) {
     try {
       await this.link.ask("settings", { learner: { name, settings: settings.value } });
-      error.hidden = true;
+      say(error, null);
     } catch (problem) {
-      error.textContent = problem.message;
-      error.hidden = false;
+      say(error, problem.message);
     }
     settings.toggleAttribute("aria-invalid", !error.hidden);
     this.onChange();

@@ -1,7 +1,7 @@
 // Learners at work, side by side: start, play, pause, step; what each believes; their curves.
 
 import { Chart, chartLegend } from "./chart.js";
-import { clear, el, field } from "./dom.js";
+import { clear, el, field, inlineField, say } from "./dom.js";
 import { readWorld } from "./layout.js";
 import { LearnerCard } from "./learner_card.js";
 import { LearnerList } from "./learner_list.js";
@@ -31,8 +31,7 @@ export class LearningView {
     this.seed = count("seed", state.seed ?? 0, 0);
     this.runs = count("runs", state.runs ?? 3, 1);
     this.common = el("input", { type: "checkbox", checked: Boolean(state.common), onchange: (event) => this.#set("common", event.target.checked) });
-    const common = field("same randomness of the world", this.common, "All learners meet the same randomness of the world at the same seed.");
-    common.classList.add("inline");
+    const common = inlineField("same randomness of the world", this.common, "All learners meet the same randomness of the world at the same seed.");
     this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", onclick: () => (this.preparing ? this.#stop() : this.#afresh()) });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.play = el("button", { type: "button", class: "primary", id: "play", text: "Play", onclick: () => this.#toggle() });
@@ -44,8 +43,7 @@ export class LearningView {
     this.grid = el("div", { class: "cards" });
     this.world = el("p", { class: "note", id: "learning-world" });
     this.log = el("input", { type: "checkbox", checked: Boolean(state.log), onchange: (event) => this.#set("log", event.target.checked, true) });
-    const log = field("logarithmic", this.log);
-    log.classList.add("inline");
+    const log = inlineField("logarithmic", this.log);
     this.measure = el("select", { "aria-label": "What is drawn", onchange: (event) => this.#set("measure", event.target.value, true) },
       ...Object.entries(MEASURES).map(([value, text]) => el("option", { value, text })));
     this.measure.value = state.measure in MEASURES ? state.measure : "regret";
@@ -86,7 +84,7 @@ export class LearningView {
     this.world.textContent = `in ${text.length > 60 ? `${text.slice(0, 57)}…` : text}`;
     if (this.started && JSON.stringify(asked) !== this.startedWith) {
       this.#stop();
-      this.#say("The world changed; start again.");
+      say(this.error, "The world changed; start again.");
     }
   }
 
@@ -94,13 +92,8 @@ export class LearningView {
     this.started = this.playing = false;
     this.givenUp = true;
     this.frame = null;
-    this.link.ask("cancel", { service: "learning" }).catch(() => {});
+    this.link.cancel("learning");
     this.#buttons();
-  }
-
-  #say(message) {
-    this.error.textContent = message ?? "";
-    this.error.hidden = !message;
   }
 
   get #request() {
@@ -110,7 +103,7 @@ export class LearningView {
 
   // Prepare the learners; resolves to whether they are ready.
   async begin() {
-    this.#say(null);
+    say(this.error, null);
     this.frame = null;
     this.started = this.playing = false;
     this.preparing = true;
@@ -120,12 +113,12 @@ export class LearningView {
     this.startedWith = JSON.stringify(request.world);
     this.state.t = null;
     this.start.textContent = "Preparing … cancel";
-    const slow = setTimeout(() => this.#say("Preparing: inner loops are compiled at the very first use, which can take a minute."), 4000);
+    const slow = setTimeout(() => say(this.error, "Preparing: inner loops are compiled at the very first use, which can take a minute."), 4000);
     try {
       const shown = readWorld(await this.link.ask("world", { world: request.world, rewards: true }));
       if (this.givenUp) return false;
       const reply = await this.link.ask("learn", request);
-      this.#say(null);
+      say(this.error, null);
       this.ready = reply;
       this.looks = learnerLooks(reply.names, this.catalogue);
       this.cards = reply.labels.map((label, k) => new LearnerCard(label, reply.unsure_by[k], this.looks[k], shown));
@@ -134,7 +127,7 @@ export class LearningView {
       this.started = true;
       return true;
     } catch (problem) {
-      if (problem.service !== "learning") this.#say(problem.message);
+      if (problem.service !== "learning") say(this.error, problem.message);
       return false;
     } finally {
       clearTimeout(slow);
@@ -177,10 +170,10 @@ export class LearningView {
     try {
       const reply = await this.link.ask(what, fields);
       this.playing = reply.playing;
-      this.#say(null);
+      say(this.error, null);
     } catch (problem) {
       this.playing = false;
-      this.#say(problem.message);
+      say(this.error, problem.message);
     }
     this.#buttons();
   }

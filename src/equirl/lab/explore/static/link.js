@@ -1,6 +1,6 @@
 // The socket to the server: requests with answers, and news that come unasked.
 
-export class Problem extends Error {
+class Problem extends Error {
   constructor(reply) {
     super(reply.message);
     this.field = reply.field || null;
@@ -47,6 +47,11 @@ export class Link {
   // Say something that needs no answer.
   send(what, fields = {}) {
     if (this.isOpen) this.socket.send(JSON.stringify({ ...fields, id: this.next++, do: what }));
+  }
+
+  // Give up what a service is doing.
+  cancel(service) {
+    this.ask("cancel", { service }).catch(() => {});
   }
 
   on(kind, listener) {

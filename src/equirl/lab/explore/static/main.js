@@ -3,9 +3,9 @@
 import { clear, debounced, el } from "./dom.js";
 import { LearningView } from "./learning_view.js";
 import { Link } from "./link.js";
+import { startTheme } from "./palette.js";
 import { StudyView } from "./study_view.js";
 import { TakeDialog } from "./take_dialog.js";
-import { startTheme } from "./theme.js";
 import { readState, writeState } from "./url_state.js";
 import { WorldView } from "./world_view.js";
 

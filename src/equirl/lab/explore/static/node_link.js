@@ -1,7 +1,7 @@
 // A world without a map as nodes and links: a disc per state, cut into its actions, each in the colour of its class.
 
 import { clear, el, svg } from "./dom.js";
-import { pairTitle, stateName } from "./layout.js";
+import { stateName } from "./layout.js";
 
 const [WIDTH, HEIGHT] = [900, 520];
 
@@ -190,10 +190,6 @@ export class NodeLink {
 
   // Colours come from the style sheet: nothing to draw anew.
   redraw() {}
-
-  title(pair) {
-    return pairTitle(this.world, pair);
-  }
 }
 
 function sector(radius, from, to) {

@@ -33,7 +33,7 @@ export function shortened(values) {
 
 const KINDS = { i4: Int32Array, f4: Float32Array };
 
-// What packing.py packed.
+// What messages.py packed.
 export function unpack(held) {
   if (!held) return null;
   const [kind] = Object.keys(held);

@@ -1,6 +1,6 @@
 // One pair looked at closely: its class, its profile as bars, and where each mass goes.
 
-import { clear, el } from "./dom.js";
+import { chip, clear, el } from "./dom.js";
 import { counted, number } from "./numbers.js";
 
 const MOST_BARS = 12;
@@ -24,12 +24,10 @@ export class PairCard {
       return el("li", {}, el("span", { class: "to", text: `→ ${name}`, title: name }), el("span", { class: "track" }, bar), el("span", { class: "value", text: number(mass, 4) }));
     });
     const more = pair.goes.length - MOST_BARS;
-    const chip = el("span", { class: "chip" });
-    chip.style.background = colour;
     const mates = pair.size === 1 ? "alone in its class" : `alike to ${counted(pair.size - 1, "other pair")}`;
     const paid = pair.reward === pair.mean ? number(pair.mean) : `${number(pair.reward)} (${number(pair.mean)} in [0, 1])`;
     clear(this.body,
-      el("p", { class: "pair-title" }, chip, el("b", { text: `${pair.state}, ${pair.action}` }), kept ? el("span", { class: "kept", text: "kept" }) : null),
+      el("p", { class: "pair-title" }, chip(colour), el("b", { text: `${pair.state}, ${pair.action}` }), kept ? el("span", { class: "kept", text: "kept" }) : null),
       el("p", { text: `Class ${pair.label}, ${mates}. Mean reward ${paid}.` }),
       el("ol", { class: "bars", "aria-label": "Profile: probabilities, largest first" }, ...bars),
       more > 0 ? el("p", { class: "note", text: `and ${counted(more, "successor")} more` }) : null);

@@ -1,5 +1,6 @@
-// Colours: Okabe and Ito's for classes, told apart by colour-blind eyes, and viridis where these run out.
+// Colours: Okabe and Ito's for classes, told apart by colour-blind eyes, and viridis where these run out; light or dark.
 
+const THEME = "equirl-theme"; // under which a reader's choice is kept
 const NAMED = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00", "#999999"];
 const VIRIDIS = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
@@ -15,7 +16,7 @@ function blend(stops, share) {
   return `rgb(${mixed.join(",")})`;
 }
 
-export const viridis = (share) => blend(VIRIDIS, share);
+const viridis = (share) => blend(VIRIDIS, share);
 export const isDark = () => getComputedStyle(document.documentElement).colorScheme.trim() === "dark";
 export const heat = (share) => blend(HEAT[isDark() ? "dark" : "light"], share);
 
@@ -73,4 +74,31 @@ export function lineColour(colour) {
   if (!isDark()) return colour;
   return { "#000000": "#e8eaee", "#0072B2": "#4aa3df", "#C00000": "#ff6b5e", "#117733": "#44b06a", "#6A3D9A": "#a987d8",
     "#882255": "#d0649b", "#4B0082": "#9f7be0", "#8B4513": "#c98a5b", "#D55E00": "#ff8a3d" }[colour] || colour;
+}
+
+// Light or dark: as the system has it, until the reader says otherwise.
+export function startTheme(button, onChange) {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const kept = () => {
+    try {
+      return localStorage.getItem(THEME);
+    } catch {
+      return null;
+    }
+  };
+  const apply = () => {
+    document.documentElement.dataset.theme = kept() ?? (system.matches ? "dark" : "light");
+    onChange();
+  };
+  button.addEventListener("click", () => {
+    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    try {
+      localStorage.setItem(THEME, next);
+    } catch {
+      document.documentElement.dataset.theme = next;
+    }
+    apply();
+  });
+  system.addEventListener("change", apply);
+  apply();
 }

@@ -1,7 +1,7 @@
 // A results folder: what is done of a study, its tables and curves, while runs land.
 
 import { Chart, chartLegend } from "./chart.js";
-import { clear, el, field } from "./dom.js";
+import { clear, el, field, inlineField, say } from "./dom.js";
 import { Findings } from "./findings.js";
 import { counted, number } from "./numbers.js";
 import { learnerLooks } from "./palette.js";
@@ -33,8 +33,7 @@ export class StudyView {
       this.onState();
       this.redraw();
     } });
-    const log = field("logarithmic", this.log);
-    log.classList.add("inline");
+    const log = inlineField("logarithmic", this.log);
     this.chart = new Chart("Curves of the study", "Curves are drawn here once runs are done.");
     this.legend = el("div");
     this.about = el("p", { class: "note" });
@@ -54,8 +53,7 @@ export class StudyView {
     try {
       await this.link.ask("study");
     } catch (problem) {
-      this.error.textContent = problem.message;
-      this.error.hidden = false;
+      say(this.error, problem.message);
     }
   }
 
@@ -68,8 +66,7 @@ export class StudyView {
       reply.failed ? `${reply.failed} failed` : null, reply.recent && reply.done < reply.total ? `${reply.recent} in the last minute` : null,
       reply.reading ? "reading …" : null];
     this.words.textContent = `${parts.filter(Boolean).join(", ")}.`;
-    this.complaints.hidden = !reply.complaints.length;
-    this.complaints.textContent = reply.complaints.join(" ");
+    say(this.complaints, reply.complaints.join(" "));
     const names = reply.places.map(({ part, world }) => (part === world ? world : `${part}: ${world}`));
     if (names.join("|") !== this.names) {
       this.names = names.join("|");
@@ -105,8 +102,7 @@ export class StudyView {
     try {
       await this.link.ask("look", { part: place.part, world: place.world, measure: this.measure.value || this.state.measure || "regret" });
     } catch (problem) {
-      this.error.textContent = problem.message;
-      this.error.hidden = false;
+      say(this.error, problem.message);
     }
   }
 

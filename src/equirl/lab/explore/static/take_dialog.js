@@ -1,7 +1,6 @@
 // What can be taken away: figures, tables, the world, code that reproduces the numbers, and a link.
 
-import { clear, el } from "./dom.js";
-import { linkHere } from "./url_state.js";
+import { clear, el, say } from "./dom.js";
 
 const FIGURE = [["svg", "Figure, SVG"], ["png", "Figure, PNG"], ["csv", "Table, CSV"]];
 const WORLD = [["npz", "World, NPZ"]];
@@ -31,7 +30,7 @@ export class TakeDialog {
   open(view) {
     const offer = OFFERS[view];
     const groups = [...offer.groups, ...(view === "study" && this.details(view).shipped ? [{ title: "The whole study", files: REPORT }] : [])];
-    this.error.hidden = true;
+    say(this.error, null);
     clear(this.body, ...groups.map((group) => this.#files(offer.ask, group, view)), ...offer.texts.map(([what, text]) => this.#text(offer.ask, what, text, view)), this.#link());
     this.#tellWriting();
     this.dialog.showModal();
@@ -70,7 +69,7 @@ export class TakeDialog {
   // A minute's work, by a process of its own; asked for again, it is given up.
   async #report(view) {
     if (this.writing) {
-      this.link.ask("cancel", { service: "report" }).catch(() => {});
+      this.link.cancel("report");
       return;
     }
     this.writing = true;
@@ -83,10 +82,9 @@ export class TakeDialog {
   async #try(get) {
     try {
       download(await get());
-      this.error.hidden = true;
+      say(this.error, null);
     } catch (problem) {
-      this.error.textContent = problem.message;
-      this.error.hidden = false;
+      say(this.error, problem.message);
     }
   }
 
@@ -103,7 +101,7 @@ export class TakeDialog {
   }
 
   #link() {
-    const address = el("input", { type: "text", readonly: true, value: linkHere(), "aria-label": "Link to this view", id: "link-here", onfocus: (event) => event.target.select() });
+    const address = el("input", { type: "text", readonly: true, value: location.href, "aria-label": "Link to this view", id: "link-here", onfocus: (event) => event.target.select() });
     return el("section", {}, el("div", { class: "take-head" }, el("h3", { text: "Link to this view" }), copyButton(() => address.value)), address,
       el("p", { class: "note" }, "It works while this server runs. Later, and elsewhere: ", el("code", { text: "equirl explore 'LINK'" })));
   }

@@ -41,6 +41,3 @@ export function writeState(state) {
   }
   history.replaceState(null, "", `${location.pathname}${location.search}#${held}`);
 }
-
-// The address that restores this view; the token in it is that of the running server.
-export const linkHere = () => location.href;

@@ -1,10 +1,8 @@
 // The view of one world: choose or draw it, see its facts and classes, look at its pairs.
 
-import { BoardCanvas } from "./board_canvas.js";
-import { ClassBoards } from "./class_boards.js";
-import { classLegend } from "./class_legend.js";
-import { drawPolicy } from "./directions.js";
-import { clear, debounced, el, field } from "./dom.js";
+import { BoardCanvas, drawPolicy } from "./board_canvas.js";
+import { ClassBoards, classLegend } from "./class_boards.js";
+import { clear, debounced, el, field, inlineField } from "./dom.js";
 import { FactStrip } from "./fact_strip.js";
 import { GridEditor } from "./grid_editor.js";
 import { readWorld, stateBoard } from "./layout.js";
@@ -35,12 +33,11 @@ export class WorldView {
     this.form = new WorldForm((text) => this.ask({ text }));
     this.editor = new GridEditor((rows) => this.#drawn(rows));
     this.laws = el("input", { type: "checkbox", checked: Boolean(this.state.laws), onchange: () => this.#again() });
-    const laws = field("transition probabilities alone", this.laws, "Compare transition probabilities, not mean rewards.");
-    laws.classList.add("inline");
+    const laws = inlineField("transition probabilities alone", this.laws, "Compare transition probabilities, not mean rewards.");
     this.drawIt = el("button", { type: "button", id: "draw-it", text: "Draw on this map", hidden: true, onclick: () => this.#adopt() });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
-    this.working = el("p", { class: "working", role: "status", hidden: true }, "Computing …", el("button", { type: "button", text: "Cancel", onclick: () => this.link.ask("cancel", { service: "world" }).catch(() => {}) }));
-    this.facts = new FactStrip(() => this.#facts(true), () => this.#cancelFacts());
+    this.working = el("p", { class: "working", role: "status", hidden: true }, "Computing …", el("button", { type: "button", text: "Cancel", onclick: () => this.link.cancel("world") }));
+    this.facts = new FactStrip(() => this.#facts(true), () => this.link.cancel("facts"));
     this.pictures = el("div", { class: "pictures" });
     this.card = new PairCard();
     this.legend = el("div");
@@ -233,10 +230,6 @@ export class WorldView {
       if (problem.service) this.facts.stopped();
       else this.facts.failed(problem.message);
     }
-  }
-
-  #cancelFacts() {
-    this.link.ask("cancel", { service: "facts" }).catch(() => {});
   }
 
   #point(pair) {
