@@ -6,9 +6,10 @@ Tables are written as CSV too, and one as Markdown; rows of text are also for wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,19 @@ from equirl.lab.leaderboard.expectations import (
     overall,
 )
 from equirl.lab.leaderboard.standings import Board, Standing
-from equirl.lab.paper.html_parts import image, page, repeat_section, table, versions, work_done
+from equirl.lab.paper.html_parts import (
+    ReportTable,
+    Row,
+    Section,
+    image,
+    numbers_table,
+    page,
+    provisional,
+    repeat_section,
+    verdict,
+    versions,
+    work_done,
+)
 from equirl.lab.plots.canvas import save_for_page
 from equirl.lab.plots.curve_figures import Bound, plot_curves
 from equirl.structure import Partition, equivalence_classes
@@ -62,6 +75,7 @@ ABOUT_EXPECTATIONS = (
     "of the same learner without it; that fails when the whole 95 % interval of the ratio lies above. In brackets: "
     "Fieller’s 95 % interval of the ratio of means. Worlds with a little structure are under neither rule."
 )
+REPEAT_EXCEPTION = ", except the seconds, which are those of the machine that computed the run"
 NO_FAILURES = "None: every expectation stands or is open, and no run locked in."
 
 
@@ -71,64 +85,40 @@ def write_page(
     """Write the page, ``leaderboard.html``, its tables as CSV and the standings as Markdown."""
     expectations, advice = check_expectations(boards), advise(boards)
     sections = [
-        ("when", "Which learner to take when", _advice_section(advice)),
-        ("matrix", "Regret relative to the best learner given nothing", _matrix_section(boards)),
-        ("expected", "What equivalence should bring, world by world", _expectations_section(expectations)),
-        ("failures", "Failures", _failures_section(boards, expectations, failed)),
+        *((part.name, part.title, part.html()) for part in overview(boards, expectations, advice, failed)),
         ("worlds", "World by world", "".join(_world_section(board, figures) for board in boards)),
-        ("again", "How to reproduce this", _again_section(command)),
+        repeat_section(command, REPEAT_EXCEPTION, " and <code>leaderboard.md</code>"),
     ]
     _write_tables(boards, expectations, advice, out)
     facts = facts_line(boards, expectations)
-    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, provisional(boards), sections))
+    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, few_runs(boards), sections))
 
 
-def _advice_section(advice: Sequence[Advice]) -> str:
-    return f"<p>{escape(ABOUT_ADVICE)}</p>" + table(ADVICE_COLUMNS, map(advice_cells, advice))
-
-
-def _matrix_section(boards: Sequence[Board]) -> str:
-    learners = learners_by_merit(boards)
-    firsts = {next(k for k, (given, _) in enumerate(learners) if given == kind) for kind, _ in learners}
-    groups = "".join(
-        f'<th class="given edge" colspan="{sum(kind == given for kind, _ in learners)}">{escape(given)}</th>'
-        for given in GIVEN
-        if any(kind == given for kind, _ in learners)
-    )
-    names = "".join(
-        f'<th class="tall{" edge" if k in firsts else ""}">{escape(name)}</th>' for k, (_, name) in enumerate(learners)
-    )
-    body = ""
-    for board in boards:
-        cells = "".join(_matrix_cell(board.find(name), k in firsts) for k, (_, name) in enumerate(learners))
-        body += f'<tr><td><a href="#{board.name}">{escape(board.name)}</a></td>{cells}</tr>'
-    head = f"<tr><th></th>{groups}</tr><tr><th></th>{names}</tr>"
-    text = f"<p>{escape(ABOUT_MATRIX)}</p>"
-    return f'{text}<div class="scroll"><table class="matrix"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
-
-
-def _matrix_cell(row: Standing | None, edge: bool) -> str:
-    look = f"num{' edge' if edge else ''}{' best' if is_best(row) else ''}"
-    colour = shade(row)
-    style = f' style="background:{colour}"' if colour else ""
-    return f'<td class="{look}"{style}>{relative_text(row)}</td>'
-
-
-def _expectations_section(expectations: Sequence[Expectation]) -> str:
-    rows = map(expectation_cells, expectations)
-    return f"<p>{escape(ABOUT_EXPECTATIONS)}</p>" + _wide_table(EXPECTATION_COLUMNS, rows)
-
-
-def _wide_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of text whose last column holds verdicts."""
-    html = table(header, rows, verdicts=True)
-    return html.replace(' class="num"', "")
-
-
-def _failures_section(boards: Sequence[Board], expectations: Sequence[Expectation], failed: Mapping[str, int]) -> str:
+def overview(
+    boards: Sequence[Board], expectations: Sequence[Expectation], advice: Sequence[Advice], failed: Mapping[str, int]
+) -> list[Section]:
+    """What the page says of all worlds together."""
+    kept: list[Row] = [[*cells[:-1], verdict(cells[-1])] for cells in map(expectation_cells, expectations)]
     items = failures(boards, expectations, failed)
-    listed = "".join(f"<li>{escape(item)}</li>" for item in items)
-    return f"<ul>{listed}</ul>" if items else f"<p>{NO_FAILURES}</p>"
+    return [
+        Section("when", "Which learner to take when", ABOUT_ADVICE,
+                ReportTable(ADVICE_COLUMNS, [advice_cells(item) for item in advice], [2, 3, 5])),
+        Section("matrix", "Regret relative to the best learner given nothing", ABOUT_MATRIX, _matrix(boards)),
+        Section("expected", "What equivalence should bring, world by world", ABOUT_EXPECTATIONS,
+                ReportTable(EXPECTATION_COLUMNS, kept)),
+        Section("failures", "Failures", "" if items else NO_FAILURES, items=items),
+    ]  # fmt: skip
+
+
+def _matrix(boards: Sequence[Board]) -> ReportTable:
+    learners = learners_by_merit(boards)
+    rows: list[Row] = []
+    for board in boards:
+        own = [board.find(name) for _, name in learners]
+        cells = [{"text": relative_text(row), "back": shade(row), "best": is_best(row)} for row in own]
+        rows.append([{"text": board.name, "part": board.name}, *cells])
+    table = numbers_table(["", *(name for _, name in learners)], rows)
+    return table._replace(given=[given for given, _ in learners])
 
 
 def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
@@ -140,10 +130,9 @@ def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
     )
     scale, shift = mdp.reward_map
     text += "." if (scale, shift) == (1.0, 0.0) else f" ({number(scale * board.gain + shift)} in its own units)."
-    rows: list[Sequence[str] | str] = []
-    for given in GIVEN:
-        own = [row for row in board.standings if row.given == given]
-        rows += [given, *map(_cells, own)] if own else []
+    rows: list[Row] = []
+    for given, own in groupby(board.standings, key=lambda row: row.given):
+        rows += [{"heading": given}, *map(_cells, own)]
     header = ["learner", "rank", "regret at T", "95 % interval", "relative", "locked in", "s per million steps", "runs"]
     captions = {
         "nothing": "Learners given nothing.",
@@ -151,7 +140,7 @@ def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
     }
     left, right = (image(figures, f"{board.name}-{which}", words) for which, words in captions.items())
     return (
-        f'<h3 id="{board.name}">{escape(board.name)}</h3><p>{escape(text)}</p>{table(header, rows)}'
+        f'<h3 id="{board.name}">{escape(board.name)}</h3><p>{escape(text)}</p>{numbers_table(header, rows).html()}'
         f'<div class="pair">{left}{right}</div>'
     )
 
@@ -163,11 +152,6 @@ def _cells(row: Standing) -> list[str]:
     seconds = number(row.seconds_per_million, 2) if math.isfinite(row.seconds_per_million) else ""
     share = f"{100 * row.n_locked_in / runs:.0f} %"
     return [row.learner, str(row.rank), number(mean), interval, relative, share, seconds, str(runs)]
-
-
-def _again_section(command: str) -> str:
-    exception = ", except the seconds, which are those of the machine that computed the run"
-    return repeat_section(command, exception, " and <code>leaderboard.md</code>")
 
 
 def _write_tables(
@@ -228,15 +212,10 @@ def facts_line(boards: Sequence[Board], expectations: Sequence[Expectation]) -> 
     )
 
 
-def provisional(boards: Sequence[Board]) -> str:
+def few_runs(boards: Sequence[Board]) -> str:
     """What a reader must know first where runs are few; else nothing."""
-    fewest = min((row.group.n_runs for _, row in all_standings(boards)), default=0)
-    if fewest >= ENOUGH_RUNS:
-        return ""
-    return (
-        f"Provisional: some results rest on {counted(fewest, 'run')}. With fewer than {ENOUGH_RUNS}, ranks and "
-        "verdicts may change by chance alone."
-    )
+    otherwise = f"With fewer than {ENOUGH_RUNS}, ranks and verdicts may change by chance alone."
+    return provisional((row.group for _, row in all_standings(boards)), ENOUGH_RUNS, otherwise)
 
 
 def advice_cells(item: Advice) -> list[str]:
@@ -267,7 +246,7 @@ def relative_text(row: Standing | None) -> str:
 
 
 def is_best(row: Standing | None) -> bool:
-    """Whether a learner is the one that the others of its world are compared with."""
+    """Whether the others of its world are compared with it."""
     return row is not None and row.relative == 1.0 and row.rank == 1
 
 

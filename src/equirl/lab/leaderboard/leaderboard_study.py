@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 
 from equirl.lab.leaderboard.entrants import ENTRANTS, ERGODIC_ONLY
 from equirl.lab.studies.expansion import PlannedRun, expand
 from equirl.lab.studies.store import Store
-from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, parse_study
+from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, shipped_study
 from equirl.learners import AGENTS
 from equirl.solving import chain_kind
 from equirl.words.checking import unknown_name
@@ -21,7 +20,7 @@ def leaderboard_study(
     runs: int | None = None, learners: Sequence[str] | None = None, worlds: Sequence[str] | None = None
 ) -> Study:
     """The shipped study; learners for ergodic worlds alone are left out of the others."""
-    study = parse_study(_shipped_text(), "leaderboard.toml")
+    study = shipped_study("leaderboard", "leaderboard")
     known = {part.name: part for part in study.parts}
     for name in worlds or ():
         if name not in known:
@@ -47,14 +46,10 @@ def leaderboard_parts() -> frozenset[tuple[str, str, int]]:
     >>> ("cycle-20", "cycle", 100_000) in leaderboard_parts()
     True
     """
-    study = parse_study(_shipped_text(), "leaderboard.toml")
+    study = shipped_study("leaderboard", "leaderboard")
     first = [LearnerEntry.model_validate({"learner": "random"})]
     runs = expand(study.model_copy(update={"runs": 1, "learners": first}))
     return frozenset((run.part, run.world, run.spec.horizon) for run in runs)
-
-
-def _shipped_text() -> str:
-    return files("equirl.lab.leaderboard").joinpath("leaderboard.toml").read_text(encoding="utf-8")
 
 
 def _admitted(entries: Sequence[LearnerEntry], part: StudyPart) -> list[LearnerEntry]:

@@ -1,4 +1,4 @@
-"""Reports as HTML: the page that needs nothing else, its figures, tables and verdicts, and what every report says."""
+"""Reports: sections as data, which the page in the browser shows too, and one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -7,17 +7,103 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
+from itertools import groupby, pairwise
 from pathlib import Path
 from string import Template
+from typing import Any, NamedTuple
 
 from equirl.lab.studies.summary import Group
 from equirl.words.formatting import counted
 
 GOOD, OPEN = ("reproduced", "turned round", "holds"), ("undecided",)
 BAD = ("not reproduced", "not turned round", "fails", "no data")
+Cell = str | Mapping[str, Any]  # a text, or a "text" with its "note", "verdict", "part" of the study, colour "back"
+Row = Sequence[Cell] | Mapping[str, str]  # cells, or a "heading" across the table
+
+
+class ReportTable(NamedTuple):
+    head: Sequence[str]
+    rows: Sequence[Row]
+    numeric: Sequence[int] = ()  # columns of numbers
+    given: Sequence[str] | None = None  # of a matrix of worlds and learners: what each learner is given
+
+    def html(self) -> str:
+        if self.given is not None:
+            return self._matrix(self.given)
+        head = "".join(f"<th{self._align(k)}>{escape(name)}</th>" for k, name in enumerate(self.head))
+        body = "".join(map(self._row, self.rows))
+        return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+    def _row(self, row: Row) -> str:
+        if isinstance(row, Mapping):
+            return f'<tr class="head"><td colspan="{len(self.head)}">{escape(row["heading"])}</td></tr>'
+        cells = "".join(f"<td{self._align(k)}>{_cell(cell)}</td>" for k, cell in enumerate(row))
+        return f"<tr>{cells}</tr>"
+
+    def _align(self, column: int) -> str:
+        return ' class="num"' if column in self.numeric else ""
+
+    def _matrix(self, given: Sequence[str]) -> str:
+        """The names of learners stand upright below what they are given; a line sets off each kind."""
+        edges = [" edge" if name != before else "" for before, name in pairwise(("", *given))]
+        kinds = "".join(
+            f'<th class="given edge" colspan="{len(list(own))}">{escape(name)}</th>' for name, own in groupby(given)
+        )
+        names = "".join(
+            f'<th class="tall{edge}">{escape(name)}</th>' for name, edge in zip(self.head[1:], edges, strict=True)
+        )
+        body = ""
+        for row in self.rows:
+            first, *cells = row
+            looks = "".join(_matrix_cell(cell, edge) for cell, edge in zip(cells, edges, strict=True))
+            body += f"<tr><td>{_cell(first)}</td>{looks}</tr>"
+        head = f"<tr><th></th>{kinds}</tr><tr><th></th>{names}</tr>"
+        return f'<div class="scroll"><table class="matrix"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    text = escape(cell["text"])
+    if "verdict" in cell:
+        return f'<span class="tag {cell["verdict"]}">{text}</span>'
+    if "part" in cell:
+        return f'<a href="#{cell["part"]}">{text}</a>'
+    return f'{text}<span class="note">{escape(cell["note"])}</span>' if cell.get("note") else text
+
+
+def _matrix_cell(cell: Any, edge: str) -> str:
+    best = " best" if cell["best"] else ""
+    style = f' style="background:{cell["back"]}"' if cell["back"] else ""
+    return f'<td class="num{edge}{best}"{style}>{_cell(cell)}</td>'
+
+
+def numbers_table(head: Sequence[str], rows: Iterable[Row]) -> ReportTable:
+    """A table whose first column is text and the others numbers."""
+    return ReportTable(head, list(rows), list(range(1, len(head))))
+
+
+class Section(NamedTuple):
+    """A part of a report: a text, then a table or a list."""
+
+    name: str
+    title: str
+    about: str
+    table: ReportTable | None = None
+    items: Sequence[str] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return self._asdict() | {"table": self.table and self.table._asdict()}
+
+    def html(self) -> str:
+        listed = "".join(f"<li>{escape(item)}</li>" for item in self.items)
+        about = f"<p>{escape(self.about)}</p>" if self.about else ""
+        return about + (self.table.html() if self.table else "") + (f"<ul>{listed}</ul>" if listed else "")
 
 
 def page(title: str, lead: str, facts: str, banner: str, sections: Sequence[tuple[str, str, str]]) -> bytes:
+    """The whole page; of each section its name, title and HTML."""
     contents = "".join(f'<li><a href="#{name}">{escape(heading)}</a></li>' for name, heading, _ in sections)
     body = "\n".join(
         f'<section id="{name}"><h2>{escape(heading)}</h2>{html}</section>' for name, heading, html in sections
@@ -50,24 +136,6 @@ def image(figures: Mapping[str, Path], name: str, caption: str) -> str:
     return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str] | str], *, verdicts: bool = False) -> str:
-    """A table whose first column is text and the others numbers."""
-    n_plain = len(header) - 1 if verdicts else len(header)
-    head = "".join(f"<th{_align(k)}>{escape(name)}</th>" for k, name in enumerate(header))
-    body = ""
-    for row in rows:
-        if isinstance(row, str):
-            body += f'<tr class="head"><td colspan="{len(header)}">{escape(row)}</td></tr>'
-            continue
-        cells = "".join(f"<td{_align(k)}>{escape(cell)}</td>" for k, cell in enumerate(row[:n_plain]))
-        body += f"<tr>{cells}{f'<td{_align(1)}>{tag(row[-1])}</td>' if verdicts else ''}</tr>"
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _align(column: int) -> str:
-    return ' class="num"' if column else ""
-
-
 def work_done(groups: Sequence[Group]) -> str:
     """How many runs and steps a report rests on, and whether all plans converged."""
     runs, steps = sum(group.n_runs for group in groups), sum(group.n_runs * group.horizon for group in groups)
@@ -81,27 +149,27 @@ def versions() -> str:
     return ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
 
 
-def repeat_section(command: str, exception: str = "", tables: str = "") -> str:
-    """How to make a report again, and where its files are, in HTML."""
-    return (
+def provisional(groups: Iterable[Group], enough: int, otherwise: str) -> str:
+    """What a reader must know first where runs are few; else nothing."""
+    fewest = min((group.n_runs for group in groups), default=0)
+    return "" if fewest >= enough else f"Provisional: some results rest on {counted(fewest, 'run')}. {otherwise}"
+
+
+def repeat_section(command: str, exception: str = "", tables: str = "") -> tuple[str, str, str]:
+    """How to make a report again, and where its files are."""
+    html = (
         f"<pre>{escape(command)}</pre><p>Runs that are done are not computed again. A run depends on its world, "
         f"learner, horizon and seed alone: the number of processes, the order and interruptions change nothing"
         f"{exception}. Figures are in <code>figures/</code> (PDF, SVG, PNG), tables in <code>tables/</code> (CSV)"
         f"{tables}, one file per run in <code>runs/</code>.</p>"
     )
+    return "again", "How to reproduce this", html
 
 
-def tag(verdict: str) -> str:
-    """A verdict in the colour of its kind."""
-    return f'<span class="tag {kind_of_verdict(verdict)}">{escape(verdict)}</span>'
+def verdict(text: str) -> dict[str, str]:
+    """The cell of a verdict: whether it is a good one, a bad one or neither.
 
-
-def kind_of_verdict(verdict: str) -> str:
-    """Whether a verdict is a good one, a bad one or neither.
-
-    Examples
-    --------
-    >>> kind_of_verdict("reproduced"), kind_of_verdict("fails"), kind_of_verdict("undecided")
-    ('good', 'bad', 'plain')
+    >>> verdict("reproduced"), verdict("undecided")
+    ({'text': 'reproduced', 'verdict': 'good'}, {'text': 'undecided', 'verdict': 'plain'})
     """
-    return "good" if verdict in GOOD else "bad" if verdict in BAD else "plain"
+    return {"text": text, "verdict": "good" if text in GOOD else "bad" if text in BAD else "plain"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from importlib.resources import files
 
 from equirl.lab.paper.published import MAPS, PRINTED_ROOMS, ROOM_SIZES
 from equirl.lab.studies.expansion import PlannedRun, expand
-from equirl.lab.studies.study_file import Study, parse_study
+from equirl.lab.studies.study_file import Study, shipped_study
 from equirl.structure import equivalence_classes
 from equirl.worlds import load_world, make
 
@@ -17,8 +16,7 @@ DENSITIES = (0.1, 0.3)
 
 
 def paper_study(runs: int = 100) -> Study:
-    text = files("equirl.lab.paper").joinpath("paper.toml").read_text(encoding="utf-8")
-    return parse_study(text, "paper.toml").model_copy(update={"runs": runs})
+    return shipped_study("paper", "paper").model_copy(update={"runs": runs})
 
 
 def paper_runs(runs: int = 100) -> list[PlannedRun]:

@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields, replace
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from equirl.files.whole_files import write_aside, write_csv
 from equirl.lab.paper.claims import ENOUGH_RUNS, PROGRAM, UNSTATED, Claim, check_claims
-from equirl.lab.paper.html_parts import BAD, GOOD, OPEN, image, page, repeat_section, table, tag, versions, work_done
+from equirl.lab.paper.html_parts import (
+    BAD,
+    GOOD,
+    OPEN,
+    ReportTable,
+    Row,
+    Section,
+    image,
+    numbers_table,
+    page,
+    provisional,
+    repeat_section,
+    verdict,
+    versions,
+    work_done,
+)
 from equirl.lab.paper.paper_study import MapRow, RoomRow, draw_counts, map_rows, room_rows
 from equirl.lab.paper.published import (
     CLUSTERING,
@@ -29,7 +45,7 @@ from equirl.lab.plots.maps import draw_classes
 from equirl.lab.studies.summary import SUMMARY_COLUMNS, Group, final_rows
 from equirl.simulation import CLUSTERING_CURVES, Curves
 from equirl.structure import equivalence_classes
-from equirl.words.formatting import counted, number
+from equirl.words.formatting import number
 from equirl.worlds import load_world
 
 TITLE = "Model-based reinforcement learning exploiting state-action equivalence: the experiments, run again"
@@ -44,25 +60,24 @@ ABOUT_DRAWS = (
     "The two larger maps of the paper are not given; maps with random walls stand in for them, chosen for their number "
     "of pairs. How many random maps have how many classes:"
 )
-DRAW_COLUMNS = ("maps with random walls", "classes")
-MAP_COLUMNS = ("map", "SA printed", "SA", "C printed", "C", "verdict")
-ROOM_COLUMNS = ("rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states")
-MARKS = {UNSTATED: "*", PROGRAM: "**"}  # of claims whose note stands once, below the table
+MARKS = {UNSTATED: "*", PROGRAM: "**"}  # of claims whose note stands once, above the table
 
 
 def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path, command: str) -> Path:
     """Write the report, ``report.html``, and its tables as CSV."""
-    claims, maps, rooms, draws = check_claims(groups), map_rows(), room_rows(), draw_counts()
+    claims, maps, rooms = check_claims(groups), map_rows(), room_rows()
+    about_claims = claims_section(claims)
+    below = '<p class="facts">More on * and ** stands <a href="#reading">below</a>.</p>'
     sections = [
-        ("claims", "The paper's claims, one by one", _claims_section(claims)),
+        (about_claims.name, about_claims.title, about_claims.html() + below),
         ("regret", "Regret", _regret_section(groups, figures)),
         ("clustering", "Quality of the estimated classes", _clustering_section(figures)),
-        ("classes", "Classes of grid-worlds (appendix F)", _classes_section(maps, rooms, draws, figures)),
+        ("classes", "Classes of grid-worlds (appendix F)", _classes_section(maps, rooms, figures)),
         ("reading", "What the published C-UCRL depends on", _reading_section(claims)),
-        ("again", "How to reproduce this", repeat_section(command)),
+        repeat_section(command),
     ]
     _write_tables(groups, claims, maps, rooms, out / "tables")
-    html = page(TITLE, LEAD, facts_of_claims(groups, claims), provisional_claims(groups), sections)
+    html = page(TITLE, LEAD, facts_of_claims(groups, claims), few_runs(groups), sections)
     return write_aside(out / "report.html", html)
 
 
@@ -75,35 +90,26 @@ def facts_of_claims(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     )
 
 
-def provisional_claims(groups: Sequence[Group]) -> str:
+def few_runs(groups: Sequence[Group]) -> str:
     """What a reader must know first where runs are few; else nothing."""
-    fewest = min((group.n_runs for group in groups), default=0)
-    if fewest >= ENOUGH_RUNS:
-        return ""
-    return (
-        f"Provisional: some results rest on {counted(fewest, 'run')}. The margins below were stated "
-        f"for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
+    otherwise = (
+        f"The margins below were stated for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
     )
+    return provisional(groups, ENOUGH_RUNS, otherwise)
 
 
-def _claims_section(claims: Sequence[Claim]) -> str:
-    rows, subject = [], ""
-    for claim in claims:
-        if claim.subject != subject:
-            subject = claim.subject
-            rows.append(f'<tr class="head"><td colspan="4">{escape(subject)}</td></tr>')
-        mark = MARKS.get(claim.note, "")
-        note = f'<span class="note">{escape(claim.note)}</span>' if claim.note and not mark else ""
-        rows.append(
-            f"<tr><td>{escape(claim.statement)}{mark and '&nbsp;' + mark}{note}</td><td>{escape(claim.published)}</td>"
-            f"<td>{escape(claim.measured)}</td><td>{tag(claim.verdict)}</td></tr>"
-        )
-    head = "<tr><th>claim</th><th>published</th><th>measured (mean ± half its 95 % interval)</th><th>verdict</th></tr>"
-    html = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
-    notes = "".join(
-        f'<p class="facts">{mark} {escape(note)} See <a href="#reading">below</a>.</p>' for note, mark in MARKS.items()
-    )
-    return html + notes
+def claims_section(claims: Sequence[Claim]) -> Section:
+    """The claims, one by one, under their subjects."""
+    rows: list[Row] = []
+    for subject, own in groupby(claims, key=lambda claim: claim.subject):
+        rows.append({"heading": subject})
+        for claim in own:
+            mark = MARKS.get(claim.note)
+            first = {"text": f"{claim.statement} {mark}"} if mark else {"text": claim.statement, "note": claim.note}
+            rows.append([first, claim.published, claim.measured, verdict(claim.verdict)])
+    about = "Mean ± half its 95 % interval. " + " ".join(f"{mark} {note}" for note, mark in MARKS.items())
+    table = ReportTable(("claim", "published", "measured", "verdict"), rows)
+    return Section("claims", "The paper’s claims, one by one", about, table)
 
 
 def _regret_section(groups: Sequence[Group], figures: Mapping[str, Path]) -> str:
@@ -136,7 +142,7 @@ def _regret_table(groups: Sequence[Group], part: str) -> str:
         cells = [number(known) if known else "", number(mean), interval, *map(number, quantiles[1:4]), str(runs)]
         rows.append([learner, *cells])
     header = ["at T", "published", "mean", "95 % interval", "lower quartile", "median", "upper quartile", "runs"]
-    return table(header, rows)
+    return numbers_table(header, rows).html()
 
 
 def _clustering_section(figures: Mapping[str, Path]) -> str:
@@ -157,51 +163,40 @@ def _clustering_section(figures: Mapping[str, Path]) -> str:
     return f'{text}<div class="pair">{"".join(images)}</div>'
 
 
-def _classes_section(
-    maps: Sequence[MapRow],
-    rooms: Sequence[RoomRow],
-    draws: Sequence[tuple[str, Mapping[int, int]]],
-    figures: Mapping[str, Path],
-) -> str:
-    html = f"<p>{escape(ABOUT_MAPS)}</p>" + table(MAP_COLUMNS, [map_cells(row) for row in maps], verdicts=True)
-    found = [[size, ", ".join(f"{n} of them {c}" for c, n in counts.items())] for size, counts in draws]
-    html += f"<p>{escape(ABOUT_DRAWS)}</p>" + table(DRAW_COLUMNS, found)
-    html += f"<h3>Rooms of growing size</h3><p>{escape(about_rooms(rooms))}</p>"
-    html += table(ROOM_COLUMNS, [room_cells(row) for row in rooms])
-    html += "".join(
+def _classes_section(maps: Sequence[MapRow], rooms: Sequence[RoomRow], figures: Mapping[str, Path]) -> str:
+    tables = "".join(f"<h3>{part.title}</h3>{part.html()}" for part in class_sections(maps, rooms))
+    return tables + "".join(
         image(figures, f"classes-{k}", f"{row.title}: one colour per class, one panel per action.")
         for k, row in enumerate(MAPS, start=1)
     )
-    return html
 
 
-def about_rooms(rooms: Sequence[RoomRow]) -> str:
-    """What the second table of appendix F is meant to show, and whether it does."""
+def class_sections(maps: Sequence[MapRow], rooms: Sequence[RoomRow]) -> list[Section]:
+    """The tables of appendix F, which no run changes; random maps are counted, which takes a few seconds."""
+    printed: list[Row] = [
+        [
+            row.title if row.given else f"{row.title} (stands in)",
+            *(row.printed_pairs, f"{row.n_pairs:,}", str(row.printed_classes), str(row.n_classes)),
+            verdict(row.verdict),
+        ]
+        for row in maps
+    ]
+    found = [[size, ", ".join(f"{n} of them {c}" for c, n in counts.items())] for size, counts in draw_counts()]
+    sizes = [[title, *(f"{count:,}" for count in counts)] for title, *counts in map(astuple, rooms)]
     fewest, most = min(row.n_classes for row in rooms), max(row.n_classes_walls for row in rooms)
-    return (
+    about_rooms = (
         "The appendix’s second table counts walls as states in SA and prints C = 3 for four rooms and C = 4 for two. "
         "These counts do not follow from the definitions; those below do. What the table is meant to show stands: C "
         f"stays between {fewest} and {most} however large the map."
     )
-
-
-def map_cells(row: MapRow) -> list[str]:
-    """A row in the columns of ``MAP_COLUMNS``."""
-    title = row.title if row.given else f"{row.title} (stands in)"
-    return [title, row.printed_pairs, f"{row.n_pairs:,}", str(row.printed_classes), str(row.n_classes), row.verdict]
-
-
-def room_cells(row: RoomRow) -> list[str]:
-    """A row in the columns of ``ROOM_COLUMNS``."""
-    counts = (
-        row.printed_pairs,
-        row.printed_classes,
-        row.n_pairs,
-        row.n_classes,
-        row.n_pairs_walls,
-        row.n_classes_walls,
-    )
-    return [row.title, *(f"{count:,}" for count in counts)]
+    draw_columns = ("maps with random walls", "classes")
+    map_columns = ("map", "SA printed", "SA", "C printed", "C", "verdict")
+    room_columns = ("rooms", "SA printed", "C printed", "SA", "C", "SA, walls are states", "C, walls are states")
+    return [
+        Section("maps", "Maps", ABOUT_MAPS, ReportTable(map_columns, printed, [1, 2, 3, 4])),
+        Section("draws", "Maps with random walls", ABOUT_DRAWS, ReportTable(draw_columns, found)),
+        Section("rooms", "Rooms of growing size", about_rooms, numbers_table(room_columns, sizes)),
+    ]
 
 
 def _reading_section(claims: Sequence[Claim]) -> str:

@@ -183,10 +183,10 @@ def parse_study(text: str, place: str = "study") -> Study:
     return study
 
 
-def shipped_study(name: str) -> Study:
-    """A study that comes with the package: what equivalence saves under a discount, or in the ready problems."""
+def shipped_study(name: str, folder: str = "studies") -> Study:
+    """A study that comes with the package, its file in a folder of the laboratory."""
     file = f"{name}.toml"
-    return parse_study(files("equirl.lab.studies").joinpath(file).read_text(encoding="utf-8"), file)
+    return parse_study(files(f"equirl.lab.{folder}").joinpath(file).read_text(encoding="utf-8"), file)
 
 
 def _explained(error: ValidationError, text: str, place: str, model: type[BaseModel]) -> str:
