@@ -82,10 +82,6 @@ def plot_curves(
     size : (float, float)
         Width and height in inches.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

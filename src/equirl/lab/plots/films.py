@@ -112,10 +112,6 @@ class Film:
         ----------
         k : int
             Which; negative numbers count from the end.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
         """
         moment, sheet = self.moments[k], map_sheet(self.mdp) or line_sheet(self.mdp)
         height, width = sheet.wall.shape
@@ -169,10 +165,6 @@ def film_learning(
         How many moments at most.
     **settings
         Settings of a learner given by name.
-
-    Returns
-    -------
-    Film
 
     Examples
     --------

@@ -56,10 +56,6 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     title : str, optional
         The title; by default the name of the problem.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError
@@ -101,10 +97,6 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
         An action per state.
     title : str, optional
         The title; by default the name of the problem.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------

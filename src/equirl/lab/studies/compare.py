@@ -63,10 +63,6 @@ def simulate_many(
         A folder in which each run leaves its learner, its policy and classes as tables and its curves, in the units of
         the problem (:mod:`equirl.lab.studies.saved_agents`).
 
-    Returns
-    -------
-    TidyTable
-
     Examples
     --------
     >>> from equirl.worlds import make
@@ -179,7 +175,6 @@ def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, C
 
 
 def checked_seeds(seeds: Iterable[int]) -> list[int]:
-    """Seeds as a list, all different."""
     if not isinstance(seeds, Iterable) or (isinstance(seeds, np.ndarray) and seeds.ndim == 0):
         raise TypeError(f"seeds must be a list or range of integers, not {shown(seeds)}; for the first n, range(n)")
     checked = [whole_number("a seed", seed, least=0) for seed in seeds]

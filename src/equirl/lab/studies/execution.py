@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from equirl.lab.studies.engines import SCHEDULER_LOST, DaskPool, Engine, EngineError
 from equirl.lab.studies.expansion import PlannedRun, unique_specs
 from equirl.lab.studies.plan_file import rename_damaged_plan, write_plan
-from equirl.lab.studies.progress import SILENT, ProgressListener, progress_shown
+from equirl.lab.studies.progress import SILENT, SilentListener, progress_shown
 from equirl.lab.studies.run_specs import RunSpec
 from equirl.lab.studies.runs import RunFailure, RunResult, execute
 from equirl.lab.studies.store import Status, Store
@@ -36,8 +36,6 @@ MOST_LOSSES = 2  # times a run may lose its worker before it is recorded as fail
 
 @dataclass(frozen=True)
 class Report:
-    """How a computation ended."""
-
     n_computed: int
     n_elsewhere: int
     failures: list[RunFailure]
@@ -51,8 +49,6 @@ class Report:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """How a study ended."""
-
     before: Status
     report: Report
     n_stored: int
@@ -61,7 +57,6 @@ class StudyOutcome:
 
     @property
     def complete(self) -> bool:
-        """Whether no run failed and none was lost."""
         return not self.report.failures and not self.n_lost
 
 
@@ -90,10 +85,6 @@ def run_study(
         Whether no progress is shown.
     run : callable
         From a RunSpec to its RunResult.
-
-    Returns
-    -------
-    StudyOutcome
 
     Raises
     ------
@@ -131,10 +122,9 @@ def compute(
     specs: Iterable[RunSpec],
     store: Store,
     engine: Engine,
-    listener: ProgressListener = SILENT,
+    listener: SilentListener = SILENT,
     run: Execute = execute,
 ) -> Report:
-    """Compute every run that has no result yet."""
     queue = _ordered(specs)
     if queue and engine.warms_here and run is execute:
         _compile_kernels(queue, listener)
@@ -156,7 +146,7 @@ def _ordered(specs: Iterable[RunSpec]) -> list[RunSpec]:
     return sorted(mixed, key=lambda spec: (turn[spec.replicate], -spec.cost))
 
 
-def _compile_kernels(specs: list[RunSpec], listener: ProgressListener) -> None:
+def _compile_kernels(specs: list[RunSpec], listener: SilentListener) -> None:
     """Compile, once and before any worker starts, what the runs will need: each kind of run for a few steps."""
     kinds = {(spec.learner, str(sorted(spec.settings.items())), spec.measures): spec for spec in specs}
     what = counted(len(kinds), "kind of run", "kinds of run")
@@ -173,7 +163,7 @@ class _Scheduler:
     queue: deque[RunSpec]
     store: Store
     engine: Engine
-    listener: ProgressListener
+    listener: SilentListener
     run: Execute
     lost: Counter[str] = field(default_factory=Counter)  # key -> how often its worker was lost
     failures: list[RunFailure] = field(default_factory=list)

@@ -53,7 +53,7 @@ class _ResolvedLearner(NamedTuple):
 
 
 def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
-    """All runs of a study.
+    """All runs of a study, in the order of its file. What is unknown or missing is a StudyError.
 
     Parameters
     ----------
@@ -61,16 +61,6 @@ def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
         A validated study.
     folder : Path
         From where saved worlds are looked for.
-
-    Returns
-    -------
-    list of PlannedRun
-        In the order of the file.
-
-    Raises
-    ------
-    StudyError
-        Where a world, learner or setting is unknown, or something is missing.
     """
     parts = study.parts or [StudyPart.model_validate({"name": study.name})]
     _refuse_twice("part", [part.name for part in parts])

@@ -29,8 +29,6 @@ INSTEAD = "the runs that are there are taken instead"
 
 
 class FoundPlan(NamedTuple):
-    """The runs that a results folder is meant to hold, and what people must know of it."""
-
     runs: list[PlannedRun]
     complaints: list[str]  # files that cannot be trusted, and what was done instead
 
@@ -53,28 +51,25 @@ def read_plan(folder: Path) -> FoundPlan:
     """The runs that a results folder is meant to hold."""
     path, complaints = folder / PLAN, []
     try:
-        held = _held(path)
-        if held["result_version"] == RESULT_VERSION:
-            return FoundPlan(_planned(path, held), [])
-        other = f"is for results of version {held['result_version']}, and this equirl computes version {RESULT_VERSION}"
+        version, runs = _read(path)
+        if runs is not None:
+            return FoundPlan(runs, [])
+        other = f"is for results of version {version}, and this equirl computes version {RESULT_VERSION}"
         complaints.append(f"{path} {other}; {INSTEAD}")
     except FileNotFoundError:
         pass
     except DamagedFile as error:
         complaints.append(f"{error}; {INSTEAD}")
-    runs, damaged = _runs_there(folder)
+    there, damaged = _runs_there(folder)
     if damaged:
         complaints.append(f"{counted(len(damaged), 'file')} of runs left out, such as: {damaged[0]}")
-    return FoundPlan(runs, complaints)
+    return FoundPlan(there, complaints)
 
 
 def plan_damage(folder: Path) -> str | None:
     """What is wrong with the plan of a results folder."""
     try:
-        path = folder / PLAN
-        held = _held(path)
-        if held["result_version"] == RESULT_VERSION:
-            _planned(path, held)
+        _read(folder / PLAN)
     except FileNotFoundError:
         return None
     except DamagedFile as error:
@@ -92,8 +87,8 @@ def rename_damaged_plan(store: Store) -> str | None:
     return f"not used: {damage}; set aside as {aside.name} and written anew"
 
 
-def _held(path: Path) -> dict[str, Any]:
-    """What the file holds, if it is as it was written."""
+def _read(path: Path) -> tuple[int, list[PlannedRun] | None]:
+    """The version of the results, and the runs where it is this one's; a DamagedFile if it is not as it was written."""
     try:
         with open_file(path) as file:
             content = file.read(LONGEST_PLAN + 1)
@@ -110,12 +105,11 @@ def _held(path: Path) -> dict[str, Any]:
         raise DamagedFile(f"{path} has no checksum, as of an older equirl; equirl study writes it anew")
     if content != _content({key: held[key] for key in held if key != _HASH}):
         raise DamagedFile(f"{path} is damaged: its checksum does not fit")
-    return held
-
-
-def _planned(path: Path, held: dict[str, Any]) -> list[PlannedRun]:
+    version = held["result_version"]
+    if version != RESULT_VERSION:
+        return version, None
     try:
-        return [_planned_run(item) for item in held["runs"]]
+        return version, [_planned_run(item) for item in held["runs"]]
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFile(f"{path} holds a run that this equirl does not know: {error}") from None
 

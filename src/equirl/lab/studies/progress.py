@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -24,8 +24,8 @@ LOG_PAUSE = 5.0  # seconds between log lines, at least
 LOG_SHARE = 0.1  # of the work that is worth a line
 
 
-class ProgressListener(Protocol):
-    """Whoever wants to know how a study goes on."""
+class SilentListener:
+    """Whoever wants to know how a study goes on; this one says nothing."""
 
     def begin(self) -> None:
         """The first runs are given out."""
@@ -35,19 +35,6 @@ class ProgressListener(Protocol):
 
     def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
         """A run is over, here or in another process."""
-
-
-class SilentListener:
-    """Says nothing."""
-
-    def begin(self) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        pass
-
-    def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
-        pass
 
 
 SILENT = SilentListener()
@@ -83,7 +70,7 @@ class Pace:
         return f"{self.n_done}/{self.n_runs} runs{failed}, {self.n_done / max(passed, 1e-9):.1f}/s{left}"
 
 
-class LogLines:
+class LogLines(SilentListener):
     """A line when another tenth of the work is done or a minute has passed, for logs and clusters."""
 
     def __init__(self, specs: Sequence[RunSpec]) -> None:
@@ -91,7 +78,6 @@ class LogLines:
         self.begin()
 
     def begin(self) -> None:
-        """Start the clock."""
         self.pace.started = self.last_time = time.monotonic()
         self.last_work = 0
 
@@ -108,7 +94,7 @@ class LogLines:
             self.note(str(self.pace))
 
 
-class LiveDisplay:
+class LiveDisplay(SilentListener):
     """One bar for all runs and one for each learner."""
 
     def __init__(self, progress: Progress, planned: Sequence[PlannedRun], specs: Sequence[RunSpec]) -> None:
@@ -123,7 +109,6 @@ class LiveDisplay:
         self.overall = _Overall(progress, [spec.cost for spec in specs])
 
     def begin(self) -> None:
-        """Start the clock."""
         self.overall.pace.started = time.monotonic()
 
     def note(self, text: str) -> None:
@@ -153,7 +138,7 @@ class _Overall:
 @contextmanager
 def progress_shown(
     planned: Sequence[PlannedRun], specs: Sequence[RunSpec], *, quiet: bool = False
-) -> Iterator[ProgressListener]:
+) -> Iterator[SilentListener]:
     """Inside, a listener that shows how a study goes on: bars on a terminal, log lines elsewhere."""
     console = _console()
     if quiet or not specs:

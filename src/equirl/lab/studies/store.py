@@ -58,13 +58,7 @@ class Status:
 
 
 class Store:
-    """The results in one folder.
-
-    Parameters
-    ----------
-    folder : str or path
-        It is made when the first study is computed there.
-    """
+    """The results in one folder, which is made when the first study is computed there."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -86,24 +80,7 @@ class Store:
         return self.path(spec).is_file() and (not spec.keeps_agent or self.agent_path(spec).is_file())
 
     def agent(self, spec: RunSpec) -> Learner:
-        """The learner as a run left it, where the study kept it.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        Learner
-
-        Raises
-        ------
-        FileNotFoundError
-            If none was kept.
-        DamagedFile
-            If it cannot be trusted.
-        """
+        """The agent as a run left it, where the study kept it; a file that cannot be trusted is a DamagedFile."""
         path = self.agent_path(spec)
         try:
             check_agent(path, spec.key)
@@ -123,11 +100,13 @@ class Store:
             clear_parts(self.folder / name)
 
     def write(self, result: RunResult) -> Path:
-        """Keep a finished run."""
         with explained(self.folder):
             if result.agent is not None:  # first: a run that is there has its learner
                 write_aside(_make_way(self.agent_path(result.spec)), result.agent)
-            path = _write_run(self.path(result.spec), result)
+            meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
+            meta |= {"facts": result.facts, "provenance": result.provenance}
+            arrays = {"t": result.curves.t} | {name: result.curves[name][0] for name in result.curves}
+            path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, arrays, meta)
             _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
 
@@ -139,39 +118,25 @@ class Store:
             return write_aside(place, json.dumps(record, indent=1).encode())
 
     def read(self, spec: RunSpec) -> RunResult:
-        """The result of a run.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        RunResult
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is none.
-        DamagedFile
-            If it cannot be trusted.
-        """
-        return _read_run(self.path(spec), spec)
+        """The result of a run; a file that cannot be trusted is a DamagedFile."""
+        path = self.path(spec)
+        try:
+            arrays, meta = load_npz(path, KIND, RESULT_VERSION, longest_header=LONGEST_HEADER)
+        except IsADirectoryError:
+            raise DamagedFile(f"{path} is a folder, not the file of a run") from None
+        if canonical(meta.get("spec")) != canonical(spec.identity()):
+            raise DamagedFile(f"{path} holds another run than its name says")
+        _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
+        _check_whole(path, meta)
+        t = arrays.pop("t", np.zeros(0))
+        whole = t.ndim == 1 and len(t) > 0 and t.dtype.kind in "iu" and t[-1] == spec.horizon
+        same = all(curve.shape == t.shape and curve.dtype.kind in "biuf" for curve in arrays.values())
+        if not whole or not same or "regret" not in arrays:
+            raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
+        return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
 
     def failure(self, spec: RunSpec) -> dict[str, Any] | None:
-        """The record of a failed run.
-
-        Parameters
-        ----------
-        spec : RunSpec
-            The run.
-
-        Returns
-        -------
-        dict or None
-            ``spec``, ``error`` and ``traceback``, if there is a record.
-        """
+        """The record of a failed run: its ``spec``, ``error`` and ``traceback``."""
         try:
             with open_file(self.failure_path(spec)) as file:
                 record = json.loads(file.read(LONGEST_RECORD))
@@ -190,17 +155,7 @@ class Store:
             return rename_damaged(self.agent_path(spec))
 
     def status(self, specs: Iterable[RunSpec]) -> Status:
-        """Read every result and say which runs are done, missing, failed or damaged.
-
-        Parameters
-        ----------
-        specs : iterable of RunSpec
-            The runs of a study.
-
-        Returns
-        -------
-        Status
-        """
+        """Read every result and say which runs are done, missing, failed or damaged."""
         status = Status([], [], [], [], {})
         for spec in specs:
             try:
@@ -216,34 +171,6 @@ class Store:
                 version = str(result.provenance.get("versions", {}).get("equirl", "unknown"))
                 status.versions[version] = status.versions.get(version, 0) + 1
         return status
-
-
-def _write_run(path: Path, result: RunResult) -> Path:
-    meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
-    meta |= {"facts": result.facts, "provenance": result.provenance}
-    return save_npz(path, KIND, RESULT_VERSION, _arrays(result.curves), meta)
-
-
-def _read_run(path: Path, spec: RunSpec) -> RunResult:
-    try:
-        arrays, meta = load_npz(path, KIND, RESULT_VERSION, longest_header=LONGEST_HEADER)
-    except IsADirectoryError:
-        raise DamagedFile(f"{path} is a folder, not the file of a run") from None
-    if canonical(meta.get("spec")) != canonical(spec.identity()):
-        raise DamagedFile(f"{path} holds another run than its name says")
-    _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
-    _check_whole(path, meta)
-    t = arrays.pop("t", np.zeros(0))
-    whole = t.ndim == 1 and len(t) > 0 and t.dtype.kind in "iu" and t[-1] == spec.horizon
-    same = all(curve.shape == t.shape and curve.dtype.kind in "biuf" for curve in arrays.values())
-    if not whole or not same or "regret" not in arrays:
-        raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
-    return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
-
-
-def _arrays(curves: Curves) -> dict[str, np.ndarray]:
-    """The checkpoints and curves of one run, as its file holds them: (K,) each."""
-    return {"t": curves.t} | {name: curves[name][0] for name in curves}
 
 
 def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:

@@ -126,7 +126,9 @@ class Study(_Block):
         """Where a world or learner of a part is written, for messages: the file and, where it is found, the line."""
         place, text = self._written
         k = next((k for k, own in enumerate(self.parts) if own.name == part), None)
-        return _place_of_name(name, text, place, k) if place else ""
+        quoted = rf"""["']{re.escape(name)}["']"""
+        line = _line_of(quoted, text, k) or _line_of(quoted, text, None)
+        return f"{place}, line {line}" if line else place
 
     def keeping_agents(self) -> Study:
         """This study, with the learner of every run kept."""
@@ -135,21 +137,12 @@ class Study(_Block):
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:
-    """Read and validate a study file.
+    """Read and validate a study file. Of a mistake the StudyError names the key, its line and its meaning.
 
     Parameters
     ----------
     path : str or path
         The file; its stem is the name of a study that has none.
-
-    Returns
-    -------
-    Study
-
-    Raises
-    ------
-    StudyError
-        Where the file cannot be read or has a mistake; the message names the key, its line and its meaning.
     """
     path = checked_path("the study's path", path)
     try:
@@ -174,7 +167,7 @@ def parse_study(text: str, place: str = "study") -> Study:
     try:
         study = Study.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        raise StudyError(_explained(error, text, place, Study)) from None
+        raise StudyError(_explained(error, text, place)) from None
     except RecursionError:
         raise StudyError(f"{place} is nested too deeply for a study") from None
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
@@ -189,21 +182,19 @@ def shipped_study(name: str, folder: str = "studies") -> Study:
     return parse_study(files(f"equirl.lab.{folder}").joinpath(file).read_text(encoding="utf-8"), file)
 
 
-def _explained(error: ValidationError, text: str, place: str, model: type[BaseModel]) -> str:
+def _explained(error: ValidationError, text: str, place: str) -> str:
     """The mistakes of a study in words."""
     messages: dict[tuple[str | int, ...], str] = {}
     for detail in error.errors():
-        path, inside = _locate(detail["loc"], model, detail["type"] == "extra_forbidden")
+        path, inside = _locate(detail["loc"], detail["type"] == "extra_forbidden")
         messages.setdefault(path, _message(detail, path, inside))
     return "\n".join(f"{_place(path, text, place)}: {message}" for path, message in messages.items())
 
 
-def _locate(
-    loc: Sequence[str | int], model: type[BaseModel], unknown: bool
-) -> tuple[tuple[str | int, ...], type[BaseModel]]:
+def _locate(loc: Sequence[str | int], unknown: bool) -> tuple[tuple[str | int, ...], type[BaseModel]]:
     """The keys and positions of a place in a study (without the names of alternatives), and the model it lies in."""
     path: list[str | int] = []
-    inside = model
+    inside: type[BaseModel] = Study
     for k, step in enumerate(loc):
         if isinstance(step, int):
             path.append(step)
@@ -248,31 +239,19 @@ def _meaning(key: str, model: type[BaseModel]) -> str:
     return f" ({key}: {field.description})" if field and field.description else ""
 
 
-def _place_of_name(name: str, text: str, place: str, part: int | None) -> str:
-    lines = text.splitlines()
-    for first, last in (_lines_of(lines, part), _lines_of(lines, None)):
-        for k in range(first, last):
-            if f'"{name}"' in lines[k] or f"'{name}'" in lines[k]:
-                return f"{place}, line {k + 1}"
+def _place(path: tuple[str | int, ...], text: str, place: str) -> str:
+    """The name of the file and, where it is found, the line of a key."""
+    part = path[1] if len(path) > 1 and path[0] == "parts" and isinstance(path[1], int) else None
+    for key in (re.escape(step) for step in reversed(path) if isinstance(step, str)):
+        if line := _line_of(rf"(^|[\s,{{]){key}\s*=|^\s*\[+\s*{key}(?!\w)", text, part):
+            return f"{place}, line {line}"
     return place
 
 
-def _lines_of(lines: list[str], part: int | None) -> tuple[int, int]:
-    """The first line of a part, or of the top, and the one after its last."""
+def _line_of(pattern: str, text: str, part: int | None) -> int | None:
+    """The number of the first line that fits, in a part or at the top."""
+    lines = text.splitlines()
     headers = [k for k, line in enumerate(lines) if re.match(r"\s*\[\[\s*parts\s*\]\]", line)]
     bounds = [0, *headers, len(lines)]
     block = 0 if part is None or part >= len(headers) else part + 1
-    return bounds[block], bounds[block + 1]
-
-
-def _place(path: tuple[str | int, ...], text: str, place: str) -> str:
-    """The name of the file and, where it is found, the line of a key."""
-    lines = text.splitlines()
-    in_part = len(path) > 1 and path[0] == "parts" and isinstance(path[1], int)
-    first, last = _lines_of(lines, path[1] if in_part else None)  # type: ignore[arg-type]
-    for key in (re.escape(step) for step in reversed(path) if isinstance(step, str)):
-        is_given = re.compile(rf"(^|[\s,{{]){key}\s*=|^\s*\[+\s*{key}(?!\w)")
-        for k in range(first, last):
-            if is_given.search(lines[k]):
-                return f"{place}, line {k + 1}"
-    return place
+    return next((k + 1 for k in range(bounds[block], bounds[block + 1]) if re.search(pattern, lines[k])), None)

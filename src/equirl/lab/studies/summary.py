@@ -22,7 +22,6 @@ from equirl.lab.studies.store import Store
 from equirl.simulation import USUAL_CURVES, Curves, half_width, in_usual_order
 
 TABLE_FORMATS = (".parquet", ".csv")
-
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -33,7 +32,7 @@ class TableError(ValueError):
 def finished_runs(
     planned: Iterable[PlannedRun], store: Store, damaged: list[str] | None = None
 ) -> Iterator[tuple[PlannedRun, RunResult]]:
-    """The runs that are done, in the order of the study.
+    """The runs that are done, in the order of the study; missing and damaged ones are left out.
 
     Parameters
     ----------
@@ -43,11 +42,6 @@ def finished_runs(
         Their results.
     damaged : list of str, optional
         Is given the reason for each file that cannot be trusted.
-
-    Yields
-    ------
-    (PlannedRun, RunResult)
-        Runs that are missing or damaged are left out.
     """
     for run in planned:
         try:
@@ -96,27 +90,20 @@ class Group:
 
     @property
     def n_runs(self) -> int:
-        """How many runs are finished."""
         return len(self.replicates)
 
     @property
     def horizon(self) -> int:
-        """The last checkpoint."""
         return int(self.curves.t[-1])
 
 
 def summarise(runs: Iterable[tuple[PlannedRun, RunResult]]) -> list[Group]:
-    """Group finished runs by part, world and learner.
+    """Group finished runs by part, world and learner, in the order of the study.
 
     Parameters
     ----------
     runs : iterable of (PlannedRun, RunResult)
         What :func:`finished_runs` yields.
-
-    Returns
-    -------
-    list of Group
-        In the order of the study.
     """
     bundles: dict[tuple[str, str, str], list[tuple[PlannedRun, RunResult]]] = {}
     for run, result in runs:
@@ -194,10 +181,6 @@ def compare_groups(first: Group, second: Group, measure: str = "regret") -> Comp
         The runs of the two learners.
     measure : str
         The name of a curve that both have.
-
-    Returns
-    -------
-    Comparison
     """
     a, b = first.curves.final(measure), second.curves.final(measure)
     common = sorted(set(first.replicates) & set(second.replicates))
@@ -232,15 +215,8 @@ def export(
 
     Returns
     -------
-    path : Path
-        Where the table is.
-    n_rows : int
-        A row per run and checkpoint.
-
-    Raises
-    ------
-    TableError
-        For another ending, or where Parquet cannot be written.
+    (Path, int)
+        Where the table is, and how many rows it has: one per run and checkpoint.
     """
     path = Path(path)
     if path.suffix not in TABLE_FORMATS:

@@ -63,89 +63,27 @@ class TidyTable:
         return len(self.columns["t"])
 
     def final(self, curve: str = "regret") -> dict[str, np.ndarray]:
-        """The last value of a curve, learner by learner.
-
-        Parameters
-        ----------
-        curve : str
-            The name of a column that is a curve.
-
-        Returns
-        -------
-        dict of str to (n_seeds,) array
-            By the label of the learner; those that lack the curve are left out.
-
-        Raises
-        ------
-        KeyError
-            If no learner has it.
-        """
+        """The last value of a curve by learner, (n_seeds,) each; learners that lack it are left out."""
         if not isinstance(curve, str) or curve not in self.measures:
             raise KeyError(unknown_name("column", curve, self.measures))
         return {label: part.final(curve) for label, part in self.curves.items() if curve in part}
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
+        """The table as a ``pandas.DataFrame``; needs pandas."""
         return Table(self.columns).to_pandas()
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table as CSV.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is whole or absent.
-
-        Returns
-        -------
-        Path
-            Where the table is.
-        """
+        """Write the table as CSV; the file is whole or absent."""
         return Table(self.columns).to_csv(path)
 
     def plot(self, measure: str = "regret") -> Any:
-        """A figure of one measure, a curve per learner.
-
-        Parameters
-        ----------
-        measure : str
-            The name of a column that is a curve.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ValueError
-            If no learner has it.
-        """
+        """A Matplotlib figure of one measure, a curve per learner with its confidence interval."""
         from equirl.lab.plots.curve_figures import draw_comparison
 
         return draw_comparison(self, measure)
 
     def in_units(self, reward_map: tuple[float, float]) -> TidyTable:
-        """Regret and rewards in the units of a problem, as :meth:`Curves.in_units` has them.
-
-        Parameters
-        ----------
-        reward_map : (float, float)
-            The problem's scale and shift.
-
-        Returns
-        -------
-        TidyTable
-        """
+        """Regret and rewards in the units of a problem, by its scale and shift, as :meth:`Curves.in_units` has them."""
         return TidyTable({label: part.in_units(reward_map) for label, part in self.curves.items()}, self.seeds)
 
     def _ends(self) -> tuple[str, list[tuple[str, float, float, int]]]:
