@@ -187,9 +187,10 @@ def run(
         table.to_csv(csv)
         say(f"curves written to {csv}", err=True)
     if plot is not None:
-        from equirl.lab.plots.curve_figures import save_comparison
+        from equirl.lab.plots import save_figure
+        from equirl.lab.plots.curve_figures import draw_comparison
 
-        save_comparison(table, plot, title=mdp.name or world)
+        save_figure(draw_comparison(table, title=mdp.name or world), plot)
         say(f"figure written to {plot}", err=True)
     if animate is not None:
         from equirl.lab.plots import animate_learning

@@ -41,8 +41,6 @@ def leaderboard_study(
 def leaderboard_parts() -> frozenset[tuple[str, str, int]]:
     """The shipped parts: name, world as tables label it, and horizon.
 
-    Examples
-    --------
     >>> ("cycle-20", "cycle", 100_000) in leaderboard_parts()
     True
     """

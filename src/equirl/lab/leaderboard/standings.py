@@ -55,8 +55,6 @@ def excess(first: np.ndarray, second: np.ndarray, factor: float) -> tuple[float,
     Its interval leaves out 0 exactly where Fieller's interval leaves out ``factor``; unlike a ratio, it also means
     something where the second mean is 0.
 
-    Examples
-    --------
     >>> excess(np.array([5.0, 7.0]), np.array([0.0, 0.0]), 0.5)[0]
     6.0
     """

@@ -77,19 +77,15 @@ class Claim:
 
 
 def check_claims(groups: Sequence[Group]) -> list[Claim]:
+    subjects = [(figure.title, _regret_claims(groups, figure)) for figure in REGRET]
+    subjects += [("Clustering", _clustering_claims(groups, world)) for world in CLUSTERING]
     claims: list[Claim] = []
-    for figure in REGRET:
-        claims += _guarded(figure.title, lambda figure=figure: _regret_claims(groups, figure))  # type: ignore[misc]
-    for world in CLUSTERING:
-        claims += _guarded("Clustering", lambda world=world: _clustering_claims(groups, world))  # type: ignore[misc]
+    for subject, own in subjects:
+        try:
+            claims += list(own)
+        except KeyError as error:
+            claims.append(Claim(subject, "all claims about this figure", "", str(error.args[0]), "no data"))
     return claims
-
-
-def _guarded(subject: str, claims: Callable[[], Iterator[Claim]]) -> list[Claim]:
-    try:
-        return list(claims())
-    except KeyError as error:
-        return [Claim(subject, "all claims about this figure", "", str(error.args[0]), "no data")]
 
 
 def _regret_claims(groups: Sequence[Group], figure: PublishedFigure) -> Iterator[Claim]:

@@ -31,8 +31,6 @@ REGRET = (
 def published_regret(part: str) -> dict[str, float]:
     """The published regret at T in one figure.
 
-    Examples
-    --------
     >>> published_regret("ergodic-25")["ucrl2-l"]
     62000.0
     """

@@ -53,21 +53,24 @@ RC: dict[Any, Any] = {
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Inside, Matplotlib draws and saves in the style of this package; its own settings are left alone."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
+    _check_matplotlib()
+    import matplotlib as mpl
+
     with mpl.rc_context(RC):
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure that places its parts by itself, and that a notebook shows."""
+    _check_matplotlib()
+    return _figure_class()(figsize=(width, height), layout="constrained")
+
+
+def _check_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise ImportError("figures need Matplotlib: pip install 'equirl[plot]'") from None
-    return _figure_class()(figsize=(width, height), layout="constrained")
 
 
 @cache
@@ -88,8 +91,6 @@ def _figure_class() -> type[Figure]:
 def figure_text(text: object) -> str:
     """Text of a user's as it stands: dollars begin no formula, control characters are spelled out.
 
-    Examples
-    --------
     >>> figure_text("costs $5 to $6")
     'costs \\\\$5 to \\\\$6'
     """
@@ -113,16 +114,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 160) ->
         The file; its ending, ``.png``, ``.pdf`` or ``.svg``, says the format.
     dpi : int
         Dots per inch, of ``.png``.
-
-    Returns
-    -------
-    Path
-        Where the figure is.
-
-    Raises
-    ------
-    ValueError
-        For another ending.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure

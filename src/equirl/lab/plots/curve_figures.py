@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from equirl.lab.plots.canvas import (
     LineStyle,
-    check_format,
     figure_style,
     figure_text,
     line_styles,
     new_figure,
-    save_figure,
 )
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
@@ -81,11 +77,6 @@ def plot_curves(
         Published values at the horizon by the name of a curve, drawn as open squares.
     size : (float, float)
         Width and height in inches.
-
-    Raises
-    ------
-    ValueError
-        If no group has the measure.
     """
     groups = [group for group in groups if measure in group.curves]
     if not groups:
@@ -136,11 +127,11 @@ def foot(groups: Sequence[Group], measure: str, spread: Spread) -> str:
     """What a reader must know about the curves: how many runs, what the spread is, what is measured."""
     counts = {group.n_runs for group in groups}
     runs = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    words = {"band": "band", "bars": "bars"}.get(spread, "")
-    interval = f", {words}: 95 % confidence interval of the mean" if words and min(counts) > 1 else ""
-    middle = ", band: middle half of the runs" if spread == "quantiles" else ""
+    about = ", band: middle half of the runs" if spread == "quantiles" else ""
+    if spread in ("band", "bars") and min(counts) > 1:
+        about = f", {spread}: 95 % confidence interval of the mean"
     meaning = f"\n{DEFINITIONS[measure]}" if measure in DEFINITIONS else ""
-    return f"mean of {runs} run{'s' if max(counts) > 1 else ''}{interval}{middle}{meaning}"
+    return f"mean of {runs} run{'s' if max(counts) > 1 else ''}{about}{meaning}"
 
 
 def _draw_legend(figure: Figure, n_names: int) -> None:
@@ -215,12 +206,6 @@ def draw_trace(trace: Trace, measure: str = "regret", title: str = "") -> Figure
     _check_measure(measure, trace.curves)
     group = Group("", title, trace.agent_name, trace.agent_name, trace.curves, (0,), trace.gain)
     return plot_curves([group], measure, title=title)
-
-
-def save_comparison(table: TidyTable, path: str | os.PathLike[str], title: str = "") -> Path:
-    """Write the regret figure of a table."""
-    check_format(path)
-    return save_figure(draw_comparison(table, title=title), path)
 
 
 def _check_measure(measure: str, known: Iterable[str]) -> None:

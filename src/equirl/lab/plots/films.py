@@ -57,7 +57,7 @@ def animate_learning(
     agent : str or Learner
         A name, or a learner, which is copied.
     path : str or path
-        The file, ``.gif`` or ``.mp4``.
+        The file, ``.gif`` or ``.mp4``; the latter needs ffmpeg.
     horizon : int
         The number of steps.
     seed : int or SeedSequence
@@ -68,16 +68,6 @@ def animate_learning(
         How long the film lasts.
     **settings
         Settings of a learner given by name.
-
-    Returns
-    -------
-    Path
-        Where the film is.
-
-    Raises
-    ------
-    ValueError
-        For another ending, or for ``.mp4`` where ffmpeg is not installed.
     """
     check_film(path)
     return write_film(film_learning(mdp, agent, horizon, seed, frames=frames, **settings), path, seconds)
@@ -106,13 +96,7 @@ class Film:
     colours: tuple[np.ndarray, ...]
 
     def frame(self, k: int) -> Figure:
-        """The picture of one moment: classes, visits with the policy, and the regret up to then.
-
-        Parameters
-        ----------
-        k : int
-            Which; negative numbers count from the end.
-        """
+        """The picture of one moment: classes, visits with the policy, and the regret up to then."""
         moment, sheet = self.moments[k], map_sheet(self.mdp) or line_sheet(self.mdp)
         height, width = sheet.wall.shape
         panels = ["classes", "visits"] if any((shown >= 0).any() for shown in self.colours) else ["visits"]
@@ -266,11 +250,6 @@ def write_film(film: Film, path: str | os.PathLike[str], seconds: float = 8.0, d
         How long it lasts.
     dpi : int
         Dots per inch of its pictures.
-
-    Returns
-    -------
-    Path
-        Where the film is.
     """
     check_film(path)
     pause = above("seconds", seconds, 0, "shows nothing") / (len(film.moments) + LAST_FRAME - 1)

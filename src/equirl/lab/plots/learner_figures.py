@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from equirl.lab.plots.canvas import figure_text, new_figure
-from equirl.lab.plots.maps import READABLE, looks_by_size, mark_cells, show_board
+from equirl.lab.plots.maps import looks_by_size, mark_cells, show_board, write_signs
 from equirl.lab.plots.sheets import (
     STEPS,
     Sheet,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 8  # actions
 MOST_UNSURE = np.array([0.84, 0.37, 0.0])  # the colour of an L1 distance of 2
-
-
 DARKEST = np.array([0.34, 0.71, 0.91])  # the state visited most
 ALONE = (0.82, 0.82, 0.82, 1.0)  # a visited pair that is held alike to no other
 
@@ -108,14 +106,10 @@ def _draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell
     known = len(belief.policy) == mdp.n_states
     actions = mdp.pairs.action[belief.policy] if known else None
     draw_visits(axes, mdp, sheet, Moment(belief.t, belief.visits, None, actions), "policy" if known else "at random")
-    if actions is None or cell < READABLE:
-        return
-    seen = np.bincount(mdp.pairs.state, belief.visits, mdp.n_states) > 0
-    signs, steps = action_signs(mdp, actions), policy_steps(mdp, actions)
-    for s in np.flatnonzero(seen).tolist():
-        if steps[s] is None:
-            i, j = sheet.cell[s]
-            axes.text(j, i, signs[s], ha="center", va="center", fontsize=min(9.0, 30 * cell))
+    if actions is not None:
+        seen = np.flatnonzero(np.bincount(mdp.pairs.state, belief.visits, mdp.n_states) > 0).tolist()
+        signs, steps = action_signs(mdp, actions), policy_steps(mdp, actions)
+        write_signs(axes, sheet, {s: signs[s] for s in seen if steps[s] is None}, cell)
 
 
 def _draw_unsure(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:

@@ -56,11 +56,6 @@ def draw_classes(mdp: TabularMDP, partition: Partition, title: str | None = None
     title : str, optional
         The title; by default the name of the problem.
 
-    Raises
-    ------
-    ValueError
-        Where the partition is of another number of pairs.
-
     Examples
     --------
     >>> mdp = TabularMDP.from_arrays([[[0.2, 0.8]], [[0.8, 0.2]]], [[0.0], [1.0]])
@@ -125,7 +120,7 @@ def draw_policy(mdp: TabularMDP, policy: Any, title: str | None = None) -> Figur
     show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], heading)
     draw_arrows(axes, sheet, {s: step for s in plain if (step := steps[s]) is not None})
     signs = [_action_name(mdp, a) for a in played] if _short_names(mdp) else action_signs(mdp, policy)
-    _write(axes, sheet, {s: signs[s] for s in unpointed}, cell)
+    write_signs(axes, sheet, {s: signs[s] for s in unpointed}, cell)
     if on_map:
         mark_cells(axes, mdp, "G", cell)
     else:
@@ -187,7 +182,7 @@ def _classes_on_map(
         mark_cells(axes, mdp, "", cell)
     signs: dict[str, dict[str, Any]] = {"start": {"linestyle": "--"}, "goal": {}} if cell >= READABLE else {}
     signs |= {"wall": {"hatch": "///"}} if sheet.brick.any() else {}
-    looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
+    looks = list(zip(colours, hatches, strict=True))
     _class_legend(tiles[-1], mdp, partition, looks, signs, fontsize=min(11.0, max(8.0, 2.8 * cell * width)))
     return figure
 
@@ -208,8 +203,7 @@ def _classes_in_lines(mdp: TabularMDP, partition: Partition, colours: np.ndarray
     _hatch(axes, at, partition.label, hatches)
     _number_classes(axes, at, partition.label, colours, cell)
     _number_states(axes, mdp, sheet, [_action_name(mdp, a) for a in actions], cell)
-    looks = [{"facecolor": colour, "hatch": hatch} for colour, hatch in zip(colours, hatches, strict=True)]
-    _class_legend(legend, mdp, partition, looks, {}, fontsize=9)
+    _class_legend(legend, mdp, partition, list(zip(colours, hatches, strict=True)), {}, fontsize=9)
     return figure
 
 
@@ -217,7 +211,7 @@ def _class_legend(
     axes: Axes,
     mdp: TabularMDP,
     partition: Partition,
-    looks: Sequence[Mapping[str, Any]],
+    looks: Sequence[tuple[np.ndarray, str | None]],
     signs: Mapping[str, Mapping[str, Any]],
     fontsize: float,
 ) -> None:
@@ -226,7 +220,7 @@ def _class_legend(
 
     axes.set_axis_off()
     largest = np.argsort(-partition.sizes, kind="stable")
-    handles = [Patch(**looks[c], **EDGE) for c in largest[:MOST_LISTED]]
+    handles = [Patch(facecolor=looks[c][0], hatch=looks[c][1], **EDGE) for c in largest[:MOST_LISTED]]
     texts = [figure_text(summarise_class(mdp, partition, int(c))) for c in largest[:MOST_LISTED]]
     if partition.n_classes > MOST_LISTED:
         handles.append(Patch(facecolor="none"))
@@ -314,9 +308,9 @@ def _name_cells(axes: Axes, mdp: TabularMDP, sheet: Sheet, cell: float) -> None:
 
 
 def _number_states(axes: Axes, mdp: TabularMDP, sheet: Sheet, names: list[str], cell: float) -> None:
-    """States under a single line of them, by name or every fifth number; of several lines at the left, with ``names``.
+    """States under a single line of them, by name or every fifth number; of several lines at the left.
 
-    ``names`` tell what each row of a line shows.
+    ``names`` say what each row of a line shows.
     """
     height, width = sheet.wall.shape
     starts, labels = np.flatnonzero(sheet.cell[:, 1] == 0), state_labels(mdp)
@@ -339,8 +333,8 @@ def _action_name(mdp: TabularMDP, action: int) -> str:
     return str(names[action]) if names else f"action {action}"
 
 
-def _write(axes: Axes, sheet: Sheet, signs: dict[int, str], cell: float) -> None:
-    """Action numbers in their cells, where cells are large enough."""
+def write_signs(axes: Axes, sheet: Sheet, signs: Mapping[int, str], cell: float) -> None:
+    """What stands for an action in the cells of states, where cells are large enough."""
     if cell < READABLE:
         return
     for s, sign in signs.items():

@@ -30,7 +30,7 @@ UNDRAWN = ("regret", "pseudo_regret", "reward", "n_classes")  # the regret has f
 def draw_study(
     groups: Sequence[Group], planned: Sequence[PlannedRun], folder: Path, *, with_bounds: bool = False
 ) -> list[Path]:
-    """Draw everything a study measured: regret, and all but reward, pseudo-regret and classes beside it.
+    """Draw what a study measured, as PDF, SVG and PNG: regret, and all but reward, pseudo-regret and classes.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def draw_study(
         Where the files go.
     with_bounds : bool
         Whether the bounds of theory are drawn as well.
-
-    Returns
-    -------
-    list of Path
-        PDF, SVG and PNG of each figure.
     """
     bundles: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
@@ -99,8 +94,6 @@ def file_names(labels: Iterable[str], suffixes: Iterable[str] = ()) -> list[str]
 def file_name(text: str, otherwise: str = "figure") -> str:
     """A text as part of a file's name: letters, digits, dots and dashes.
 
-    Examples
-    --------
     >>> file_name("rivers, riverswim:n_states=5")
     'rivers-riverswim-n_states-5'
     """

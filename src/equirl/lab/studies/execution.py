@@ -255,8 +255,6 @@ def attempt(run: Execute, spec: RunSpec, modules: tuple[str, ...] = ()) -> RunRe
 def parse_shard(text: str) -> tuple[int, int]:
     """A share of a study, such as ``2/8``: the second of eight.
 
-    Examples
-    --------
     >>> parse_shard("2/8")
     (2, 8)
     """

@@ -94,32 +94,29 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
     common = _chosen(study, part, "common_random_numbers", False)
     renumber = _chosen(study, part, "renumber", False)
     seeds = _given_seeds(study, part)
-    runs = range(_chosen(study, part, "runs", 1) if seeds is None else len(seeds))
-    return [
-        PlannedRun(
-            part.name,
-            world.label,
-            learner.label,
-            RunSpec(
-                world=world.world,
-                params=world.params,
-                all_params=world.all_params,
-                learner=learner.learner,
-                settings=learner.settings,
-                all_settings=learner.all_settings,
-                horizon=horizon,
-                checkpoints=checkpoints,
-                replicate=k,
-                seed=seeds[k] if seeds else _run_seed(study, world, learner, k),
-                world_seed=(seeds[k] if seeds else _world_seed(study, world, k)) if common else None,
-                measures=measures,
-                source=world.source,
-                renumber_seed=derive_seed("renumber", study.seed, world.world, world.params, k) if renumber else None,
-                keep=keep,
-            ),
+    n_runs = _chosen(study, part, "runs", 1) if seeds is None else len(seeds)
+    planned = []
+    for world, learner, k in product(worlds, learners, range(n_runs)):
+        place = study.seed, world.world, world.params
+        spec = RunSpec(
+            world=world.world,
+            params=world.params,
+            all_params=world.all_params,
+            learner=learner.learner,
+            settings=learner.settings,
+            all_settings=learner.all_settings,
+            horizon=horizon,
+            checkpoints=checkpoints,
+            replicate=k,
+            seed=seeds[k] if seeds else derive_seed("run", *place, learner.learner, learner.settings, k),
+            world_seed=(seeds[k] if seeds else derive_seed("world", *place, k)) if common else None,
+            measures=measures,
+            source=world.source,
+            renumber_seed=derive_seed("renumber", *place, k) if renumber else None,
+            keep=keep,
         )
-        for world, learner, k in product(worlds, learners, runs)
-    ]
+        planned.append(PlannedRun(part.name, world.label, learner.label, spec))
+    return planned
 
 
 @contextmanager
@@ -130,14 +127,6 @@ def _located(study: Study, part: StudyPart, name: str) -> Iterator[None]:
     except StudyError as error:
         place = study.place_of(name, part.name)
         raise StudyError(f"{place}: {error}" if place else str(error)) from None
-
-
-def _run_seed(study: Study, world: _ResolvedWorld, learner: _ResolvedLearner, k: int) -> int:
-    return derive_seed("run", study.seed, world.world, world.params, learner.learner, learner.settings, k)
-
-
-def _world_seed(study: Study, world: _ResolvedWorld, k: int) -> int:
-    return derive_seed("world", study.seed, world.world, world.params, k)
 
 
 def _given_seeds(study: Study, part: StudyPart) -> list[int] | None:
@@ -186,10 +175,8 @@ def _resolve_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
 
 
 def params_of(name: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters of a world, its preset written out.
+    """The parameters of a world, its preset written out: those that differ from the defaults, and all of them.
 
-    Examples
-    --------
     >>> params_of("riverswim", {"n_states": 6, "forward": 0.4, "preset": "figures"})[0]
     {'n_states': 6}
     >>> params_of("riverswim", {"preset": "drawing"})[0]
@@ -230,8 +217,6 @@ def _resolve_learner(entry: LearnerEntry) -> _ResolvedLearner:
 def label_of(name: str, changed: Mapping[str, Any]) -> str:
     """A name and what is not at its default.
 
-    Examples
-    --------
     >>> label_of("riverswim", {"n_states": 25})
     'riverswim:n_states=25'
     """
@@ -257,15 +242,13 @@ def with_settings(study: Study, texts: Sequence[str]) -> Study:
 def _changed(block: Block, chosen: dict[str, dict[str, Any]]) -> Block:
     if block.learners is None:
         return block
-    return block.model_copy(update={"learners": [_with(entry, chosen[entry.learner]) for entry in block.learners]})
-
-
-def _with(entry: LearnerEntry, settings: dict[str, Any]) -> LearnerEntry:
-    if not settings:
-        return entry
-    together = entry.settings | settings
-    try:
-        settings_of(entry.learner, together)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"--set: for {entry.learner!r}: {error}") from None
-    return entry.model_copy(update={"settings": together})
+    entries = []
+    for entry in block.learners:
+        together = entry.settings | chosen[entry.learner]
+        if chosen[entry.learner]:
+            try:
+                settings_of(entry.learner, together)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"--set: for {entry.learner!r}: {error}") from None
+        entries.append(entry.model_copy(update={"settings": together}))
+    return block.model_copy(update={"learners": entries})

@@ -27,8 +27,6 @@ CHOSEN = ("rewards", "pooling")  # settings that stand in keys wherever they are
 def canonical(value: Any) -> str:
     """JSON in one spelling: keys sorted, no spaces.
 
-    Examples
-    --------
     >>> canonical({"b": 1, "a": [0.5, None]})
     '{"a":[0.5,null],"b":1}'
     """
@@ -95,8 +93,6 @@ class RunSpec:
 def one_spelling(value: Any, default: Any) -> Any:
     """A value as it stands in keys: a float where the default is one, the default itself where they are equal.
 
-    Examples
-    --------
     >>> one_spelling(8, 4.0), one_spelling(4, 4.0), one_spelling("first", "random")
     (8.0, 4.0, 'first')
     """
