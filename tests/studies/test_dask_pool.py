@@ -13,7 +13,7 @@ from cluster_kit import Cluster
 from equirl.lab.studies import engines as watching
 from equirl.lab.studies.engines import DaskEngine, DaskPool, EngineError, dask_pool
 from equirl.lab.studies.execution import compute
-from equirl.lab.studies.progress import SilentListener
+from equirl.lab.studies.progress import ProgressListener
 from equirl.lab.studies.store import Store
 from studies_kit import specs, with_lines
 
@@ -22,7 +22,7 @@ MANY = with_lines(runs="60", horizon="2000")
 LOST = r"^the scheduler went away. Finished runs are safe; give the same command again$"
 
 
-class Notes(SilentListener):
+class Notes(ProgressListener):
     def __init__(self, act=lambda: None):
         self.notes, self.act = [], act
 
@@ -167,7 +167,7 @@ def test_results_on_their_way_when_the_scheduler_dies_are_not_waited_for(tmp_pat
 def test_a_scheduler_killed_with_many_runs_queued_ends_the_study_before_they_are_done(tmp_path, cluster, caplog):
     many, store = specs(MANY), Store(tmp_path / "out")
 
-    class Kills(SilentListener):
+    class Kills(ProgressListener):
         def finished(self, spec, outcome):
             cluster.scheduler.send_signal(signal.SIGKILL)
 

@@ -16,7 +16,7 @@ from cluster_kit import Cluster, free_port, wait_until
 from equirl.lab.cli import app
 from equirl.lab.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine, without_main
 from equirl.lab.studies.execution import compute, parse_shard, run_study, shard_of
-from equirl.lab.studies.progress import LiveDisplay, LogLines, SilentListener, runs_shown
+from equirl.lab.studies.progress import LiveDisplay, LogLines, ProgressListener, runs_shown
 from equirl.lab.studies.runs import RunFailure, execute
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.summary import export
@@ -175,7 +175,7 @@ def cluster(tmp_path):
     started.stop()
 
 
-class Notes(SilentListener):
+class Notes(ProgressListener):
     def __init__(self):
         self.notes = []
 
@@ -189,7 +189,7 @@ def test_one_kind_of_run_is_one_kind(tmp_path):
     assert [note for note in listener.notes if note.startswith("preparing 1 kind of run (")]
 
 
-class KillsWorker(SilentListener):
+class KillsWorker(ProgressListener):
     """Kills a worker when the first run comes in."""
 
     def __init__(self, process):

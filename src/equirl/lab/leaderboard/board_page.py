@@ -16,14 +16,7 @@ import numpy as np
 
 from equirl.files.whole_files import write_aside, write_csv
 from equirl.lab.leaderboard.entrants import GIVEN, NOTHING
-from equirl.lab.leaderboard.expectations import (
-    Advice,
-    Expectation,
-    advise,
-    check_expectations,
-    lock_ins,
-    overall,
-)
+from equirl.lab.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
 from equirl.lab.leaderboard.standings import Board, Standing
 from equirl.lab.paper.html_parts import (
     ReportTable,
@@ -195,7 +188,6 @@ def _markdown_cell(row: Standing | None) -> str:
 
 
 def all_standings(boards: Sequence[Board]) -> Iterator[tuple[Board, Standing]]:
-    """Every learner of every world, one by one."""
     return ((board, row) for board in boards for row in board.standings)
 
 

@@ -22,8 +22,6 @@ LARGE = 1000  # pairs
 
 @dataclass(frozen=True)
 class Expectation:
-    """Something that should hold in a world."""
-
     world: str
     statement: str
     measured: str
@@ -72,8 +70,6 @@ def _words(first: Standing, second: Standing) -> str:
 
 @dataclass(frozen=True)
 class Advice:
-    """Which learner to take in one situation."""
-
     when: str
     take: str
     relative: float

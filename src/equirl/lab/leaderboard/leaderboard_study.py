@@ -51,7 +51,6 @@ def leaderboard_parts() -> frozenset[tuple[str, str, int]]:
 
 
 def _admitted(entries: Sequence[LearnerEntry], part: StudyPart) -> list[LearnerEntry]:
-    """The learners that play in a part."""
     if not any(entry.learner in ERGODIC_ONLY for entry in entries):
         return list(entries)
     ergodic = all(chain_kind(load_world(str(entry.world))) == "ergodic" for entry in part.worlds or ())

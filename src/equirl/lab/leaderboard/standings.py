@@ -38,7 +38,6 @@ class Ratio(NamedTuple):
 
 
 def ratio_of_means(first: np.ndarray, second: np.ndarray) -> Ratio:
-    """The ratio of two means with Fieller's 95 % interval."""
     a, b = float(first.mean()), float(second.mean())
     wide_a, wide_b = float(half_width(first)), float(half_width(second))
     value = a / b if b else math.nan
@@ -89,7 +88,6 @@ class Standing:
 
     @cached_property
     def n_locked_in(self) -> int:
-        """Runs whose regret in the last quarter exceeds half of g* T / 4."""
         return n_locked_in(self.group)
 
     @property
@@ -150,8 +148,6 @@ class Board:
 
 
 class WorldFacts(NamedTuple):
-    """What a board says of its world."""
-
     mdp: TabularMDP  # under some numbering
     kind: str
     n_laws: int
@@ -178,7 +174,6 @@ def _world_facts(mdp: TabularMDP) -> WorldFacts:
 
 
 def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
-    """How the learners of one world did."""
     regret = {group.learner: float(group.curves.final("regret").mean()) for group in groups}
     given_by = {group.learner: given_to(group.learner_name) for group in groups}
     plain = [group for group in groups if given_by[group.learner] == NOTHING]

@@ -45,8 +45,6 @@ VARIANTS = {PUBLISHED: UNSTATED, PROGRAMMED: PROGRAM}  # two readings of the pub
 
 @dataclass(frozen=True)
 class Margin:
-    """How far a measured value may be from a published one."""
-
     share: float | None = None
     factor: float | None = None
 
@@ -66,8 +64,6 @@ TIGHT, WIDE, TWOFOLD, ABOUT, FREE = Margin(0.15), Margin(0.35), Margin(factor=2)
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the paper and what became of it."""
-
     subject: str
     statement: str
     published: str

@@ -20,7 +20,6 @@ def paper_study(runs: int = 100) -> Study:
 
 
 def paper_runs(runs: int = 100) -> list[PlannedRun]:
-    """Every run of the paper's study."""
     return expand(paper_study(runs))
 
 
@@ -81,7 +80,6 @@ def room_rows() -> list[RoomRow]:
 
 
 def draw_counts() -> list[tuple[str, dict[int, int]]]:
-    """How many random maps have how many classes."""
     counts = []
     for size, draws in ((17, DRAWS), (57, DRAWS // 10)):
         for density in DENSITIES:

@@ -99,7 +99,6 @@ def few_runs(groups: Sequence[Group]) -> str:
 
 
 def claims_section(claims: Sequence[Claim]) -> Section:
-    """The claims, one by one, under their subjects."""
     rows: list[Row] = []
     for subject, own in groupby(claims, key=lambda claim: claim.subject):
         rows.append({"heading": subject})
@@ -292,7 +291,6 @@ def _clustering_label(n_states: int, learner: str) -> str:
 
 
 def _scaled(group: Group, n_pairs: int) -> Group:
-    """A group whose biases are divided by the number of pairs."""
     curves = group.curves
     values = {name: rows / n_pairs if "bias" in name else rows for name, rows in curves.values.items()}
     return replace(group, curves=Curves(curves.t, values))

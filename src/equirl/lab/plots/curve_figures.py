@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from equirl.lab.plots.canvas import (
-    LineStyle,
-    figure_style,
-    figure_text,
-    line_styles,
-    new_figure,
-)
+from equirl.lab.plots.canvas import LineStyle, figure_style, figure_text, line_styles, new_figure
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.simulation import CLUSTERING_CURVES, Curves, Trace

@@ -164,7 +164,6 @@ def play_many(
 
 
 def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, Curves], None, None]:
-    """The place and result of each call, as they come."""
     if jobs == 1:
         yield from ((place, _run(*call)) for place, call in enumerate(calls))
         return
@@ -207,7 +206,6 @@ def named_learners(learners: Any) -> dict[str, tuple[str | Learner, dict[str, An
 
 
 def labelled(name: str, settings: Mapping[str, Any]) -> str:
-    """What a learner is called where nobody gave it a label."""
     return name + "".join(f" {key}={value}" for key, value in settings.items())
 
 

@@ -51,8 +51,6 @@ def available_cores() -> int:
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Processes on this machine."""
-
     jobs: int
     warms_here: ClassVar[bool] = True  # kernels compiled here are found by the workers
 
@@ -83,8 +81,6 @@ class LocalEngine:
 
 @dataclass(frozen=True)
 class DaskEngine:
-    """Workers of ``dask.distributed``."""
-
     jobs: int
     address: str | None = None
     patience: float = 600.0
@@ -113,8 +109,6 @@ class DaskEngine:
 
 @dataclass(frozen=True)
 class SlurmEngine:
-    """Workers that Slurm starts for us."""
-
     workers: int
     queue: str | None = None
     walltime: str = "01:00:00"
@@ -126,7 +120,6 @@ class SlurmEngine:
 
     @contextmanager
     def open(self) -> Iterator[Executor]:
-        """The executor of a dask client whose workers are Slurm jobs."""
         distributed = _import_distributed()
         try:
             import dask_jobqueue
@@ -159,8 +152,6 @@ def _import_distributed() -> Any:
 
 
 class DaskPool(Executor):
-    """An executor whose jobs go to the workers of a dask scheduler."""
-
     def __init__(self, client: Any, patience: float, remedy: str) -> None:
         self._client, self._jobs = client, client.get_executor()
         self._patience, self._remedy = patience, remedy
@@ -222,7 +213,6 @@ class DaskPool(Executor):
 
 @contextmanager
 def dask_pool(client: Any, patience: float, remedy: str) -> Iterator[DaskPool]:
-    """A pool of a dask scheduler's workers, closed at the end."""
     with _quiet_logs():  # to the end: a client that closes speaks of the scheduler it lost
         pool = DaskPool(client, patience, remedy)
         try:
@@ -246,8 +236,6 @@ def _quiet_logs() -> Iterator[None]:
 
 
 class _InProcess(Executor):
-    """Computes in this process, when asked."""
-
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         try:

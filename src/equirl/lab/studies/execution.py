@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from equirl.lab.studies.engines import SCHEDULER_LOST, DaskPool, Engine, EngineError
 from equirl.lab.studies.expansion import PlannedRun, unique_specs
 from equirl.lab.studies.plan_file import rename_damaged_plan, write_plan
-from equirl.lab.studies.progress import SILENT, SilentListener, progress_shown
+from equirl.lab.studies.progress import SILENT, ProgressListener, progress_shown
 from equirl.lab.studies.run_specs import RunSpec
 from equirl.lab.studies.runs import RunFailure, RunResult, execute
 from equirl.lab.studies.store import Status, Store
@@ -122,7 +122,7 @@ def compute(
     specs: Iterable[RunSpec],
     store: Store,
     engine: Engine,
-    listener: SilentListener = SILENT,
+    listener: ProgressListener = SILENT,
     run: Execute = execute,
 ) -> Report:
     queue = _ordered(specs)
@@ -146,7 +146,7 @@ def _ordered(specs: Iterable[RunSpec]) -> list[RunSpec]:
     return sorted(mixed, key=lambda spec: (turn[spec.replicate], -spec.cost))
 
 
-def _compile_kernels(specs: list[RunSpec], listener: SilentListener) -> None:
+def _compile_kernels(specs: list[RunSpec], listener: ProgressListener) -> None:
     """Compile, once and before any worker starts, what the runs will need: each kind of run for a few steps."""
     kinds = {(spec.learner, str(sorted(spec.settings.items())), spec.measures): spec for spec in specs}
     what = counted(len(kinds), "kind of run", "kinds of run")
@@ -163,7 +163,7 @@ class _Scheduler:
     queue: deque[RunSpec]
     store: Store
     engine: Engine
-    listener: SilentListener
+    listener: ProgressListener
     run: Execute
     lost: Counter[str] = field(default_factory=Counter)  # key -> how often its worker was lost
     failures: list[RunFailure] = field(default_factory=list)

@@ -34,7 +34,6 @@ class FoundPlan(NamedTuple):
 
 
 def write_plan(planned: Sequence[PlannedRun], store: Store) -> Path:
-    """Write down the runs of a study in the folder of their results."""
     runs = [{**asdict(run), "spec": asdict(run.spec)} for run in planned]
     content = _content({"kind": "equirl-plan", "result_version": RESULT_VERSION, "runs": runs})
     with explained(store.folder):
@@ -48,7 +47,6 @@ def _content(held: dict[str, Any]) -> bytes:
 
 
 def read_plan(folder: Path) -> FoundPlan:
-    """The runs that a results folder is meant to hold."""
     path, complaints = folder / PLAN, []
     try:
         version, runs = _read(path)
@@ -67,7 +65,6 @@ def read_plan(folder: Path) -> FoundPlan:
 
 
 def plan_damage(folder: Path) -> str | None:
-    """What is wrong with the plan of a results folder."""
     try:
         _read(folder / PLAN)
     except FileNotFoundError:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from equirl.words.formatting import duration, printable
 
@@ -24,7 +24,7 @@ LOG_PAUSE = 5.0  # seconds between log lines, at least
 LOG_SHARE = 0.1  # of the work that is worth a line
 
 
-class SilentListener:
+class ProgressListener:
     """Whoever wants to know how a study goes on; this one says nothing."""
 
     def begin(self) -> None:
@@ -37,7 +37,7 @@ class SilentListener:
         """A run is over, here or in another process."""
 
 
-SILENT = SilentListener()
+SILENT = ProgressListener()
 
 
 class Pace:
@@ -70,7 +70,7 @@ class Pace:
         return f"{self.n_done}/{self.n_runs} runs{failed}, {self.n_done / max(passed, 1e-9):.1f}/s{left}"
 
 
-class LogLines(SilentListener):
+class LogLines(ProgressListener):
     """A line when another tenth of the work is done or a minute has passed, for logs and clusters."""
 
     def __init__(self, specs: Sequence[RunSpec]) -> None:
@@ -94,22 +94,23 @@ class LogLines(SilentListener):
             self.note(str(self.pace))
 
 
-class LiveDisplay(SilentListener):
+class LiveDisplay(ProgressListener):
     """One bar for all runs and one for each learner."""
 
     def __init__(self, progress: Progress, planned: Sequence[PlannedRun], specs: Sequence[RunSpec]) -> None:
         self.progress = progress
         self.label = {run.spec.key: run.learner for run in planned}
         self.totals = Counter(self.label[spec.key] for spec in specs)
-        self.bars: dict[str, TaskID] = {
+        self.bars = {
             label: progress.add_task(printable(label), total=total, news=f"0/{total}")
             for label, total in self.totals.items()
         }
         self.done: Counter[str] = Counter()
-        self.overall = _Overall(progress, [spec.cost for spec in specs])
+        self.pace = Pace([spec.cost for spec in specs])
+        self.overall = progress.add_task("all runs", total=self.pace.work, news="starting")
 
     def begin(self) -> None:
-        self.overall.pace.started = time.monotonic()
+        self.pace.started = time.monotonic()
 
     def note(self, text: str) -> None:
         self.progress.console.print(printable(text))
@@ -117,28 +118,16 @@ class LiveDisplay(SilentListener):
     def finished(self, spec: RunSpec, failure: RunFailure | None) -> None:
         label = self.label[spec.key]
         self.done[label] += 1
-        if (news := self.overall.add(spec.cost, failure)) is not None:
+        if (news := self.pace.add(spec.cost, failure)) is not None:
             self.note(news)
+        self.progress.update(self.overall, completed=self.pace.worked, news=str(self.pace))
         self.progress.update(self.bars[label], advance=1, news=f"{self.done[label]}/{self.totals[label]}")
-
-
-class _Overall:
-    """The bar of all runs."""
-
-    def __init__(self, progress: Progress, costs: Sequence[int]) -> None:
-        self.progress, self.pace = progress, Pace(costs)
-        self.bar = progress.add_task("all runs", total=self.pace.work, news="starting")
-
-    def add(self, cost: int, failure: RunFailure | None = None) -> str | None:
-        news = self.pace.add(cost, failure)
-        self.progress.update(self.bar, completed=self.pace.worked, news=str(self.pace))
-        return news
 
 
 @contextmanager
 def progress_shown(
     planned: Sequence[PlannedRun], specs: Sequence[RunSpec], *, quiet: bool = False
-) -> Iterator[SilentListener]:
+) -> Iterator[ProgressListener]:
     """Inside, a listener that shows how a study goes on: bars on a terminal, log lines elsewhere."""
     console = _console()
     if quiet or not specs:
@@ -158,10 +147,11 @@ def runs_shown(n_runs: int) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: None
         return
     with _bars(console, transient=True) as progress:
-        overall = _Overall(progress, [1] * n_runs)
+        pace, bar = Pace([1] * n_runs), progress.add_task("all runs", total=n_runs, news="starting")
 
         def advance(done: int, total: int) -> None:
-            overall.add(1)
+            pace.add(1)
+            progress.update(bar, completed=done, news=str(pace))
 
         yield advance
 
@@ -171,9 +161,5 @@ def _console() -> Console:
 
 
 def _bars(console: Console, *, transient: bool = False) -> Progress:
-    columns = (_plain("{task.description}"), BarColumn(), _plain("{task.fields[news]}"))
-    return Progress(*columns, console=console, transient=transient)
-
-
-def _plain(text: str) -> TextColumn:
-    return TextColumn(text, markup=False)
+    name, news = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[news]}"))
+    return Progress(name, BarColumn(), news, console=console, transient=transient)

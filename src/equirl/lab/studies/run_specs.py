@@ -71,7 +71,6 @@ class RunSpec:
         return items | {"measures": list(self.measures), "result_version": RESULT_VERSION}
 
     def everything(self) -> dict[str, Any]:
-        """All parameters and settings, those at their defaults included."""
         return {**self.all_params, **self.all_settings}
 
     @property
@@ -81,7 +80,6 @@ class RunSpec:
 
     @property
     def keeps_agent(self) -> bool:
-        """Whether the learner is kept as the run leaves it."""
         return "agent" in self.keep
 
     @property

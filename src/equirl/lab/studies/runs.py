@@ -29,8 +29,6 @@ _RESERVED = {*RUN_COLUMNS, "header"}  # a measure of that name would be lost in 
 
 @dataclass(frozen=True)
 class RunResult:
-    """The curves of one run, and what is known about it as a whole."""
-
     spec: RunSpec
     curves: Curves
     facts: dict[str, Any]

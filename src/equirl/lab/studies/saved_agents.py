@@ -90,7 +90,6 @@ def problem_hash(mdp: TabularMDP) -> str:
 
 
 def name_of(choice: str | Learner) -> str:
-    """The name of a learner, which may be one that goes on."""
     return choice if isinstance(choice, str) else choice.name
 
 
@@ -102,7 +101,6 @@ def plan_saved(
     shared: bool = False,
     until: str | None = None,
 ) -> dict[tuple[str, int], SavedRun]:
-    """The runs to be saved, by label and seed."""
     problem, seeds = problem_hash(mdp), list(seeds)
     learners = {
         label: name_of(choice) + ("" if isinstance(choice, str) else f" from step {choice.t}, {fingerprint(choice)}")

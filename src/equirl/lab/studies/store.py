@@ -44,8 +44,6 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class Status:
-    """The runs of a study by what is known about them."""
-
     done: list[RunSpec]
     missing: list[RunSpec]
     failed: list[RunSpec]
@@ -72,11 +70,11 @@ class Store:
         return self.folder / "failed" / f"{spec.key}.json"
 
     def agent_path(self, spec: RunSpec) -> Path:
-        """Where the learner of a run is, if it is kept."""
+        """Where the agent of a run is, if it is kept."""
         return self.folder / "agents" / f"{spec.key}.npz"
 
     def has(self, spec: RunSpec) -> bool:
-        """Whether a run is there, with its learner where it keeps one; not whether the files can be trusted."""
+        """Whether a run is there, with its agent where it keeps one; not whether the files can be trusted."""
         return self.path(spec).is_file() and (not spec.keeps_agent or self.agent_path(spec).is_file())
 
     def agent(self, spec: RunSpec) -> Learner:
@@ -100,8 +98,9 @@ class Store:
             clear_parts(self.folder / name)
 
     def write(self, result: RunResult) -> Path:
+        """Keep a finished run."""
         with explained(self.folder):
-            if result.agent is not None:  # first: a run that is there has its learner
+            if result.agent is not None:  # first: a run that is there has its agent
                 write_aside(_make_way(self.agent_path(result.spec)), result.agent)
             meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
             meta |= {"facts": result.facts, "provenance": result.provenance}
@@ -146,7 +145,7 @@ class Store:
         return record if whole else None
 
     def rename_damaged(self, spec: RunSpec) -> Path:
-        """Rename the file of a run, or of its learner, that cannot be trusted: it is neither used nor lost."""
+        """Rename the file of a run, or of its agent, that cannot be trusted: it is neither used nor lost."""
         with explained(self.folder):
             try:
                 self.read(spec)

@@ -90,10 +90,12 @@ class Group:
 
     @property
     def n_runs(self) -> int:
+        """How many runs are finished."""
         return len(self.replicates)
 
     @property
     def horizon(self) -> int:
+        """The last checkpoint."""
         return int(self.curves.t[-1])
 
 
