@@ -43,7 +43,7 @@ def _paper_places() -> frozenset[tuple[str, str, str, int]]:
 def paper_findings(groups: Sequence[Group]) -> dict[str, Any]:
     """The paper's claims, one by one."""
     claims = check_claims(groups)
-    facts, banner = report.facts_of_claims(groups, claims), report.few_runs(groups)
+    facts, banner = report.facts_of_claims(groups, claims), report.provisional_claims(groups)
     return _findings("paper", report.LEAD, facts, banner, [report.claims_section(claims)])
 
 
@@ -54,7 +54,7 @@ def leaderboard_findings(
     found = boards(groups, planned, known)
     expectations = check_expectations(found)
     sections = board_page.overview(found, expectations, advise(found), failed)
-    facts, banner = board_page.facts_line(found, expectations), board_page.few_runs(found)
+    facts, banner = board_page.facts_line(found, expectations), board_page.provisional(found)
     return _findings("leaderboard", board_page.LEAD, facts, banner, sections)
 
 

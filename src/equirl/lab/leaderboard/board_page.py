@@ -25,7 +25,7 @@ from equirl.lab.paper.html_parts import (
     image,
     numbers_table,
     page,
-    provisional,
+    provisional_banner,
     repeat_section,
     verdict,
     versions,
@@ -84,7 +84,7 @@ def write_page(
     ]
     _write_tables(boards, expectations, advice, out)
     facts = facts_line(boards, expectations)
-    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, few_runs(boards), sections))
+    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, provisional(boards), sections))
 
 
 def overview(
@@ -204,10 +204,10 @@ def facts_line(boards: Sequence[Board], expectations: Sequence[Expectation]) -> 
     )
 
 
-def few_runs(boards: Sequence[Board]) -> str:
+def provisional(boards: Sequence[Board]) -> str:
     """What a reader must know first where runs are few; else nothing."""
     otherwise = f"With fewer than {ENOUGH_RUNS}, ranks and verdicts may change by chance alone."
-    return provisional((row.group for _, row in all_standings(boards)), ENOUGH_RUNS, otherwise)
+    return provisional_banner((row.group for _, row in all_standings(boards)), ENOUGH_RUNS, otherwise)
 
 
 def advice_cells(item: Advice) -> list[str]:

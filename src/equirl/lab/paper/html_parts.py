@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from itertools import groupby, pairwise
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
+from equirl.lab.studies.runs import library_versions
 from equirl.lab.studies.summary import Group
 from equirl.words.formatting import counted
 
@@ -145,11 +145,10 @@ def work_done(groups: Sequence[Group]) -> str:
 
 
 def versions() -> str:
-    """The versions of the libraries that numbers depend on."""
-    return ", ".join(f"{name} {version(name)}" for name in ("equirl", "numpy", "numba"))
+    return ", ".join(f"{name} {number}" for name, number in library_versions().items())
 
 
-def provisional(groups: Iterable[Group], enough: int, otherwise: str) -> str:
+def provisional_banner(groups: Iterable[Group], enough: int, otherwise: str) -> str:
     """What a reader must know first where runs are few; else nothing."""
     fewest = min((group.n_runs for group in groups), default=0)
     return "" if fewest >= enough else f"Provisional: some results rest on {counted(fewest, 'run')}. {otherwise}"

@@ -20,7 +20,7 @@ from equirl.lab.paper.html_parts import (
     image,
     numbers_table,
     page,
-    provisional,
+    provisional_banner,
     repeat_section,
     verdict,
     versions,
@@ -77,7 +77,7 @@ def write_report(groups: Sequence[Group], figures: Mapping[str, Path], out: Path
         repeat_section(command),
     ]
     _write_tables(groups, claims, maps, rooms, out / "tables")
-    html = page(TITLE, LEAD, facts_of_claims(groups, claims), few_runs(groups), sections)
+    html = page(TITLE, LEAD, facts_of_claims(groups, claims), provisional_claims(groups), sections)
     return write_aside(out / "report.html", html)
 
 
@@ -90,12 +90,12 @@ def facts_of_claims(groups: Sequence[Group], claims: Sequence[Claim]) -> str:
     )
 
 
-def few_runs(groups: Sequence[Group]) -> str:
+def provisional_claims(groups: Sequence[Group]) -> str:
     """What a reader must know first where runs are few; else nothing."""
     otherwise = (
         f"The margins below were stated for {ENOUGH_RUNS} runs; with fewer a verdict may change by chance alone."
     )
-    return provisional(groups, ENOUGH_RUNS, otherwise)
+    return provisional_banner(groups, ENOUGH_RUNS, otherwise)
 
 
 def claims_section(claims: Sequence[Claim]) -> Section:

@@ -13,13 +13,13 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equirl.files.whole_files import check_place, write_aside
 from equirl.lab.plots.canvas import COLOURS, label_colours, new_figure
-from equirl.lab.plots.learner_figures import ALONE, DARKEST, Moment, draw_pairs, draw_visits
+from equirl.lab.plots.learner_figures import ALONE, DARKEST, draw_pairs, draw_visits
 from equirl.lab.plots.maps import mark_cells
 from equirl.lab.plots.sheets import Sheet, line_sheet, map_sheet
 from equirl.learners import Learner
@@ -52,25 +52,24 @@ def animate_learning(
 
     Parameters
     ----------
-    mdp : TabularMDP
-        What is played; on a map its states are drawn there, otherwise in lines.
-    agent : str or Learner
-        A name, or a learner, which is copied.
     path : str or path
         The file, ``.gif`` or ``.mp4``; the latter needs ffmpeg.
-    horizon : int
-        The number of steps.
-    seed : int or SeedSequence
-        From which all randomness follows.
-    frames : int
-        How many moments at most; see :func:`equirl.lab.plots.film_learning`.
     seconds : float
         How long the film lasts.
-    **settings
-        Settings of a learner given by name.
+    mdp, agent, horizon, seed, frames, **settings
+        As in :func:`equirl.lab.plots.film_learning`.
     """
     check_film(path)
     return write_film(film_learning(mdp, agent, horizon, seed, frames=frames, **settings), path, seconds)
+
+
+class Moment(NamedTuple):
+    """A learner at one time."""
+
+    t: int  # steps played before it
+    visits: np.ndarray  # (M,)
+    label: np.ndarray | None  # (M,) the class of each pair, where the learner forms classes
+    policy: np.ndarray | None  # (S,) the best action by what it has seen, where it can say
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +112,7 @@ class Film:
             if name == "classes":
                 _draw_held_alike(axes, self.mdp, sheet, self.colours[k])
             else:
-                draw_visits(axes, self.mdp, sheet, moment)
+                draw_visits(axes, self.mdp, sheet, moment.visits, moment.policy, "best actions")
             if map_sheet(self.mdp) is not None:
                 mark_cells(axes, self.mdp, "", cell)
         _draw_regret(figure.add_subplot(grid[-1, :]), self.trace, moment.t)
@@ -138,7 +137,7 @@ def film_learning(
     Parameters
     ----------
     mdp : TabularMDP
-        What is played.
+        What is played; on a map its states are drawn there, otherwise in lines.
     agent : str or Learner
         A name, or a learner, which is copied.
     horizon : int

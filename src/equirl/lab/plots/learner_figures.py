@@ -33,15 +33,6 @@ DARKEST = np.array([0.34, 0.71, 0.91])  # the state visited most
 ALONE = (0.82, 0.82, 0.82, 1.0)  # a visited pair that is held alike to no other
 
 
-class Moment(NamedTuple):
-    """A learner at one time."""
-
-    t: int  # steps played before it
-    visits: np.ndarray  # (M,)
-    label: np.ndarray | None  # (M,) the class of each pair, where the learner forms classes
-    policy: np.ndarray | None  # (S,) the best action by what it has seen, where it can say
-
-
 class Belief(NamedTuple):
     """A learner at one time."""
 
@@ -105,7 +96,7 @@ def _panels(belief: Belief) -> list[str]:
 def _draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, belief: Belief, cell: float) -> None:
     known = len(belief.policy) == mdp.n_states
     actions = mdp.pairs.action[belief.policy] if known else None
-    draw_visits(axes, mdp, sheet, Moment(belief.t, belief.visits, None, actions), "policy" if known else "at random")
+    draw_visits(axes, mdp, sheet, belief.visits, actions, "policy" if known else "at random")
     if actions is not None:
         seen = np.flatnonzero(np.bincount(mdp.pairs.state, belief.visits, mdp.n_states) > 0).tolist()
         signs, steps = action_signs(mdp, actions), policy_steps(mdp, actions)
@@ -174,17 +165,19 @@ def _parts_of_cell(mdp: TabularMDP) -> Mapping[int, np.ndarray]:
     }
 
 
-def draw_visits(axes: Axes, mdp: TabularMDP, sheet: Sheet, moment: Moment, actions: str = "best actions") -> None:
-    """States in blue, darker the more visits, and the actions of a policy, where something was seen."""
-    visits = np.bincount(mdp.pairs.state, moment.visits, mdp.n_states)
+def draw_visits(
+    axes: Axes, mdp: TabularMDP, sheet: Sheet, visits: np.ndarray, policy: np.ndarray | None, policy_is: str
+) -> None:
+    """States in blue, darker the more visits (M,), and the actions (S,) of a policy, where something was seen."""
+    visits = np.bincount(mdp.pairs.state, visits, mdp.n_states)
     shade = np.log1p(visits) / max(1.0, np.log1p(visits.max()))
     fill = np.ones((mdp.n_states, 4))
     fill[:, :3] = 1 - shade[:, None] ** 3 * (1 - DARKEST)
     fill[sheet.brick] = (0, 0, 0, 1)
-    title = f"visits, most {number(float(visits.max()), 2)}; {actions}"
+    title = f"visits, most {number(float(visits.max()), 2)}; {policy_is}"
     show_board(axes, sheet_colours(sheet, fill), sheet.cell[~sheet.brick], title)
-    if moment.policy is not None:
-        steps = enumerate(policy_steps(mdp, moment.policy))
+    if policy is not None:
+        steps = enumerate(policy_steps(mdp, policy))
         draw_arrows(axes, sheet, {s: step for s, step in steps if step is not None and visits[s] > 0})
 
 

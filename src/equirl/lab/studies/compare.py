@@ -116,16 +116,12 @@ def play_many(
         Names, or (name, settings), or {label: either}.
     steps : int
         Steps per run.
-    seeds : iterable of int
-        One run of each learner for each; all different.
     reward_range : (float, float), optional
         As in :func:`equirl.play`.
-    checkpoints : int, "log" or sequence of int
-        Where curves are recorded, as in :func:`equirl.simulate`.
     common_random_numbers : bool
         Whether all learners meet the environment with the same seed; otherwise each with one of its own.
-    on_run : callable, optional
-        Called as ``on_run(done, total)`` after each run.
+    seeds, checkpoints, on_run : optional
+        As in :func:`equirl.simulate_many`.
 
     Returns
     -------

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,11 @@ def execute(spec: RunSpec) -> RunResult:
         "n_episodes": int(trace.n_episodes),
         "n_unconverged": int(trace.n_unconverged),
     }
-    provenance = _provenance(time.thread_time() - started)
+    provenance = {"seconds": round(time.thread_time() - started, 4), "versions": library_versions()}
     agent = agent_bytes(in_units_of(mdp, trace.agent), {"run": spec.key}) if spec.keeps_agent else None
     return RunResult(spec, trace.curves, facts, provenance, agent)
 
 
-def _provenance(seconds: float) -> dict[str, Any]:
-    from importlib.metadata import version
-
-    versions = {name: version(name) for name in ("equirl", "numpy", "numba")}
-    return {"seconds": round(seconds, 4), "versions": versions}
+def library_versions() -> dict[str, str]:
+    """Of the libraries that numbers depend on."""
+    return {name: version(name) for name in ("equirl", "numpy", "numba")}
