@@ -279,11 +279,10 @@ def _draw_clustering(groups: Sequence[Group], folder: Path) -> dict[str, Path]:
         "clustering-bias-by-pair": (scaled, "misclustering_bias", "Mis-clustering bias / M", biases),
         "clustering-bias-by-state": (scaled, "misclustering_bias_by_state", "Bias by state / M", biases),
     }
-    figures = {
-        name: plot_curves(shown, measure, title=title, labels=labels, points=points)
+    return {
+        name: save_for_page(plot_curves(shown, measure, title=title, labels=labels, points=points), folder / name)
         for name, (shown, measure, title, points) in wanted.items()
     }
-    return {name: save_for_page(figure, folder / name) for name, figure in figures.items()}
 
 
 def _clustering_label(n_states: int, learner: str) -> str:
