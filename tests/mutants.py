@@ -125,6 +125,8 @@ class Tree:
     def nearest(self, name: str, mutation: Mutation) -> Iterator[str]:
         """The tests of a source file, nearest first, as many as the budget allows; its doctests are the first."""
         scores = {test: nearness(test, text, name, mutation.function, self) for test, text in self.tests.items()}
+        if mutation.kind == "constant" and STORED_DEFAULTS in scores:  # however many tests name what it stands in
+            scores[STORED_DEFAULTS] = max(scores.values())
         near = sorted((test for test in scores if scores[test]), key=lambda test: (-scores[test], test))
         left, chosen = BUDGET, 0
         for test in ([name] if ">>>" in self.sources[name] else []) + near[:CANDIDATES]:

@@ -124,3 +124,8 @@ def test_compiled_equals_its_plain_python_body():
     for p in (0.0, 0.3, 1.0):
         for run in (lower_end, upper_end):
             assert run(p, 50.0, -9.0) == pytest.approx(run.py_func(p, 50.0, -9.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("q", [-0.1, 0.0, 1.0, 1.1])
+def test_the_proxy_is_zero_at_both_ends_and_beyond(q):
+    assert bernoulli_proxy(q) == bernoulli_proxy.py_func(q) == 0.0

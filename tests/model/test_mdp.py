@@ -574,3 +574,44 @@ def test_the_concentration_is_compared_where_rewards_are_beta_alone():
 )
 def test_rewards_in_the_users_units_have_twelve_digits_of_the_largest(reward_map, expected):
     assert original_rewards(0.123456789012345, reward_map) == expected
+
+
+def test_without_a_word_the_first_state_is_where_everything_begins():
+    pairs = [(s, 0, {(s + 1) % 3: 1.0}, 0.5) for s in range(3)]
+    made = [
+        TabularMDP.from_pairs(pairs), TabularMDP.from_costs(pairs),
+        TabularMDP.from_arrays(np.eye(3)[:, None], np.zeros((3, 1))),
+        TabularMDP.from_rows(np.eye(3), np.zeros(3), actions=1),
+    ]  # fmt: skip
+    assert [mdp.initial.tolist() for mdp in made] == [[1.0, 0.0, 0.0]] * 4
+
+
+@pytest.mark.parametrize(
+    ("picture", "message"),
+    [
+        ("text", "picture must be a Picture, not 'text'"),
+        (Picture(["..", 3], [[0, 0], [0, 1]]), "picture.rows must be rows of text"),
+        (Picture([".."], [0, 0]), r"picture.cell has shape \(2,\); a row and a column per state"),
+        (Picture([".."], [[0, 0, 0], [0, 0, 0]]), r"picture.cell has shape \(2, 3\)"),
+        (Picture([".."], [[0, 0], [1, 0]]), "picture.cell places state 1 at 1,0, outside the 1 rows of the map"),
+        (Picture([".."], [[0, 2], [0, 0]]), "picture.cell places state 0 at 0,2"),
+        (Picture([".."], [[0, -1], [0, 0]]), "picture.cell places state 0 at 0,-1"),
+        (Picture([".."], [[-1, 0], [0, 0]]), "picture.cell places state 0 at -1,0"),
+    ],
+)
+def test_a_picture_that_does_not_show_the_states_is_refused(picture, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        TabularMDP.from_arrays(np.eye(2)[:, None], np.zeros((2, 1)), picture=picture)
+
+
+@pytest.mark.parametrize(
+    ("initial", "message"),
+    [
+        ([0.5, 0.4], "sums to 0.9, not 1"), ([1.5, -0.5], "gives state 1 the probability -0.5"),
+        ([np.nan, 1.0], "gives state 0 the probability nan"), ([1.0], r"shape \(1,\)"),
+    ],
+)  # fmt: skip
+def test_an_initial_distribution_that_is_none_is_refused(initial, message):
+    mdp = TabularMDP.from_arrays(np.eye(2)[:, None], np.zeros((2, 1)))
+    with pytest.raises(ValueError, match=message):
+        TabularMDP(mdp.pairs, mdp.rows, mdp.r_mean, np.array(initial))

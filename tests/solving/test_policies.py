@@ -6,7 +6,17 @@ from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.solving import gth_elimination
-from equirl.solving.policies import evaluate_policy, policy_chain, policy_gain, policy_weights, stationary_distribution
+from equirl.solving.chains import closed_classes
+from equirl.solving.criterion import Criterion
+from equirl.solving.multichain import NoConstantGain
+from equirl.solving.policies import (
+    evaluate_policy,
+    policy_chain,
+    policy_gain,
+    policy_pairs,
+    policy_weights,
+    stationary_distribution,
+)
 from equirl.solving.renewal import IllConditioned
 from equirl.worlds.world_registry import make
 from oracles_solving import (
@@ -83,7 +93,7 @@ def test_elimination_agrees_with_renewal(seed: int) -> None:
     mdp = random_mdp(rng, 7, max_actions=1, branching=2)
     policy = mdp.pairs.action
     chain, _ = policy_chain(mdp, policy)
-    law = gth_elimination.long_run_distribution(chain, evaluate_policy(mdp, policy).label, mdp.initial)
+    law = gth_elimination.long_run_distribution(chain, closed_classes(chain), mdp.initial)  # has no bias at times
     np.testing.assert_allclose(law, stationary_distribution(mdp, policy), atol=1e-12)
 
 
@@ -101,3 +111,25 @@ def test_elimination_agrees_with_renewal(seed: int) -> None:
 def test_a_wrong_policy_is_named(policy: list, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         policy_weights(two_ends().pairs, policy)
+
+
+def test_a_policy_that_may_play_two_actions_is_no_policy_of_one_action_each() -> None:
+    pairs = two_ends().pairs
+    with pytest.raises(ValueError, match="a policy of one action per state is needed; this one plays 4 pairs"):
+        policy_pairs(pairs, [0.5, 0.5, 1.0, 1.0])
+    assert policy_pairs(pairs, [1, 0, 0]).tolist() == policy_pairs(pairs, [0.0, 1.0, 1.0, 1.0]).tolist() == [1, 2, 3]
+
+
+def test_probabilities_may_sum_to_one_but_for_rounding() -> None:
+    pairs = two_ends().pairs
+    assert policy_weights(pairs, [0.5, 0.5 + 5e-9, 1.0, 1.0])[1] == 0.5 + 5e-9
+    with pytest.raises(ValueError, match="state 0 sum to"):
+        policy_weights(pairs, [0.5, 0.5 + 5e-8, 1.0, 1.0])
+
+
+def test_without_a_single_gain_only_a_discount_leaves_the_optimum_open() -> None:
+    with pytest.raises(NoConstantGain):
+        Criterion().optimum(two_ends())
+    assert np.isnan(Criterion(0.9).optimum(two_ends()))
+    assert (Criterion().accuracy(4), Criterion(0.8).accuracy(4)) == pytest.approx((0.5, 0.1))
+    np.testing.assert_allclose(Criterion().regret(np.array([2, 4]), 0.5, np.array([0.25, 1.0])), [0.75, 1.0])
