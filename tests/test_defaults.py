@@ -53,8 +53,15 @@ def promises():
         if info.name.startswith(ELSEWHERE):
             continue
         module, held = importlib.import_module(info.name), {}
+        elsewhere = set(getattr(module, "__all__", ())) if info.ispkg else set()  # there only once somebody asked
         for name, value in vars(module).items():
-            if name[0] != "_" and name.isupper() and plain(value, (int, float)) and name != "TYPE_CHECKING":
+            if (
+                name not in elsewhere
+                and name[0] != "_"
+                and name.isupper()
+                and plain(value, (int, float))
+                and name != "TYPE_CHECKING"
+            ):
                 held[name] = value
         for name, function in functions(module):
             if isinstance(function, types.FunctionType):
