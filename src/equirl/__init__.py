@@ -42,8 +42,7 @@ _EXPORTS = {  # module -> public names
     "numerics.compiling": "inlined lean_kernel",
     "planning.exact_model": "ExactModel",
     "planning.l1_ball": "ConfidenceSet",
-    "planning.optimistic_planning": "Plan extended_value_iteration",
-    "planning.sweeps": "Solver iterate sweep_states",
+    "planning.optimistic_planning": "Plan Solver extended_value_iteration iterate sweep_states",
     "posterior.inspection": "ClassPosterior class_posterior",
     "learners.beliefs": "Beliefs CountedBeliefs",
     "learners.contract": "CountingLearner Learner Limits State Stretch is_over pair_limits step_limits",
@@ -141,8 +140,13 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.numerics.compiling import inlined as inlined, lean_kernel as lean_kernel
     from equirl.planning.exact_model import ExactModel as ExactModel
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
-    from equirl.planning.optimistic_planning import Plan as Plan, extended_value_iteration as extended_value_iteration
-    from equirl.planning.sweeps import Solver as Solver, iterate as iterate, sweep_states as sweep_states
+    from equirl.planning.optimistic_planning import (
+        Plan as Plan,
+        Solver as Solver,
+        extended_value_iteration as extended_value_iteration,
+        iterate as iterate,
+        sweep_states as sweep_states,
+    )
     from equirl.posterior.inspection import ClassPosterior as ClassPosterior, class_posterior as class_posterior
     from equirl.simulation.simulated_runs import simulate as simulate
     from equirl.simulation.trace import Trace as Trace

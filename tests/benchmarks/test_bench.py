@@ -16,7 +16,7 @@ from equirl.lab.benchmarks.measurement import SIZES, Measure, Sizes, Skipped, in
 from equirl.lab.benchmarks.suite import SUBJECTS, run_benchmarks, with_settings
 from equirl.lab.cli import app
 from equirl.numerics import THREAD_VARIABLES
-from equirl.planning.sweeps import single_sweep
+from equirl.planning.optimistic_planning import single_sweep
 from equirl.structure.partition import Partition
 
 TINY = Sizes(

@@ -7,8 +7,15 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.rows import Rows
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.l1_ball import ConfidenceSet
-from equirl.planning.optimistic_planning import extended_value_iteration, gain_bounds
-from equirl.planning.sweeps import Choices, Stop, choose, make_work, single_sweep
+from equirl.planning.optimistic_planning import (
+    Choices,
+    Stop,
+    choose,
+    extended_value_iteration,
+    gain_bounds,
+    make_work,
+    single_sweep,
+)
 from equirl.solving.optimal_gain import solve
 from oracles import plain_evi
 from oracles_best_laws import l1_maximum

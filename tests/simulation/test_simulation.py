@@ -248,13 +248,13 @@ def test_rare_successors_are_drawn_however_many_pairs_stand_before():
 
 
 def test_regret_is_not_reported_against_a_gain_that_is_not_certified(monkeypatch):
-    from equirl.solving import criterion
+    from equirl.solving import optimal_gain
     from equirl.solving.optimal_gain import UncertifiedGain
 
     def refuse(mdp):
         raise UncertifiedGain("the gain is not certified; pass gain=")
 
-    monkeypatch.setattr(criterion, "certified_gain", refuse)
+    monkeypatch.setattr(optimal_gain, "certified_gain", refuse)
     with pytest.raises(UncertifiedGain, match="pass gain="):
         simulate(RIVER, "random", 100)
     assert simulate(RIVER, "random", 100, gain=0.5).t[-1] == 100

@@ -19,8 +19,7 @@ from equirl.model.reward_laws import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan, extended_value_iteration
-from equirl.planning.sweeps import ModelSet, single_sweep
+from equirl.planning.optimistic_planning import ModelSet, Plan, extended_value_iteration, single_sweep
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 from equirl.words.tables import Table

@@ -29,7 +29,7 @@ from equirl.learners.beliefs import Beliefs, CountedBeliefs
 from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import frozen, owners
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.solving.criterion import AVERAGE_REWARD, Criterion
+from equirl.solving.optimal_gain import AVERAGE_REWARD, Criterion
 from equirl.words.checking import checked_path, flag, whole_number
 from equirl.words.formatting import shown
 from equirl.words.tables import card

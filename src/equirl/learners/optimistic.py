@@ -38,10 +38,9 @@ from equirl.learners.contract import (
 )
 from equirl.learners.parts import Estimate, Evidence, Models, Planner, Problem, Stopping, Structure
 from equirl.learners.recipes import Blueprint
-from equirl.planning.optimistic_planning import Plan, gain_bounds, value_bounds
-from equirl.planning.sweeps import ModelSet
-from equirl.solving.criterion import Criterion
+from equirl.planning.optimistic_planning import ModelSet, Plan, gain_bounds, value_bounds
 from equirl.solving.discounted import in_units
+from equirl.solving.optimal_gain import Criterion
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
 from equirl.words.checking import discount_below_one

@@ -19,8 +19,7 @@ from equirl.estimation.pooling import Estimates, Grouping
 from equirl.learners.contract import Limits
 from equirl.model.pairs import Pairs
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan
-from equirl.planning.sweeps import ModelSet
+from equirl.planning.optimistic_planning import ModelSet, Plan
 from equirl.posterior.reward_priors import RewardSampler
 from equirl.posterior.row_priors import RowSampler
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equirl.learners.parts import Planner
-from equirl.planning.optimistic_planning import Plan, extended_value_iteration
-from equirl.planning.sweeps import ModelSet
+from equirl.planning.optimistic_planning import ModelSet, Plan, extended_value_iteration
 from equirl.words.checking import choice, flag, inside, real_number, whole_number
 
 ACTION_TIES = ("random", "first")

@@ -43,11 +43,10 @@ from equirl.model.pairs import Pairs
 from equirl.model.rows import Rows
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan
-from equirl.planning.sweeps import Stop
+from equirl.planning.optimistic_planning import Plan, Stop
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan_from
 from equirl.posterior.inspection import class_posterior, row_spread
-from equirl.solving.criterion import Criterion
+from equirl.solving.optimal_gain import Criterion
 from equirl.structure.partition import Partition
 from equirl.words.checking import above, between, choice, whole_number
 

@@ -30,7 +30,7 @@ from equirl.learners.parts import AUTO, Known, Steps
 from equirl.learners.recipes import Blueprint, Settings
 from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel
-from equirl.solving.criterion import Criterion
+from equirl.solving.optimal_gain import Criterion
 from equirl.words.checking import between, choice, inside
 
 STEPS = ("rescaled", "power")

@@ -19,7 +19,7 @@ from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
-from equirl.planning.sweeps import Stop
+from equirl.planning.optimistic_planning import Stop
 from equirl.posterior.drawn_plan import (
     POLICY_SWEEPS,
     best_worth,

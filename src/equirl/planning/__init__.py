@@ -1,9 +1,8 @@
 """Planning with uncertain models: the best policy in the best model of a set.
 
 A set of models brings its own inner maximum, ``max q.u`` over the plausible transition probabilities q of a pair. In
-reading order: ``l1_ball`` (the paper's set), ``sweeps`` (the loop that all sets share), ``optimistic_planning``
-(``extended_value_iteration``: a ``Plan``); further sets are ``intervals``, ``kl_ball`` and, for one MDP,
-``exact_model``.
+reading order: ``l1_ball`` (the paper's set), ``optimistic_planning`` (``extended_value_iteration``, the loop that all
+sets share: a ``Plan``); further sets are ``intervals``, ``kl_ball`` and, for one MDP, ``exact_model``.
 """
 
 from typing import TYPE_CHECKING
@@ -12,12 +11,14 @@ from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.planning.l1_ball import ConfidenceSet as ConfidenceSet
-    from equirl.planning.optimistic_planning import Plan as Plan, extended_value_iteration as extended_value_iteration
-    from equirl.planning.sweeps import single_sweep as single_sweep
+    from equirl.planning.optimistic_planning import (
+        Plan as Plan,
+        extended_value_iteration as extended_value_iteration,
+        single_sweep as single_sweep,
+    )
 else:
     EXPORTS = {
         "l1_ball": "ConfidenceSet",
-        "optimistic_planning": "Plan extended_value_iteration",
-        "sweeps": "single_sweep",
+        "optimistic_planning": "Plan extended_value_iteration single_sweep",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

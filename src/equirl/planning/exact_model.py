@@ -13,7 +13,7 @@ import numpy as np
 
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sweep_states
+from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, iterate, sweep_states
 
 
 class ExactModel(NamedTuple):

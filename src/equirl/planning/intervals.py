@@ -31,7 +31,7 @@ import numpy as np
 
 from equirl.numerics.arrays import take_rows
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
+from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
 
 
 class Intervals(NamedTuple):

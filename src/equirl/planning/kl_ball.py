@@ -25,7 +25,7 @@ import numpy as np
 from equirl.estimation.kl_radius import kl_interval
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.sweeps import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
+from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
 
 FREE = 45.0  # exp(-45) is below rounding: the ball holds the best state to double precision
 STEPS = 100

@@ -18,7 +18,7 @@ import numpy as np
 from equirl.estimation.pooling import Spare, contains
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.sweeps import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
+from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
 
 
 class ConfidenceSet(NamedTuple):

@@ -1,23 +1,118 @@
-"""Extended value iteration: the best policy in the best plausible model (Algorithm 2 of the paper).
+"""Extended value iteration (Algorithm 2 of the paper): the best policy in the best model of a set of plausible ones.
 
-From u = 0, each sweep sets ``u'(s) = max_a [ r(s,a) + max_q q.u ]``, q in the set of the pair, and stops when the
-span of ``u' - u`` is at most the accuracy. The optimal optimistic gain then lies between the least and the largest of
-u' - u, so their midpoint is within accuracy / 2 of it, and the policy that attained u' is near-optimal to the
-accuracy. That bracket holds for *any* u. So a warm start, or cheap sweeps along the last policy between full ones,
-changes how soon the loop ends and not what it certifies.
+From u = 0, each sweep sets ``q[k] = reward_k + discount * (max of q.u over the set of pair k)`` and u'(s) to the best
+q[k] of state s, and stops when the span of u' - u is at most the accuracy. The optimal optimistic gain then lies
+between the least and the largest of u' - u, so their midpoint is within accuracy / 2 of it, and the policy that
+attained u' is near-optimal to the accuracy. That bracket holds for *any* u. So a warm start, or cheap sweeps along the
+last policy between full ones, changes how soon the loop ends and not what it certifies.
+
+The inner maximum is the set's own: a small function that Numba compiles into the loops below. So a set of models is a
+named tuple of arrays, that function, and two or three kernels of one line that put it in place:
+
+    @lean_kernel
+    def sweep_mine(choices, models, work, stop, u_max, shift):
+        return sweep_states(my_maximum, choices, models, work, stop, u_max, shift)
+
+    @lean_kernel
+    def iterate_mine(choices, models, work, stop):
+        return iterate(sweep_mine, sweep_mine, choices, models, work, stop)
+
+Such kernels are functions of a module, so they are found in Numba's cache on disk. See ``exact_model`` for the
+shortest example.
+
+Threads may share the sweeps of one big problem. Kernels hold no lock, and the pairs of different states share nothing,
+so each thread sweeps a run of states with about equally many successors. The numbers are the same, bit for bit, with
+any number of threads. A sweep costs a few tens of microseconds more than its share of the work: worth it from about
+10^5 states.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from equirl.planning.sweeps import Choices, ModelSet, Stop, choose, iterate_threaded, make_work
+from equirl.numerics.compiling import inlined, lean_kernel
 
+LONGEST_CYCLE = 32  # sweeps of a cycle that is noticed, at most
 LOOKUPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
-
 PATIENCE = 1000  # full sweeps after which cheap ones are given up, should they not help
+
+
+class Choices(NamedTuple):
+    """The pairs to choose from in each state swept: ``first[s]:last[s]``."""
+
+    first: np.ndarray  # (n,) int64
+    last: np.ndarray  # (n,) int64
+
+
+class Work(NamedTuple):
+    """The arrays that sweeps read and write."""
+
+    u: np.ndarray  # (S,) values now
+    own: np.ndarray  # (n,) those of the states swept: u itself where all are
+    out: np.ndarray  # (n,) values after the sweep
+    q: np.ndarray  # (M,) values of the pairs
+    reward: np.ndarray  # (M,) their largest plausible mean rewards
+    by_u: np.ndarray  # (S,) int64: the states in decreasing u, kept so by sets that need it
+    best: np.ndarray  # (S,) int64: scratch, the best pair of each state
+    after: np.ndarray  # (S,) int64: scratch, one past it
+    met: np.ndarray  # (n, S + 2) scratch: u of earlier sweeps with the span of u' - u and the sweep's number
+
+
+class Stop(NamedTuple):
+    """The operator and when its iteration ends."""
+
+    discount: float  # 1: average reward
+    accuracy: float  # of the span of u' - u
+    max_sweeps: int
+    policy_sweeps: int  # cheap sweeps along the best pairs between full ones, at most
+
+
+class Solver(NamedTuple):
+    """The kernels of a set of models. With ``follow``, threads may share its sweeps by the field ``rows``."""
+
+    iterate: Callable[..., tuple[int, float, float]]
+    sweep: Callable[..., tuple[float, float, float, float]]
+    follow: Callable[..., tuple[float, float]] | None = None
+
+
+class ModelSet(Protocol):
+    """What planning asks of a set of plausible models. Rows are by pair; rewards are bounds on means in [0, 1]."""
+
+    @property
+    def r_lower(self) -> np.ndarray:
+        """(M,) lower bounds on mean rewards."""
+
+    @property
+    def r_upper(self) -> np.ndarray:
+        """(M,) upper bounds on mean rewards."""
+
+    @property
+    def n_entries(self) -> int:
+        """Stored successors: what one sweep looks at."""
+
+    def prepare(self) -> tuple[Solver, Any]:
+        """The kernels, and the arrays they read as a named tuple; sweeps may reorder them."""
+
+    def restrict(self, pairs: np.ndarray) -> ModelSet:
+        """The set of some pairs alone, numbered 0, 1, ... in the order given."""
+
+    def with_rewards(self, reward: np.ndarray) -> ModelSet:
+        """The same transition probabilities with these rewards."""
+
+    def without_supports(self) -> ModelSet:
+        """The set without growing supports, which may keep sweeps from ending."""
+
+    def widths(self) -> np.ndarray:
+        """(M,) how far plausible transition probabilities of a pair may lie from its estimate in L1, at most 2."""
+
+    def row_bounds(self, pair: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Bounds on the probabilities of a pair's stored successors, and the largest of any other state."""
 
 
 class Plan(NamedTuple):
@@ -100,6 +195,226 @@ def extended_value_iteration(
     return Plan(policy, gain, u - u.min(), n_sweeps, high - low, bool(high - low <= accuracy))
 
 
+def make_work(u: np.ndarray, reward: np.ndarray) -> Work:
+    """Arrays for sweeps over all states, starting from u, which is changed in place."""
+    S, M = len(u), len(reward)
+    met = np.empty((min(LONGEST_CYCLE, 1 + 10**6 // S), S + 2))
+    met[:, S] = np.nan
+    scratch = np.empty(S, np.int64), np.empty(S, np.int64), met
+    return Work(u, u, np.empty(S), np.empty(M), np.array(reward), np.arange(S), *scratch)
+
+
+@inlined
+def sweep_states(
+    maximum: Any, choices: Choices, models: Any, work: Work, stop: Stop, u_max: float, shift: float
+) -> tuple[float, float, float, float]:
+    """One sweep over the pairs of a set of models.
+
+    Parameters
+    ----------
+    maximum : inlined function
+        ``maximum(models, k, work, u_max)`` is the largest q.u over the set of pair k.
+    choices, models, work, stop : tuples of arrays
+        The pairs of each state, the set, the arrays that sweeps write to, and when they stop.
+    u_max : float
+        The largest value.
+    shift : float
+        Taken off what is written, so that values do not drift.
+
+    Returns
+    -------
+    tuple of float
+        The least and largest of the signed difference out - own (without the shift), and of ``out``.
+    """
+    low, high, out_min, out_max = np.inf, -np.inf, np.inf, -np.inf
+    for s in range(np.uint64(len(work.out))):  # unsigned indices spare the loop its tests for negative ones
+        best = -np.inf
+        for k in range(np.uint64(choices.first[s]), np.uint64(choices.last[s])):
+            value = stop.discount * maximum(models, k, work, u_max) + work.reward[k]
+            work.q[k] = value
+            best = max(best, value)
+        low, high = min(low, best - work.own[s]), max(high, best - work.own[s])
+        best -= shift
+        work.out[s] = best
+        out_min, out_max = min(out_min, best), max(out_max, best)
+    return low, high, out_min, out_max
+
+
+@inlined
+def iterate(
+    full: Any, cheap: Any, choices: Choices, models: Any, work: Work, stop: Stop
+) -> tuple[int, float, float]:  # fmt: skip
+    """Sweep until the span of u' - u is at most the accuracy, or ``max_sweeps``; u and q hold the last sweep's.
+
+    Values that came up before, bit by bit, come up again for ever: whole rounds of such a cycle are counted and not
+    done.
+
+    Parameters
+    ----------
+    full, cheap : kernels
+        The sweep over all pairs, and the one used along the best pairs between full ones.
+    choices, models, work, stop : tuples of arrays
+        As :func:`sweep_states` takes them.
+
+    Returns
+    -------
+    tuple of int, float, float
+        The number of full sweeps, and the least and largest of u' - u; ``work.out`` is u'.
+    """
+    u_min, u_max, n, least, cycle = 0.0, largest(work.u), 0, np.inf, 0
+    while True:
+        low, high, next_min, next_max = full(choices, models, work, stop, u_max, u_min)
+        n += 1
+        if high - low < least:
+            least = high - low
+        elif cycle == 0:  # no progress
+            cycle = cycle_length(work, n, high - low)
+            if cycle > 0:
+                n += (stop.max_sweeps - n) // cycle * cycle
+        if high - low <= stop.accuracy or n == stop.max_sweeps:
+            break
+        u_min, u_max = next_min, next_max
+        copy_into(work.out, work.u)
+        if stop.policy_sweeps > 0:
+            u_min, u_max = follow(cheap, choices, models, work, stop, u_min, u_max)
+    return n, low, high
+
+
+@inlined
+def follow(
+    cheap: Any, choices: Choices, models: Any, work: Work, stop: Stop, u_min: float, u_max: float
+) -> tuple[float, float]:
+    """Improve u by cheap sweeps over the best pair of each state alone; returns the least and largest of u."""
+    first_best(choices, work)
+    one_each = Choices(work.best, work.after)
+    for _ in range(stop.policy_sweeps):
+        low, high, next_min, next_max = cheap(one_each, models, work, stop, u_max, u_min)
+        u_min, u_max = next_min, next_max
+        copy_into(work.out, work.u)
+        if high - low <= 0.5 * stop.accuracy:
+            break
+    return u_min, u_max
+
+
+@lean_kernel
+def first_best(choices: Choices, work: Work) -> None:
+    """Note the best pair of each state (of equals the first) and the number after it."""
+    for s in range(len(work.best)):
+        best = choices.first[s]
+        for k in range(choices.first[s] + 1, choices.last[s]):
+            if work.q[k] > work.q[best]:
+                best = k
+        work.best[s], work.after[s] = best, best + 1
+
+
+@lean_kernel
+def largest(u: np.ndarray) -> float:
+    top = -np.inf
+    for s in range(len(u)):
+        top = max(top, u[s])
+    return top
+
+
+@lean_kernel
+def cycle_length(work: Work, n: int, span: float) -> int:
+    """How many sweeps before the n-th u was as it is now, bit by bit; where that is not known, u is noted, and 0."""
+    n_states = len(work.u)
+    for row in range(len(work.met)):
+        if work.met[row, n_states] == span and is_met(work, row):
+            return n - int(work.met[row, n_states + 1])
+    row = n % len(work.met)
+    for s in range(n_states):
+        work.met[row, s] = work.u[s]
+    work.met[row, n_states], work.met[row, n_states + 1] = span, n
+    return 0
+
+
+@lean_kernel
+def is_met(work: Work, row: int) -> bool:
+    """Whether u is as noted in this row."""
+    s = 0
+    while s < len(work.u) and work.u[s] == work.met[row, s]:
+        s += 1
+    return s == len(work.u)
+
+
+@lean_kernel
+def copy_into(source: np.ndarray, out: np.ndarray) -> None:
+    """Copy values; a slice assignment takes seconds to compile."""
+    for s in range(len(out)):
+        out[s] = source[s]
+
+
+@lean_kernel
+def sort_by_u(u: np.ndarray, by_u: np.ndarray) -> None:
+    """Keep ``by_u`` in decreasing u: insertion, fast where the order hardly changed."""
+    for i in range(1, len(by_u)):
+        s, j = by_u[i], i
+        while j > 0 and u[by_u[j - 1]] < u[s]:
+            by_u[j] = by_u[j - 1]
+            j -= 1
+        by_u[j] = s
+
+
+@lean_kernel
+def choose(pair_ptr: np.ndarray, q: np.ndarray, tolerance: float, coin: np.ndarray, out: np.ndarray) -> None:
+    """In each state, of the pairs within ``tolerance`` of the best the one that ``coin[s]`` in [0, 1) points at."""
+    for s in range(len(pair_ptr) - 1):
+        best = -np.inf
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            best = max(best, q[k])
+        tied = 0
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            tied += q[k] >= best - tolerance
+        wanted = int(coin[s] * tied)
+        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+            if q[k] >= best - tolerance:
+                if wanted == 0:
+                    out[s] = k
+                    break
+                wanted -= 1
+
+
+def iterate_threaded(
+    solver: Solver, choices: Choices, models: Any, work: Work, stop: Stop, threads: int
+) -> tuple[int, float, float]:
+    """What ``solver.iterate`` does, each full sweep shared among ``threads``. u starts with minimum 0."""
+    parts = _parts(choices, models.rows.ptr, work, threads)
+    u_min, u_max, n = 0.0, float(work.u.max()), 0
+    with ThreadPoolExecutor(len(parts)) as pool:
+        while True:
+            share = partial(_share, solver, models, stop, u_max, u_min)
+            done = np.array(list(pool.map(share, parts)))
+            n += 1
+            low, high = float(done[:, 0].min()), float(done[:, 1].max())
+            if high - low <= stop.accuracy or n == stop.max_sweeps:
+                return n, low, high
+            u_min, u_max = float(done[:, 2].min()), float(done[:, 3].max())
+            work.u[:] = work.out
+            if stop.policy_sweeps and solver.follow is not None:
+                u_min, u_max = solver.follow(choices, models, work, stop, u_min, u_max)
+
+
+def _parts(choices: Choices, ptr: np.ndarray, work: Work, threads: int) -> list[tuple[Choices, Work]]:
+    """Runs of states with about equally many successors, each with its part of the arrays."""
+    ends = np.append(choices.first, choices.last[-1])
+    load = ptr[ends] + ends
+    cuts = np.searchsorted(load, load[-1] * np.arange(threads + 1) / threads)
+    cuts[0], cuts[-1] = 0, len(work.u)
+    runs = [slice(a, b) for a, b in pairwise(cuts.tolist()) if a < b]
+    return [
+        (Choices(choices.first[run], choices.last[run]), work._replace(own=work.u[run], out=work.out[run]))
+        for run in runs
+    ]
+
+
+def _share(
+    solver: Solver, models: Any, stop: Stop, u_max: float, shift: float, part: tuple[Choices, Work]
+) -> tuple[float, float, float, float]:
+    choices, work = part
+    return solver.sweep(choices, models, work, stop, u_max, shift)
+
+
 def gain_bounds(models: ModelSet, policy: np.ndarray, accuracy: float, max_sweeps: int = 10**4) -> tuple[float, float]:
     """Certified bounds on the gain of ``policy`` (a pair per state) over all plausible models.
 
@@ -133,3 +448,16 @@ def _best_and_worst(
         for chain in (own, own.with_rewards(-own.r_lower))
     )
     return best, worst
+
+
+def single_sweep(pair_ptr: np.ndarray, models: ModelSet, u: np.ndarray, discount: float = 1.0) -> Callable[[], Work]:
+    """A function that does one sweep from u each time it is called: to look inside, and to measure."""
+    (solver, rows), ptr = models.prepare(), np.array(pair_ptr)
+    choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u.copy(), models.r_upper)
+    stop, u_max = Stop(float(discount), 0.0, 1, 0), float(u.max())
+
+    def sweep() -> Work:
+        solver.sweep(choices, rows, work, stop, u_max, 0.0)
+        return work
+
+    return sweep

@@ -18,8 +18,7 @@ from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import uniform
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan, extended_value_iteration
-from equirl.planning.sweeps import Stop, choose, single_sweep
+from equirl.planning.optimistic_planning import Plan, Stop, choose, extended_value_iteration, single_sweep
 from equirl.posterior.reward_priors import SAME
 from equirl.solving.renewal import share_of_time
 

@@ -21,8 +21,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
 from equirl.simulation.until import Watch
-from equirl.solving.criterion import Criterion
-from equirl.solving.optimal_gain import solve
+from equirl.solving.optimal_gain import Criterion, solve
 from equirl.solving.policies import evaluate_policy
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition

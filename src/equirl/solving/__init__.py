@@ -2,8 +2,8 @@
 
 In reading order. Tools: ``chains`` (graphs and blocks), ``value_iteration`` (sweeps), ``gth_elimination``,
 ``renewal`` (chains solved by sparse LU), ``policies`` (what a policy earns). Methods: ``gain_methods`` and
-``multichain`` (average reward), ``discounted``. What users call: ``optimal_gain`` (``solve``) and ``shortest_times``
-(``diameter``); ``criterion`` is what learners and simulation ask.
+``multichain`` (average reward), ``discounted``. What users call: ``optimal_gain`` (``solve``; the ``Criterion`` that
+learners and simulation ask) and ``shortest_times`` (``diameter``).
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
     from equirl.solving.chains import chain_kind as chain_kind
-    from equirl.solving.criterion import AVERAGE_REWARD as AVERAGE_REWARD
     from equirl.solving.discounted import (
         DiscountedSolution as DiscountedSolution,
         original_values as original_values,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     )
     from equirl.solving.multichain import NoConstantGain as NoConstantGain
     from equirl.solving.optimal_gain import (
+        AVERAGE_REWARD as AVERAGE_REWARD,
         UncertifiedGain as UncertifiedGain,
         certified_gain as certified_gain,
         solve as solve,
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 else:
     EXPORTS = {
         "chains": "chain_kind",
-        "criterion": "AVERAGE_REWARD",
         "discounted": "DiscountedSolution original_values solve_discounted",
         "multichain": "NoConstantGain",
-        "optimal_gain": "UncertifiedGain certified_gain solve",
+        "optimal_gain": "AVERAGE_REWARD UncertifiedGain certified_gain solve",
         "policies": "evaluate_policy policy_gain policy_kind policy_weights stationary_distribution",
         "renewal": "IllConditioned",
         "shortest_times": "diameter",

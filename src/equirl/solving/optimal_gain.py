@@ -12,6 +12,8 @@ The gain is that of the states reachable from the initial distribution. Where it
 no one gain to measure regret against, and :class:`NoConstantGain` names two states that differ; ``multichain=True``
 gives the gain from each state (:mod:`equirl.solving.multichain`). With a ``discount``, see
 :mod:`equirl.solving.discounted`.
+
+What is to be maximised is a small type, :class:`Criterion`: learners and simulation ask it for all that depends on it.
 """
 
 from __future__ import annotations
@@ -262,3 +264,36 @@ def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer | GainBy
         pairs=mdp.pairs,
         reward_map=mdp.reward_map,
     )
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The average reward (discount 1), or rewards to come, each step's worth ``discount`` times that of the one before.
+
+    Discounted values are on the scale of rewards, (1 - discount) v in [0, 1], so that they compare with a gain.
+    """
+
+    discount: float = 1.0  # the factor on the values of successors in a Bellman sweep
+
+    def accuracy(self, t: int) -> float:
+        """The span of u' - u at which planning at time t may stop: discounted values are then within 1 / sqrt(t)."""
+        return (1.0 if self.discount == 1.0 else 1.0 - self.discount) / math.sqrt(t)
+
+    def optimum(self, mdp: TabularMDP) -> float:
+        """The optimal gain of the part reachable from the initial distribution; an error where it is not certified.
+
+        Regret is measured against it with a discount, too; there it is NaN where the MDP has no single one.
+        """
+        try:
+            return certified_gain(mdp)
+        except NoConstantGain:
+            if self.discount == 1.0:
+                raise
+            return math.nan
+
+    def regret(self, t: np.ndarray, optimum: float, earned: np.ndarray) -> np.ndarray:
+        """What was lost up to times t, given what was earned up to them."""
+        return t * optimum - earned
+
+
+AVERAGE_REWARD = Criterion()
