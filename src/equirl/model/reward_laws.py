@@ -56,11 +56,6 @@ def rescale_rewards(rewards: Any) -> tuple[np.ndarray, tuple[float, float]]:
         (scale, shift), with original = scale * mapped + shift; a maker of :class:`equirl.TabularMDP` takes it as
         ``reward_map``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``rewards`` are no numbers, none at all, not finite, or too far apart.
-
     Examples
     --------
     >>> rescale_rewards([-1.0, 0.0, 3.0])

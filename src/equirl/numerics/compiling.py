@@ -43,12 +43,7 @@ def lean_kernel(function: F) -> F:
     Parameters
     ----------
     function : function
-        Of arrays and numbers.
-
-    Returns
-    -------
-    function
-        Compiled on its first call; the plain one is its attribute ``py_func``.
+        Of arrays and numbers; the plain one stays available as ``py_func``.
     """
     return _compiled(function, _nrt=False)
 
@@ -59,12 +54,7 @@ def inlined(function: F) -> F:
     Parameters
     ----------
     function : function
-        Of arrays and numbers.
-
-    Returns
-    -------
-    function
-        To be called by kernels.
+        Of arrays and numbers, to be called by kernels.
     """
     return _with_body(numba.njit(inline="always", nogil=True)(function), function)
 

@@ -162,11 +162,6 @@ def extended_value_iteration(
     discount : float
         Below 1: the discounted operator. ``gain`` is then the midpoint of u' - u all the same, u being ``bias``; so
         optimal values lie within span / 2 / (1 - discount) of ``bias + gain / (1 - discount)``, or above by less.
-
-    Returns
-    -------
-    Plan
-        The policy, as pairs, with its certificate.
     """
     S = len(pair_ptr) - 1
     pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
