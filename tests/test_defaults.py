@@ -53,15 +53,12 @@ def promises():
         if info.name.startswith(ELSEWHERE):
             continue
         module, held = importlib.import_module(info.name), {}
-        elsewhere = set(getattr(module, "__all__", ())) if info.ispkg else set()  # there only once somebody asked
+        others = {
+            "TYPE_CHECKING",
+            *(getattr(module, "__all__", ()) if info.ispkg else ()),
+        }  # exports are lazy
         for name, value in vars(module).items():
-            if (
-                name not in elsewhere
-                and name[0] != "_"
-                and name.isupper()
-                and plain(value, (int, float))
-                and name != "TYPE_CHECKING"
-            ):
+            if name[0] != "_" and name.isupper() and plain(value, (int, float)) and name not in others:
                 held[name] = value
         for name, function in functions(module):
             if isinstance(function, types.FunctionType):
