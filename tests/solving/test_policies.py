@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 from equirl.model.mdp import TabularMDP
 from equirl.solving import gth_elimination
 from equirl.solving.chains import closed_classes
-from equirl.solving.criterion import Criterion
 from equirl.solving.multichain import NoConstantGain
+from equirl.solving.optimal_gain import Criterion
 from equirl.solving.policies import (
     evaluate_policy,
     policy_chain,
