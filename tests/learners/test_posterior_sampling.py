@@ -86,3 +86,16 @@ def test_beliefs_of_an_agent_that_has_not_decided_have_no_plan_and_no_values():
     with pytest.raises(ValueError, match=r"has not decided anything yet; call act\(state\) first"):
         _ = beliefs.plan
     assert eq.agent_for(RIVER, "psrl", discount=0.9).beliefs.policy_gap(0, 0.1) is None
+
+
+def test_how_surely_pairs_are_alike_is_given_or_the_share_of_draws_that_say_so():
+    alone, given, drawn = (
+        eq.simulate(RIVER, name, 300, seed=0).agent.beliefs for name in ("psrl", "c-psrl-c", "c-psrl")
+    )
+    assert (alone.alike_by(), given.alike_by(), drawn.alike_by()) == ("", "given", "drawn")
+    assert alone.alike_to(2).tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
+    label = given.agent.given.classes.label
+    assert given.alike_to(2).tolist() == (label == label[2]).tolist()
+    chance = drawn.alike_to(2)
+    assert chance[2] == 1.0
+    assert ((chance > 0) & (chance < 1)).any()

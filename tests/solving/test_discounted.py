@@ -9,9 +9,11 @@ from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
 from equirl.solving import discounted, renewal, value_iteration
+from equirl.solving.chains import whole
 from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution, original_values
 from equirl.solving.optimal_gain import solve
 from equirl.solving.policies import evaluate_policy, policy_gain
+from equirl.solving.value_iteration import SolverLimits
 from equirl.worlds.world_registry import load_world, make
 from oracles_solving import best_discounted, cycle, dense_laws, dense_mdp, random_mdp, two_ends
 
@@ -157,3 +159,28 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(discounted, name, getattr(value_iteration, name).py_func)
     plain = [solve(mdp, accuracy=1e-3, method=method, discount=0.8).value for method in DISCOUNTED_METHODS]
     np.testing.assert_allclose(plain, compiled, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["auto", "modified", "value", "policy"])
+@pytest.mark.parametrize("max_sweeps", [1, 2, 3, 25])
+def test_no_method_makes_more_sweeps_than_it_may_and_what_it_found_is_certified(method: str, max_sweeps: int) -> None:
+    mdp = make("random", n_states=8, n_actions=2, branching=3, seed=1)
+    exact = solve(mdp, discount=0.95, accuracy=1e-10).value
+    found = solve(mdp, discount=0.95, accuracy=1e-13, method=method, max_sweeps=max_sweeps)
+    assert found.n_sweeps <= max_sweeps
+    assert np.abs(found.value - exact).max() <= found.accuracy + 1e-9
+    assert found.converged == (found.accuracy <= 1e-13)
+
+
+@pytest.mark.parametrize("evaluations", [0, 3])
+def test_sweeps_in_several_calls_are_those_of_one(evaluations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = whole(make("random", n_states=8, n_actions=2, branching=3, seed=1))
+    limits = SolverLimits(1e-12, 40)
+    one = discounted._sweeps(part, 0.95, np.zeros(8), limits, evaluations, 5)
+    monkeypatch.setattr(discounted, "LEAST_PER_CALL", 7)
+    monkeypatch.setattr(discounted, "SUCCESSORS_PER_CALL", 0)
+    several = discounted._sweeps(part, 0.95, np.zeros(8), limits, evaluations, 5)
+    for found in (one, several):
+        assert found.n_sweeps <= 40
+        assert found.method == ("modified" if evaluations else "value")
+    np.testing.assert_allclose(one.value, several.value, atol=one.bound + several.bound)
