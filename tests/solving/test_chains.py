@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from equirl.model.mdp import TabularMDP
 from equirl.model.rows import reached
 from equirl.solving import chains
-from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, whole
+from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, incoming, whole
 from equirl.solving.policies import policy_kind
 from equirl.worlds.world_registry import make
 from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets
@@ -141,3 +141,23 @@ def test_rows_that_sum_to_one_up_to_rounding_stay_and_others_are_divided_by_thei
     np.testing.assert_array_equal(mended[:3], law[:3])
     np.testing.assert_allclose(mended[3:], law[3:], rtol=1e-15)
     assert defect == chains.EXACT_SUM
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_searches_that_are_cut_short_find_the_same_components(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    mdp = random_mdp(np.random.default_rng(seed), 60, branching=2)
+    part = whole(mdp)
+    expected, _ = end_components(part)
+    for name in ("_take_apart", "_bottom", "_remove"):
+        monkeypatch.setattr(chains, name, getattr(chains, name).py_func)
+    monkeypatch.setattr(chains, "FIRST_STEPS", 1)  # others are tried from all states touched, in turn
+    nowhere = np.full(part.n_states, -(10**9))  # states that were not touched are not looked up
+    graph = chains._Graph(part.rows.ptr[part.pair_ptr], chains.owners(part.rows.ptr), part.rows.succ, incoming(part))
+    rest = chains._Remaining(
+        np.ones(mdp.n_pairs, bool), np.diff(part.pair_ptr), nowhere, np.zeros(part.n_states, bool), nowhere.copy()
+    )
+    label = np.full(part.n_states, -1)
+    chains._take_apart(graph, rest, chains._Search(*np.zeros((5, part.n_states), np.int64)), label)
+    assert ((label >= 0) == (expected >= 0)).all()
+    member = label >= 0
+    assert ((label[member][:, None] == label[member]) == (expected[member][:, None] == expected[member])).all()
