@@ -40,6 +40,7 @@ WEIGHTS = dict.fromkeys(MATHEMATICS, 3.0) | dict.fromkeys(OTHERS, 1.0)
 KERNEL_WEIGHT = 2.0  # times more often in compiled code
 FAR = ("tests/explore/", "tests/fuzz/", "tests/benchmarks/", "tests/test_house", "tests/test_site", "tests/test_docs")
 KEY_TEST = "tests/learners/test_same_numbers.py"  # of all that learners are made of
+STORED_WORLDS = "tests/worlds/test_same_worlds.py"  # of all numbers of every world
 STORED_DEFAULTS = "tests/test_defaults.py"  # of every signature, and named constants
 KEY_FOLDERS = {"numerics", "estimation", "clustering", "planning", "posterior", "learners"}
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
@@ -163,6 +164,7 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
         + 16 * bool(set(function.split(".")) & words)
         + 16 * (module in text)
         + 12 * (test == KEY_TEST and folder in KEY_FOLDERS)
+        + 28 * (test == STORED_WORLDS and folder == "worlds")
         + 10 * (test == STORED_DEFAULTS)
         + 8 * bool(public & words)
         + 4 * any(importer in text for importer in importers)
