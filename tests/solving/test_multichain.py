@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.sparse import csr_array
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import chains
+from equirl.solving import chains, multichain
 from equirl.solving.chains import end_components, whole
 from equirl.solving.optimal_gain import solve
 from equirl.solving.policies import policy_gain
@@ -84,3 +85,12 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
         plain = end_components(part)
         np.testing.assert_array_equal(plain[0], label)
         np.testing.assert_array_equal(plain[1], stays)
+
+
+def test_values_that_a_better_move_would_raise_are_known_to_be_off() -> None:
+    matrix, node = csr_array(np.array([[0.0, 1.0]])), np.array([0])
+    moves = multichain._Moves(matrix, node, node, node)  # the first of two nodes may move to the second
+    stay, stays, goes = np.array([0.2, 0.9]), np.array([-1, -1]), np.array([0, -1])
+    assert multichain._quotient_error(moves, stay, np.array([0.9, 0.9]), goes) < 1e-12
+    for value, choice in ((stay, stays), (np.array([0.2, 0.9]), goes), (np.array([1.6, 0.9]), goes)):
+        assert multichain._quotient_error(moves, stay, value, choice) >= 0.7 - 1e-12
