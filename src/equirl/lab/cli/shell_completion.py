@@ -16,7 +16,7 @@ import typer
 from equirl.lab.cli.console import AsJson, print_json, say
 
 COMPLETE_VARIABLE = "_EQUIRL_COMPLETE"  # is set by the scripts when they ask
-SHIPPED = ("paper", "leaderboard", "discounted", "ready")
+SHIPPED = ("paper", "leaderboard", "zoo", "discounted", "ready")
 # bash cuts words at : and =, so the line is split here and what stands before the last cut is taken off the answers.
 BASH = """\
 _equirl_completion() {
@@ -72,16 +72,17 @@ def _script(shell: Shell) -> str:
 
 def complete_world(incomplete: str) -> list[str]:
     """Worlds, after a colon their parameters, and saved problems."""
-    from equirl.worlds import WORLDS
+    from equirl.worlds import WORLDS, ZOO
 
+    known = {**WORLDS, **ZOO} if incomplete else WORLDS  # the zoo is long
     name, colon, rest = incomplete.partition(":")
     if not colon:
-        return [*_beginning(incomplete, WORLDS), *complete_file(incomplete, ".npz", ".txt")]
-    if name not in WORLDS:
+        return [*_beginning(incomplete, known), *complete_file(incomplete, ".npz", ".txt")]
+    if name not in known:
         return []
     before = rest[: rest.rfind(",") + 1]
     taken = {part.partition("=")[0] for part in before.split(",")}
-    keys = (f"{name}:{before}{key}=" for key in WORLDS[name].params if key not in taken)
+    keys = (f"{name}:{before}{key}=" for key in known[name].params if key not in taken)
     return _beginning(incomplete, keys)
 
 

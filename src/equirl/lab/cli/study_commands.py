@@ -32,7 +32,7 @@ StudyFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="The study, a TOML file; or paper, leaderboard, discounted, ready: those shipped.",
+        help="The study, a TOML file; or paper, leaderboard, zoo, discounted, ready: those shipped.",
         show_default=False,
         autocompletion=complete_study,
     ),
@@ -184,9 +184,8 @@ def leaderboard(
         typer.Option(help="Some learners only, by commas. [default: all]", autocompletion=complete_learners),
     ] = None,
     worlds: Annotated[str | None, typer.Option(help="Some worlds only, by commas. [default: all]")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the results and the page.")] = Path(
-        "results/leaderboard"
-    ),
+    suite: Annotated[str, typer.Option(help="Which worlds: leaderboard, or zoo, those of practice.")] = "leaderboard",
+    out: Annotated[Path | None, typer.Option(help="Folder of results and page. [default: results/SUITE]")] = None,
     bounds: Annotated[bool, typer.Option("--bounds", help="Draw the lower bound c log T, where there is one.")] = False,
     setting: Setting = None,
     jobs: Jobs = None,
@@ -195,25 +194,31 @@ def leaderboard(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare every learner in many worlds, renumbered at random: one page of standings."""
+    """Compare learners in many worlds, renumbered at random: one page of standings."""
     from equirl.lab.leaderboard.board_page import draw_boards, write_page
     from equirl.lab.leaderboard.leaderboard_study import leaderboard_study, raised
     from equirl.lab.leaderboard.standings import boards
     from equirl.lab.studies.expansion import expand, with_settings
     from equirl.lab.studies.store import Store
 
-    planned = expand(with_settings(leaderboard_study(runs, _names(learners), _names(worlds)), setting or []))
+    chosen_study = with_settings(leaderboard_study(runs, _names(learners), _names(worlds), suite), setting or [])
+    planned, out = expand(chosen_study), out or Path("results") / suite
     store = Store(out)
     chosen = _engine(engine, jobs, address, len(planned))
     complete, facts = _compute_runs(planned, store, chosen, quiet=quiet, as_json=as_json)
-    standings = boards(_groups(planned, store), planned)
+    standings = boards(_groups(planned, store), planned, parts=chosen_study.parts)
     say("drawing figures and writing the page", err=True)
     figures = draw_boards(standings, out / "figures", with_bounds=bounds)
-    given = {"--learners": learners, "--worlds": worlds, "--bounds": "" if bounds else None}
+    given = {
+        "--suite": None if suite == "leaderboard" else suite,
+        "--learners": learners,
+        "--worlds": worlds,
+        "--bounds": "" if bounds else None,
+    }
     options = "".join(f" {name} {value}".rstrip() for name, value in given.items() if value is not None)
     options += "".join(f" --set {text}" for text in setting or [])
     command = f"equirl leaderboard --runs {runs}{options} --out {out}"
-    path = write_page(standings, figures, out, command, raised(planned, store))
+    path = write_page(standings, figures, out, command, raised(planned, store), suite)
     _end_with("page", path, facts, complete, as_json)
 
 
@@ -304,13 +309,13 @@ def _names(text: str | None) -> list[str] | None:
 def _open(
     file: Path, out: Path | None, settings: list[str] | None, keep_agents: bool = False
 ) -> tuple[list[PlannedRun], Store]:
-    from equirl.lab.leaderboard.leaderboard_study import leaderboard_study
+    from equirl.lab.leaderboard.leaderboard_study import SUITES, leaderboard_study
     from equirl.lab.paper.paper_study import paper_study
     from equirl.lab.studies.expansion import expand, with_settings
     from equirl.lab.studies.store import Store
     from equirl.lab.studies.study_file import StudyError, load_study, shipped_study
 
-    shipped = {"paper": paper_study, "leaderboard": leaderboard_study}
+    shipped = {"paper": paper_study} | {name: partial(leaderboard_study, suite=name) for name in SUITES}
     shipped |= {name: partial(shipped_study, name) for name in ("discounted", "ready")}
     try:
         loaded = shipped[str(file)]() if str(file) in shipped and not file.is_file() else load_study(file)

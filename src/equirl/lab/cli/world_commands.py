@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from equirl.logs.log_classes import LogClasses
     from equirl.model import Pairs, TabularMDP
     from equirl.structure import Partition
+    from equirl.worlds import World
 
 WorldText = Annotated[
     str,
@@ -37,20 +39,28 @@ DIAMETER_STATES = 500  # the diameter of more states takes long and must be aske
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, their parameters and defaults."""
-    from equirl.worlds import COMMON, WORLDS
+    from equirl.worlds import COMMON, WORLDS, ZOO
 
     if as_json:
-        print_json({name: {"description": w.description, "params": w.params} for name, w in WORLDS.items()})
+        every = {**WORLDS, **ZOO}
+        print_json({name: {"description": w.description, "params": w.params} for name, w in every.items()})
         return
+    for title, listed in ((None, WORLDS), ("The zoo: problems of the kinds that people bring", ZOO)):
+        print_table(["world", "what it is", "parameters"], _world_rows(listed), title=title)
+    common = ", ".join(f"{key}={_default(value)}" for key, value in COMMON.items())
+    console().print(f"Every world also takes {common}. Example: equirl classes four-room:height=17,width=17")
+
+
+def _world_rows(worlds: Mapping[str, World]) -> list[list[str]]:
+    from equirl.worlds import COMMON
+
     rows = []
-    for name, world in WORLDS.items():
-        own = {key: value for key, value in world.params.items() if key not in COMMON}
+    for name, world in worlds.items():
+        own = {key: value for key, value in world.params.items() if key not in COMMON or value != COMMON[key]}
         settings = ", ".join(f"{key}={_default(value)}" for key, value in own.items())
         presets = f"; presets: {', '.join(world.presets)}" if world.presets else ""
         rows.append([name, world.description, settings + presets])
-    print_table(["world", "what it is", "parameters"], rows)
-    common = ", ".join(f"{key}={_default(value)}" for key, value in COMMON.items())
-    console().print(f"Every world also takes {common}. Example: equirl classes four-room:height=17,width=17")
+    return rows
 
 
 def classes(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from equirl.lab.leaderboard import board_page
 from equirl.lab.leaderboard.expectations import advise, check_expectations
-from equirl.lab.leaderboard.leaderboard_study import leaderboard_parts
+from equirl.lab.leaderboard.leaderboard_study import SUITES, leaderboard_parts
 from equirl.lab.leaderboard.standings import WorldFacts, boards
 from equirl.lab.paper import report
 from equirl.lab.paper.claims import check_claims
@@ -55,7 +55,7 @@ def leaderboard_findings(
     expectations = check_expectations(found)
     sections = board_page.overview(found, expectations, advise(found), failed)
     facts, banner = board_page.facts_line(found, expectations), board_page.provisional(found)
-    return _findings("leaderboard", board_page.LEAD, facts, banner, sections)
+    return _findings("leaderboard", SUITES["leaderboard"].lead, facts, banner, sections)
 
 
 def class_tables() -> dict[str, Any]:

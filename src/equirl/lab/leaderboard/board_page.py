@@ -15,8 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from equirl.files.whole_files import write_aside, write_csv
+from equirl.lab.leaderboard.base_comparison import (
+    COMPARISON_FIELDS,
+    base_sections,
+    compare_with_bases,
+    comparison_row,
+)
 from equirl.lab.leaderboard.entrants import GIVEN, NOTHING
 from equirl.lab.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
+from equirl.lab.leaderboard.leaderboard_study import SUITES
 from equirl.lab.leaderboard.standings import Board, Standing
 from equirl.lab.paper.html_parts import (
     ReportTable,
@@ -37,11 +44,6 @@ from equirl.structure import Partition, equivalence_classes
 from equirl.theory import regret_lower_bound
 from equirl.words.formatting import counted, mean_with_interval, number
 
-TITLE = "Leaderboard: which learner, in which world"
-LEAD = (
-    "Every learner in every world, each run with states and actions renumbered at random. Regret is T g* less the "
-    "rewards received, at the horizon T: the lower, the better."
-)
 COLUMNS = (
     "name", "world", "n_states", "n_pairs", "n_laws", "n_classes", "chain", "gain", "horizon",
     "given", "rank", "learner", "runs", "mean", "ci95_low", "ci95_high", "relative", "locked_in",
@@ -73,18 +75,24 @@ NO_FAILURES = "None: every expectation stands or is open, and no run locked in."
 
 
 def write_page(
-    boards: Sequence[Board], figures: Mapping[str, Path], out: Path, command: str, failed: Mapping[str, int]
+    boards: Sequence[Board],
+    figures: Mapping[str, Path],
+    out: Path,
+    command: str,
+    failed: Mapping[str, int],
+    suite: str = "leaderboard",
 ) -> Path:
-    """Write the page, ``leaderboard.html``, its tables as CSV and the standings as Markdown."""
+    """Write the page of a suite, such as ``leaderboard.html``, its tables as CSV and the standings as Markdown."""
     expectations, advice = check_expectations(boards), advise(boards)
     sections = [
         *((part.name, part.title, part.html()) for part in overview(boards, expectations, advice, failed)),
         ("worlds", "World by world", "".join(_world_section(board, figures) for board in boards)),
-        repeat_section(command, REPEAT_EXCEPTION, " and <code>leaderboard.md</code>"),
+        repeat_section(command, REPEAT_EXCEPTION, f" and <code>{suite}.md</code>"),
     ]
     _write_tables(boards, expectations, advice, out)
-    facts = facts_line(boards, expectations)
-    return write_aside(out / "leaderboard.html", page(TITLE, LEAD, facts, provisional(boards), sections))
+    write_aside(out / f"{suite}.md", markdown(boards).encode())
+    facts, about = facts_line(boards, expectations), SUITES[suite]
+    return write_aside(out / f"{suite}.html", page(about.title, about.lead, facts, provisional(boards), sections))
 
 
 def overview(
@@ -97,6 +105,7 @@ def overview(
         Section("when", "Which learner to take when", ABOUT_ADVICE,
                 ReportTable(ADVICE_COLUMNS, [advice_cells(item) for item in advice], [2, 3, 5])),
         Section("matrix", "Regret relative to the best learner given nothing", ABOUT_MATRIX, _matrix(boards)),
+        *base_sections(compare_with_bases(boards)),
         Section("expected", "What equivalence should bring, world by world", ABOUT_EXPECTATIONS,
                 ReportTable(EXPECTATION_COLUMNS, kept)),
         Section("failures", "Failures", "" if items else NO_FAILURES, items=items),
@@ -154,7 +163,7 @@ def _write_tables(
     write_csv(folder / "standings.csv", COLUMNS, (_standing_row(board, row) for board, row in all_standings(boards)))
     for name, kind, items in (("expectations", Expectation, expectations), ("advice", Advice, advice)):
         write_csv(folder / f"{name}.csv", [field.name for field in fields(kind)], map(astuple, items))  # type: ignore[arg-type]
-    write_aside(out / "leaderboard.md", markdown(boards).encode())
+    write_csv(folder / "bases.csv", COMPARISON_FIELDS, map(comparison_row, compare_with_bases(boards)))
 
 
 def _standing_row(board: Board, row: Standing) -> tuple[object, ...]:

@@ -1,9 +1,13 @@
-"""The leaderboard's study, whole or restricted to some worlds and learners."""
+"""The studies of the leaderboard's suites, whole or restricted to some worlds and learners.
+
+A suite is a TOML file beside this one and a row of ``SUITES``: a command, a page and resuming follow from it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from equirl.lab.leaderboard.entrants import ENTRANTS, ERGODIC_ONLY
@@ -12,23 +16,53 @@ from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, shipped_study
 from equirl.learners import AGENTS
 from equirl.solving import chain_kind
-from equirl.words.checking import unknown_name
+from equirl.words.checking import choice, unknown_name
 from equirl.worlds import load_world
 
 
+@dataclass(frozen=True)
+class Suite:
+    """What the page of a suite says first."""
+
+    title: str
+    lead: str
+
+
+RENUMBERED = (
+    "each run with states and actions renumbered at random. Regret is T g* less the rewards received, at the horizon "
+    "T: the lower, the better."
+)
+SUITES = {
+    "leaderboard": Suite("Leaderboard: which learner, in which world", f"Every learner in every world, {RENUMBERED}"),
+    "zoo": Suite(
+        "The zoo: problems of the kinds that people bring",
+        f"Queues, stock, upkeep, nature, games, mazes, money: {RENUMBERED} Settings are chosen by the problems that "
+        "are shown; those set aside are played at the end.",
+    ),
+}
+
+
 def leaderboard_study(
-    runs: int | None = None, learners: Sequence[str] | None = None, worlds: Sequence[str] | None = None
+    runs: int | None = None,
+    learners: Sequence[str] | None = None,
+    worlds: Sequence[str] | None = None,
+    suite: str = "leaderboard",
 ) -> Study:
-    """The shipped study; learners for ergodic worlds alone are left out of the others."""
-    study = shipped_study("leaderboard", "leaderboard")
+    """The shipped study of a suite; learners for ergodic worlds alone are left out of the others.
+
+    Where neither the caller nor the file names learners, those of the catalogue play.
+    """
+    study = shipped_study(choice("suite", suite, SUITES), "leaderboard")
     known = {part.name: part for part in study.parts}
     for name in worlds or ():
         if name not in known:
-            raise ValueError(unknown_name("world of the leaderboard", name, known))
+            raise ValueError(unknown_name(f"world of the {suite}", name, known))
     for name in learners or ():
         if name not in AGENTS:
             raise ValueError(unknown_name("learner", name, AGENTS))
-    entries = [LearnerEntry.model_validate({"learner": name}) for name in learners or ENTRANTS]
+    listed = {entry.learner: entry for entry in study.learners or ()}
+    names = learners or [*listed] or ENTRANTS
+    entries = [listed.get(name) or LearnerEntry.model_validate({"learner": name}) for name in names]
     chosen = [part for part in study.parts if worlds is None or part.name in worlds]
     parts = [part.model_copy(update={"learners": _admitted(entries, part)}) for part in chosen]
     playing = [part for part in parts if part.learners]

@@ -1,10 +1,11 @@
 """Standings: how every learner did in every world.
 
 Regret is that at the horizon T. A run is *locked in* when its regret in the last quarter exceeds half of what doing
-nothing right would cost, g* T / 4: it has settled for something far from the best. The regret of one learner relative
-to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is not distinguishable
-from 0. Received rewards are noisy, so a mean regret may be 0 or below; in relative regrets a mean counts as at least 1
-and at least half the interval of the best learner given nothing.
+nothing right would cost, g* T / 4: it has settled for something far from the best. Where costs are mapped to rewards,
+doing nothing right is to play at random, which costs (g* - g0) T / 4, with g0 the gain of uniform play. The regret of
+one learner relative to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is
+not distinguishable from 0. Received rewards are noisy, so a mean regret may be 0 or below; in relative regrets a mean
+counts as at least 1 and at least half the interval of the best learner given nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import numpy as np
 from equirl.lab.leaderboard.entrants import GIVEN, NOTHING, given_to, is_oblivious
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import build_world
+from equirl.lab.studies.study_file import StudyPart
 from equirl.lab.studies.summary import Group
 from equirl.model import TabularMDP
 from equirl.simulation import half_width
-from equirl.solving import chain_kind
+from equirl.solving import chain_kind, policy_gain
 from equirl.structure import equivalence_classes
 
 STRUCTURED, FREE = 1 / 3, 0.9  # classes per pair: below the first structured, from the second on without structure
@@ -97,11 +99,11 @@ class Standing:
         return float(np.median(known)) * 1e6 / self.group.horizon if len(known) else math.nan
 
 
-def n_locked_in(group: Group) -> int:
-    """How many runs are locked in: regret in the last quarter above half of g* T / 4."""
+def n_locked_in(group: Group, idle_gain: float = 0.0) -> int:
+    """How many runs are locked in: regret in the last quarter above half of (g* - idle_gain) T / 4."""
     quarter = group.horizon / 4
     late = group.curves.final("regret") - group.curves.at("regret", 3 * quarter)
-    return int((late > 0.5 * group.gain * quarter).sum())
+    return int((late > 0.5 * (group.gain - idle_gain) * quarter).sum())
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,9 @@ class Board:
     kind: str
     n_laws: int
     n_classes: int
+    uniform_gain: float  # of playing every action with the same probability
     standings: tuple[Standing, ...]
+    group: str = ""  # of parts that have a mean of their own
 
     @property
     def horizon(self) -> int:
@@ -152,25 +156,32 @@ class WorldFacts(NamedTuple):
     kind: str
     n_laws: int
     n_classes: int
+    uniform_gain: float
 
 
 def boards(
-    groups: Sequence[Group], planned: Sequence[PlannedRun], known: dict[str, WorldFacts] | None = None
+    groups: Sequence[Group],
+    planned: Sequence[PlannedRun],
+    known: dict[str, WorldFacts] | None = None,
+    parts: Sequence[StudyPart] = (),
 ) -> list[Board]:
-    """The standings of every world, in the order of the study."""
+    """The standings of every world, in the order of the study; ``parts`` say which group a world is in."""
     specs, known = {run.part: run.spec for run in planned}, {} if known is None else known
+    in_group = {part.name: part.group for part in parts if part.group}
     found = []
     for name in dict.fromkeys(group.part for group in groups):
         own = [group for group in groups if group.part == name]
         if name not in known:
             known[name] = _world_facts(build_world(specs[name])[0])
-        found.append(Board(name, own[0].world, *known[name], standings=standings_of(own)))
+        kind = in_group.get(name, "")
+        found.append(Board(name, own[0].world, *known[name], standings=standings_of(own), group=kind))
     return found
 
 
 def _world_facts(mdp: TabularMDP) -> WorldFacts:
     laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
-    return WorldFacts(mdp, chain_kind(mdp), laws, classes)
+    uniform = 1 / np.diff(mdp.pairs.ptr)[mdp.pairs.state]
+    return WorldFacts(mdp, chain_kind(mdp), laws, classes, policy_gain(mdp, uniform))
 
 
 def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
@@ -178,7 +189,7 @@ def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
     given_by = {group.learner: given_to(group.learner_name) for group in groups}
     plain = [group for group in groups if given_by[group.learner] == NOTHING]
     best = min(plain, key=lambda group: regret[group.learner], default=None)
-    floor = _floor(best.curves.final("regret")) if best else math.nan
+    floor = least_regret(best.curves.final("regret")) if best else math.nan
     rows = []
     for given in GIVEN:
         own = sorted((g for g in groups if given_by[g.learner] == given), key=lambda group: regret[group.learner])
@@ -188,7 +199,7 @@ def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
     return tuple(rows)
 
 
-def _floor(regret: np.ndarray) -> float:
+def least_regret(regret: np.ndarray) -> float:
     """The least regret that counts: 1, or half the interval of the mean."""
     half = float(half_width(regret))
     return max(1.0, half) if math.isfinite(half) else 1.0

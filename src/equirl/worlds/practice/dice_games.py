@@ -98,8 +98,8 @@ def higher_lower(cards: int = 13) -> TabularMDP:
         anew: Law = {(x, 0): 1 / cards for x in range(cards)}
         grown = min(streak + 1, longest)
         choices: dict[str, tuple[Law, float]] = {"cash": (anew, float(2**streak - 1))}
-        for name, right in (("higher", lambda x: x > card), ("lower", lambda x: x < card)):
-            choices[name] = (mixed(((x, grown if right(x) else 0), 1 / cards) for x in range(cards)), 0.0)
+        for name, sign in (("higher", 1), ("lower", -1)):
+            choices[name] = (mixed(((x, grown if sign * (x - card) > 0 else 0), 1 / cards) for x in range(cards)), 0.0)
         return choices
 
     return mdp_from_start(rule, (cards // 2, 0))

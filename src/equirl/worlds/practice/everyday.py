@@ -80,7 +80,7 @@ def parking(places: int = 12, free: float = 0.25) -> TabularMDP:
         if state == garage:
             return {"garage": (arrives, -12.0)}
         chance = free * far / places  # fewer are free near the shop
-        on = mixed([((far - 1, 1), chance), ((far - 1, 0), 1 - chance)]) if far > 1 else {garage: 1.0}
+        on: Law = mixed([((far - 1, 1), chance), ((far - 1, 0), 1 - chance)]) if far > 1 else {garage: 1.0}
         choices: dict[str, tuple[Law, float]] = {"on": (on, -0.2)}
         if is_free:
             choices["park"] = (arrives, -float(far))

@@ -116,7 +116,7 @@ def deep_sea(depth: int = 9, seed: int = 2) -> TabularMDP:
 
     def rule(state: State) -> Choices:
         row, column = state
-        choices = {}
+        choices: dict[str, tuple[Law, float]] = {}
         for way in (0, 1):
             right = way != swapped[row][column]
             to = (row + 1, column + 1 if right else max(column - 1, 0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, State, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Choices, Law, State, mdp_from_start, mixed, one_event
 
 EUROS = (-8000.0, 1500.0)  # a step
 
@@ -77,7 +77,7 @@ def greenhouse(stages: int = 5) -> TabularMDP:
         grown = min(growth + 1, stages)
         dies, heals = (0.015, 0.05) if blight else (0.0, 0.92)
         spreads = mixed([((grown, 1), 1 - dies - heals), ((grown, 0), heals), (lost, dies)])
-        choices = {
+        choices: dict[str, tuple[Law, float]] = {
             "water": (spreads, 330.0 + 30 * growth),
             "spray": (mixed([((grown, 0), 0.85), ((grown, blight), 0.15)]), 180.0 + 30 * growth),
             "sow": ({(0, 0): 1.0}, -100.0),

@@ -167,7 +167,7 @@ def shifts(stages: int = 7) -> TabularMDP:
         later = (stage + 1) % stages
         wanted = stage % 3 != 1
         heats = mixed([((later, 1), 0.8), ((later, 0), 0.2)])
-        works = mixed([((later, 1), 0.75), ((later, 0), 0.25)]) if warm else {(later, 0): 1.0}
+        works: Law = mixed([((later, 1), 0.75), ((later, 0), 0.25)]) if warm else {(later, 0): 1.0}
         return {
             "idle": ({(later, 0): 1.0}, 0.2),
             "heat": (heats, 0.0),

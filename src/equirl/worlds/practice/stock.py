@@ -7,7 +7,7 @@ from itertools import product
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, inside, whole_number
 from equirl.worlds.inventories import MOST_MEAN, poisson_demand
-from equirl.worlds.rules import Choices, State, joint_distribution, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Choices, Law, State, joint_distribution, mdp_from_start, mixed, one_event
 
 
 def corner_shop(shelf: int = 20, mean: float = 6.0, max_order: int = 10) -> TabularMDP:
@@ -91,7 +91,7 @@ def workshop(backlog: int = 10) -> TabularMDP:
         for name, size in (("decline", 0), ("accept", job)):
             if load + size <= backlog and (size or name == "decline"):
                 after = load + size
-                law = {(max(after - 1, 0), new): p for new, p in jobs.items()}
+                law: Law = {(max(after - 1, 0), new): p for new, p in jobs.items()}
                 choices[name] = (law, pays[size] - 0.15 * max(after - 4, 0) ** 2)
         return choices
 

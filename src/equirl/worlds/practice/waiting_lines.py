@@ -72,7 +72,7 @@ def tandem(places: int = 5, arrival: float = 0.3, first: float = 0.35, second: f
         always = [(_more(state, 0, places), arrival), (_less(state, 1), second)]
         passed = [((n - 1, m + 1), first)] if n and m < places else []
         cost = n + 3.0 * m + 25 * arrival * (n == places)
-        return {"rest": (one_event(state, always), -cost), "work": (one_event(state, always + passed), -cost)}
+        return {"rest": (one_event(state, always), -cost), "work": (one_event(state, [*always, *passed]), -cost)}
 
     return mdp_from_start(rule, (0, 0))
 
