@@ -209,6 +209,24 @@ def table_posterior(good, bad, alpha, without=""):
     return normalised(law)
 
 
+def noisy_table_posterior(rewards, alpha, shape, b, without=""):
+    """{partition: probability} of pairs with these rewards, Normal for every table, one reward after the other.
+
+    After i rewards the next is Student with 2 a degrees of freedom about their mean, a = shape + (i - 1) / 2.
+    """
+    law = {}
+    for classes in partitions(list(range(len(rewards)))):
+        weight = crp_weight(classes, alpha, without)
+        for members in classes:
+            paid = [r for k in members for r in rewards[k]]
+            for i in range(1, len(paid)):
+                a, scatter = shape + (i - 1) / 2, np.var(paid[:i]) * i
+                spread = (b + scatter / 2) / a * (1 if without == "mean" else 1 + 1 / i)
+                weight += stats.t.logpdf(paid[i], 2 * a, np.mean(paid[:i]), math.sqrt(spread))
+        law[frozenset(map(frozenset, classes))] = math.exp(weight)
+    return normalised(law)
+
+
 def chi_square(seen, law, least=8.0):
     """p-value of frequencies {key: times} under a law; keys expected less than ``least`` times are put together."""
     n = sum(seen.values())

@@ -1,23 +1,35 @@
+"""Mean rewards: who shares a table, what a table pays, and how noisy rewards usually are."""
+
 from collections import Counter
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import equirl as eq
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior.reward_priors import (
-    draw_by_pair,
-    draw_shared,
+    RANGE_VARIANCE,
+    SHAPE,
+    draw_means,
     empty_tables,
+    normal_within,
+    only_coins,
     recount_tables,
     resample_tables,
+    scatter,
 )
-from oracles_posterior import chi_square, snapshot, table_posterior
+from oracles_posterior import chi_square, noisy_table_posterior, snapshot, table_posterior
 
-CASES = [  # rewards and visits by pair, alpha
+COINS = [  # rewards and visits by pair, alpha
     ([3.0, 0.0, 2.0, 1.0], [4, 5, 2, 6], 1.0),
     ([0.0, 1.0, 2.0], [3, 4, 5], 0.3),
-    ([0.5, 1.25, 0.0, 3.0], [1, 2, 1, 3], 2.0),
+    ([1.0, 1.0, 0.0, 3.0], [1, 2, 1, 3], 2.0),
+]
+NOISY = [  # rewards by pair, alpha, b
+    ([[0.3, 0.4, 0.35], [0.32, 0.5], [0.7], [0.31]], 1.0, 0.01),
+    ([[0.2, 0.9], [0.5], [0.52, 0.48, 0.5, 0.49]], 0.4, 0.05),
+    ([[0.1], [0.15], [0.12], [0.4, 0.3]], 2.0, 0.02),
 ]
 FACTORS = ("members", "total")
 
@@ -26,81 +38,186 @@ def rng(seed):
     return draw_state(np.random.SeedSequence(seed))
 
 
-def tables(rewards, visits, alpha, draws, thin=6):
-    M, random = len(visits), rng(2)
-    seen, state, found = snapshot([[n] for n in visits], rewards=rewards), empty_tables(len(visits)), Counter()
+def seen_of(rewards):
+    """Pairs that paid these amounts."""
+    squares = np.array([float(np.square(paid).sum()) for paid in rewards])
+    return snapshot([[len(paid)] for paid in rewards], rewards=[sum(paid) for paid in rewards])._replace(
+        r_squares=squares
+    )
+
+
+def tables(seen, alpha, draws, b=0.1, thin=6):
+    random, state, found = rng(2), empty_tables(len(seen.visits)), Counter()
+    state.noise[0] = b
     for i in range(draws * thin):
-        resample_tables(random, 0, M, alpha, seen, state, np.empty(M + 2))
+        resample_tables(random, alpha, seen, state, np.empty(len(seen.visits) + 2))
         if i % thin == 0 and i > 50:
             found[frozenset(frozenset(np.flatnonzero(state.table == t).tolist()) for t in set(state.table))] += 1
-    return found, seen, state
+    return found, state
 
 
-@pytest.mark.parametrize(("rewards", "visits", "alpha"), CASES)
-def test_frequencies_of_tables_are_the_posterior(rewards, visits, alpha):
-    found, seen, state = tables(rewards, visits, alpha, 8_000)
+@pytest.mark.parametrize(("rewards", "visits", "alpha"), COINS)
+def test_frequencies_of_tables_of_coins_are_the_posterior(rewards, visits, alpha):
+    found, _ = tables(snapshot([[n] for n in visits], rewards=rewards), alpha, 8_000)
     bad = np.array(visits) - rewards
     assert chi_square(found, table_posterior(rewards, bad, alpha)) > 1e-3
     for factor in FACTORS:
         assert chi_square(found, table_posterior(rewards, bad, alpha, without=factor)) < 1e-6
-    books = [array.copy() for array in state]
+
+
+@pytest.mark.parametrize(("rewards", "alpha", "b"), NOISY)
+def test_frequencies_of_tables_of_noisy_rewards_are_the_posterior(rewards, alpha, b):
+    found, _ = tables(seen_of(rewards), alpha, 8_000, b)
+    assert chi_square(found, noisy_table_posterior(rewards, alpha, SHAPE, b)) > 1e-3
+    for factor in ("members", "mean"):
+        assert chi_square(found, noisy_table_posterior(rewards, alpha, SHAPE, b, without=factor)) < 1e-6
+
+
+def test_books_are_those_of_a_recount():
+    seen = seen_of([[0.3, 0.4], [1.0, 0.0], [0.9], [1.0], [0.35, 0.31]])
+    _, state = tables(seen, 1.0, 20)
+    books = [array.copy() for array in state[:5]]
     recount_tables(seen, state)
-    for kept, counted in zip(books[:1], state[:1], strict=True):
-        np.testing.assert_array_equal(kept, counted)
-    used = state.used[0]
-    for kept, counted in zip(books[1:4], state[1:4], strict=True):
-        np.testing.assert_allclose(kept[:used][state.members[:used] > 0], counted[:used][state.members[:used] > 0])
+    np.testing.assert_array_equal(books[0], state.table)
+    for kept, counted in zip(books[1:], state[1:5], strict=True):
+        held = state.members > 0
+        np.testing.assert_allclose(kept[held], counted[held], atol=1e-12)
+
+
+def test_coins_and_amounts_never_share_a_table():
+    seen = seen_of([[1.0, 0.0], [0.5, 0.6], [0.0], [0.55]])
+    found, _ = tables(seen, 0.01, 300)
+    for partition in found:
+        for members in partition:
+            assert len({k in (0, 2) for k in members}) == 1
+
+
+def test_a_pair_that_pays_coins_no_longer_leaves_their_table():
+    state = empty_tables(3)
+    state.table[:] = 0
+    recount_tables(seen_of([[0.0, 1.0], [0.0, 0.4], [1.0]]), state)
+    assert state.table.tolist() == [0, -1, 0]
+    assert (state.visits[0], state.total[0], state.squares[0]) == (3.0, 2.0, 2.0)
 
 
 def test_a_concentration_beyond_all_counts_gives_every_pair_its_own_table():
-    found, _, _ = tables([1.0, 1.0, 1.0], [2, 2, 2], 1e12, 50)
+    found, _ = tables(snapshot([[2], [2], [2]], rewards=[1.0, 1.0, 1.0]), 1e12, 50)
     assert set(found) == {frozenset(frozenset([k]) for k in range(3))}
 
 
-def means(draw, n=6000):
-    out = np.empty((n, 3))
+def means(seen, table, n=6000, b=0.01):
+    """Draws of the means of pairs at these tables, with this usual noise."""
+    random, state, out = rng(3), empty_tables(len(seen.visits)), np.empty((n, len(seen.visits)))
     for row in out:
-        draw(row)
+        state.table[:], state.noise[0] = table, b
+        recount_tables(seen, state)
+        draw_means(random, seen, state, np.empty(len(table) + 1), row)
     return out
 
 
-def test_rewards_by_pair_are_beta_posteriors():
-    seen, random = snapshot([[4], [7], []], rewards=[1.0, 7.0, 0.0]), rng(3)
-    found = means(lambda out: draw_by_pair(random, seen, out))
+def test_means_of_coins_are_beta_and_of_pairs_never_visited_uniform():
+    seen = snapshot([[4], [7], []], rewards=[1.0, 7.0, 0.0])
+    found = means(seen, [0, 1, 2])
     for k, (a, b) in enumerate([(2, 4), (8, 1), (1, 1)]):
         assert stats.kstest(found[:, k], stats.beta(a, b).cdf).pvalue > 1e-3
 
 
-def test_pairs_of_a_table_share_one_mean_and_pairs_never_visited_draw_their_own():
-    seen, random, state = snapshot([[4], [7], []], rewards=[1.0, 7.0, 0.0]), rng(4), empty_tables(3)
-    state.table[:2] = 0
-    recount_tables(seen, state)
-    found = means(lambda out: draw_shared(random, 0.0, seen, state, np.empty(4), out))
+def test_means_of_noisy_rewards_are_those_of_student():
+    """Far from the ends of the range; the last pair was seen once, so that its noise is the usual one."""
+    paid = [[0.4, 0.44, 0.48, 0.41, 0.47], [0.5]]
+    found = means(seen_of(paid), [0, 1], b=2e-4)
+    for k, rewards in enumerate(paid):
+        n = len(rewards)
+        a = SHAPE + (n - 1) / 2
+        scale = np.sqrt((2e-4 + np.var(rewards) * n / 2) / a / n)
+        assert stats.kstest(found[:, k], stats.t(2 * a, np.mean(rewards), scale).cdf).pvalue > 1e-3
+
+
+def test_pairs_of_a_table_share_one_mean():
+    seen = snapshot([[4], [7], []], rewards=[1.0, 7.0, 0.0])
+    found = means(seen, [0, 0, -1])
     assert (found[:, 0] == found[:, 1]).all()
     assert stats.kstest(found[:, 0], stats.beta(9, 4).cdf).pvalue > 1e-3
-    assert stats.kstest(found[:, 2], "uniform").pvalue > 1e-3
 
 
-def test_a_pair_draws_from_its_own_rewards_with_the_chance_it_is_given():
-    seen, random, state = snapshot([[4], [8], []], rewards=[1.0, 7.0, 0.0]), rng(5), empty_tables(3)
-    state.table[:2] = 0
+def test_the_usual_noise_is_drawn_from_that_of_all_tables():
+    """With variances known nearly exactly: Gamma(SHAPE (tables + 1)) over the sum of 1 / variance, the range's too."""
+    random = np.random.default_rng(0)
+    sigmas = np.array([0.01, 0.02, 0.03])
+    rewards = [(0.5 + sigma * random.standard_normal(4000)).tolist() for sigma in sigmas]
+    seen, state, noise = seen_of(rewards), empty_tables(3), []
+    state.table[:] = [0, 1, 2]
     recount_tables(seen, state)
-    found = means(lambda out: draw_shared(random, 2.0, seen, state, np.empty(4), out))
-    assert (found[:, 0] == found[:, 1]).mean() == pytest.approx(0.5 * 0.75, abs=0.03)
-    assert stats.kstest(found[:, 2], "uniform").pvalue > 1e-3
+    generator = rng(4)
+    for _ in range(4000):
+        state.noise[0] = 1e-4
+        draw_means(generator, seen, state, np.empty(4), np.empty(3))
+        noise.append(state.noise[0])
+    rate = (1 / np.array([np.var(paid) for paid in rewards])).sum() + 1 / RANGE_VARIANCE
+    assert stats.kstest(noise, stats.gamma(4 * SHAPE, scale=1 / rate).cdf).pvalue > 1e-3
 
 
-def test_only_so_many_pairs_take_a_step_but_all_get_a_table():
+def test_without_noisy_rewards_the_usual_noise_stays():
+    seen, state = snapshot([[4], [7]], rewards=[1.0, 7.0]), empty_tables(2)
+    state.table[:], state.noise[0] = [0, 1], 0.125
+    recount_tables(seen, state)
+    draw_means(rng(5), seen, state, np.empty(3), np.empty(2))
+    assert state.noise[0] == 0.125
+
+
+def test_means_stay_within_the_range():
+    random = rng(6)
+    drawn = [normal_within(random, centre, 0.4) for centre in (0.0, 0.02, 1.0) for _ in range(2000)]
+    assert min(drawn) >= 0
+    assert max(drawn) <= 1
+    half = stats.truncnorm(0, 2.5, 0, 0.4)
+    assert stats.kstest(drawn[:2000], half.cdf).pvalue > 1e-3
+
+
+def test_sums_tell_coins_and_scatter():
+    assert only_coins(3.0, 2.0, 2.0)
+    assert not only_coins(3.0, 2.0, 1.9)
+    assert scatter(3.0, 1.5, 0.77) == pytest.approx(3 * np.var([0.4, 0.5, 0.6]))
+    assert scatter(2.0, 1.0, 0.5 - 1e-18) == 0.0
+
+
+def test_all_pairs_with_rewards_get_a_table():
     seen, state = snapshot([[3], [3], [], [3]], rewards=[0, 3, 0, 1.0]), empty_tables(4)
-    resample_tables(rng(6), 2, 1, 1.0, seen, state, np.empty(6))
+    resample_tables(rng(6), 1.0, seen, state, np.empty(6))
     assert (state.table >= 0).tolist() == [True, True, False, True]
 
 
 def test_compiled_tables_equal_the_plain_ones():
-    seen, ends = snapshot([[4], [7], [5]], rewards=[1.0, 7.0, 2.5]), []
-    for step in (resample_tables, resample_tables.py_func):
-        random, state = rng(7), empty_tables(3)
+    seen, ends = seen_of([[1.0, 0.0, 1.0], [0.4, 0.5], [0.45], [0.0]]), []
+    for step, draw in ((resample_tables, draw_means), (resample_tables.py_func, draw_means.py_func)):
+        random, state, out = rng(7), empty_tables(4), np.empty(4)
         for _ in range(20):
-            step(random, 0, 3, 1.0, seen, state, np.empty(5))
-        ends.append((random.tolist(), state.table.tolist()))
+            step(random, 1.0, seen, state, np.empty(6))
+            draw(random, seen, state, np.empty(5), out)
+        ends.append((random.tolist(), state.table.tolist(), out.round(9).tolist()))
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("rewards", ["shared", "per_pair"])
+def test_a_pair_with_hundreds_of_noisy_visits_is_believed(rewards):
+    """Earnings of 250 to 900 with a standard deviation of 60, in a range that holds costs of 6,500."""
+    worth, random = np.array([250.0, 300.0, 380.0, 520.0, 900.0, -6500.0]), np.random.default_rng(3)
+    agent = eq.make_agent("c-psrl", 1, 6, seed=0, rewards=rewards, reward_range=(-7000, 1500))
+    for action, visits in enumerate((900, 40, 200, 400, 30, 5)):
+        for _ in range(visits):
+            agent.observe(0, action, float(worth[action] + 60 * random.standard_normal()), 0)
+    seen = agent.counts.snapshot()
+    draws = np.array([agent.draw_model(seen)[0].reward for _ in range(400)]) * 8500 - 7000
+    own = seen.r_sum / seen.visits * 8500 - 7000
+    np.testing.assert_allclose(draws.mean(axis=0)[:5], own[:5], atol=12)
+    assert draws[:, 0].std() < 4
+    np.testing.assert_allclose(draws[:, 1].std(), 60 / np.sqrt(40), rtol=0.5)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("reward_table", 7), ("reward_noise", 0.0), ("reward_noise", np.nan)])
+def test_saved_tables_and_noise_that_cannot_be_are_refused(name, wrong):
+    agent = eq.simulate(eq.make("four-room"), "c-psrl", 100, seed=0).agent
+    state = agent.state()
+    state.arrays[name] = np.full_like(state.arrays[name], wrong + 1000 if name == "reward_table" else wrong)
+    with pytest.raises(ValueError, match=r"reward"):
+        agent.copy().restore(state)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import equirl as eq
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.reward_priors import draw_sure, paid_the_same
+from equirl.posterior.reward_priors import draw_constant, paid_the_same
 from oracles_posterior import snapshot
 
 
@@ -18,10 +19,10 @@ def rng(seed=0):
 
 
 def drawn(seen, times=20_000):
-    state, out, total = rng(), np.empty(len(seen.visits), bool), np.zeros(len(seen.visits))
+    state, sure, total = rng(), np.empty(len(seen.visits), bool), np.zeros(len(seen.visits))
     for _ in range(times):
-        draw_sure(state, seen, out)
-        total += out
+        draw_constant(state, seen, np.empty(len(sure)), sure)
+        total += sure
     return total / times
 
 
@@ -52,11 +53,28 @@ def test_chances_are_those_of_the_model():
 
 
 def test_where_nothing_can_be_sure_no_random_number_is_spent():
-    state, out = rng(), np.empty(2, bool)
+    state, mean, sure = rng(), np.empty(2), np.empty(2, bool)
     before = state.copy()
-    draw_sure(state, seen_of([3, 5], [0.0, 2.0], [0.0, 2.0]), out)
-    assert not out.any()
+    draw_constant(state, seen_of([3, 5], [0.0, 2.0], [0.0, 2.0]), mean, sure)
+    assert not sure.any()
+    assert np.isnan(mean).all()
     np.testing.assert_array_equal(state, before)
+
+
+def test_an_amount_that_is_not_sure_has_another_with_chance_beta():
+    """Mean c + p (u - c) with p ~ Beta(1, n + 1) and u uniform; seen once it is left to the tables."""
+    seen, state = seen_of([4, 1], [1.2, 0.7], [0.36, 0.49]), rng(1)
+    mean, sure, found = np.empty(2), np.empty(2, bool), []
+    for _ in range(30_000):
+        draw_constant(state, seen, mean, sure)
+        assert sure[1] or np.isnan(mean[1])
+        if sure[0]:
+            assert mean[0] == pytest.approx(0.3)
+        else:
+            found.append(mean[0])
+    rng_p = np.random.default_rng(0)
+    wanted = 0.3 + rng_p.beta(1, 5, 20_000) * (rng_p.random(20_000) - 0.3)
+    assert stats.ks_2samp(found, wanted).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("name", ["c-psrl", "c-psrl-c", "c-psrl-c-sigma"])

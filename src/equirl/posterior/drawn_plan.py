@@ -157,10 +157,10 @@ def losses(model: ExactModel, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarra
 def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator) -> ExactModel:
     """The rows of a policy by the Bayesian bootstrap (Rubin 1981); those never played as in ``model``.
 
-    A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what it always paid, or a
-    mean Beta(paid, visits - paid). No prior has a say. In a posterior every pair on the way may also lead where it
-    never did: with few visits that shifts what a policy earns, at every pair the same way. So the two spreads together
-    say more than either.
+    A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what it always paid, a coin's
+    mean Beta(paid, visits - paid), or a mean as far off as its own noise allows. No prior has a say. In a posterior
+    every pair on the way may also lead where it never did: with few visits that shifts what a policy earns, at every
+    pair the same way. So the two spreads together say more than either.
     """
     n, paid = seen.visits[policy], np.clip(seen.r_sum[policy], 0.0, seen.visits[policy])
     played, drawn = n > 0, model.restrict(policy)
@@ -169,8 +169,13 @@ def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: n
     total = np.bincount(owners(ptr), weights=weight, minlength=len(policy))
     prob = weight / total[owners(ptr)]
     mean = paid / np.maximum(1, n)
-    varies = (paid > 0) & (paid < n) & (seen.r_squares[policy] / np.maximum(1, n) - mean**2 > SAME)
-    mean[varies] = rng.beta(paid[varies], (n - paid)[varies])
+    variance = np.maximum(0.0, seen.r_squares[policy] / np.maximum(1, n) - mean**2)
+    varies, coins = variance > SAME, paid - seen.r_squares[policy] <= SAME * n
+    tossed = varies & coins
+    mean[tossed] = rng.beta(paid[tossed], (n - paid)[tossed])
+    noisy = varies & ~coins
+    drawn_mean = mean[noisy] + np.sqrt(variance[noisy] / n[noisy]) * rng.standard_normal(noisy.sum())
+    mean[noisy] = np.clip(drawn_mean, 0.0, 1.0)
 
     own_size, size = np.diff(ptr), np.diff(drawn.rows.ptr)
     whole = starts(np.where(played, own_size, size))

@@ -1,19 +1,29 @@
 """Priors of mean rewards: by pair, shared by pairs that are drawn, by given class, or known; and their draws.
 
-By pair: Beta(1 + sum r, 1 + sum (1 - r)). Shared: a Chinese restaurant process over the *visited* pairs, tables with a
-Beta(1, 1) mean each. A pair never visited draws from Beta(1, 1), or a learner would believe that all it has not seen
-pays what it has seen.
+One model for coins, money and sure amounts. Pairs sit at tables, by a Chinese restaurant process or each at its own;
+a table pays
 
-Rewards are tosses of coins (``reward_noise="coin"``), or whether a pair pays a sure amount is drawn as well ("drawn").
-A share rho of the pairs pays a sure amount, the others toss coins. A coin of uniform bias, tossed n times, shows its
-first face every time with probability 2 / (n + 1). So a pair that paid the same at all its n visits is sure with
+- coins, where only 0 and 1 were paid so far: a mean from Beta(1, 1);
+- amounts that scatter: Normal with a mean of density one and a variance of its own, inverse-Gamma(SHAPE, b). With n
+  rewards at the table and Q the sum of their squared deviations, its marginal likelihood is
+
+      (2 pi)^(-(n-1)/2)  n^(-1/2)  b^SHAPE Gamma(SHAPE + (n-1)/2) / ( Gamma(SHAPE) (b + Q/2)^(SHAPE + (n-1)/2) ).
+
+  The usual noise b is drawn too, from the variances of all tables and of one that spans the range: so the noise of a
+  pair seen once is that of the others. Means are drawn within [0, 1].
+
+A pair that paid the same amount at all its n visits may pay it for sure, the limit of no variance. A share rho of the
+pairs does; an amount of uniform chance shows n times in a row with probability 2 / (n + 1). So such a pair is sure with
 probability
 
     rho / ( rho + (1 - rho) 2 / (n + 1) ),        rho ~ Beta(1 + pairs that did, 1 + pairs that did not),
 
-among those visited twice or more. It is drawn anew each time: a pair that may still have a surprise is taken for a coin
-now and then, less often the longer it has shown none. A pair that always paid 0, or 1, is left to the coins: one of
-strong bias looks just like that, and what pays nothing is common enough to be learned together.
+among those visited twice or more. It is drawn anew each time, and where it is not sure there is another amount, any in
+the range, with chance Beta(1, n + 1). A pair that always paid 0, or 1, is left to the coins: one of strong bias looks
+just like that, and what pays nothing is common enough to be learned together.
+
+A pair never visited draws its mean from [0, 1], or a learner would believe that all it has not seen pays what it has
+seen. With ``reward_noise="coin"`` every reward is a toss of a coin, as in PSRL as published.
 """
 
 from __future__ import annotations
@@ -30,10 +40,14 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
 from equirl.numerics.compiling import lean_kernel
-from equirl.numerics.random_draws import beta_draw, pick, uniform
-from equirl.words.checking import above, between, choice
+from equirl.numerics.random_draws import beta_draw, log_gamma_draw, normal, pick, uniform
+from equirl.structure.partition import Partition
+from equirl.words.checking import above, choice
 
 SAME = 1e-9  # up to which variances and amounts are equal, rounding aside
+SHAPE = 1.0  # of the variances of tables
+LARGEST_VARIANCE = 0.25  # of anything between 0 and 1
+RANGE_VARIANCE = 1 / 12  # of the one table more that the usual noise is drawn from
 
 
 class RewardSampler(ABC):
@@ -48,6 +62,7 @@ class RewardSampler(ABC):
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:
+        """What must be kept to go on."""
         return {}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 - some keep nothing
@@ -68,27 +83,24 @@ class RewardNoise:
     def __post_init__(self) -> None:
         choice("reward_noise", self.reward_noise, ("drawn", "coin"))
 
-    def with_noise(self, coins: RewardSampler) -> RewardSampler:
-        """The sampler for this noise, from the one for coins."""
-        return coins if self.reward_noise == "coin" else _SureOrCoin(coins)
+    def with_noise(self, tables: RewardSampler) -> RewardSampler:
+        """The sampler for this noise."""
+        return _AllCoins(tables) if self.reward_noise == "coin" else _SureOrNot(tables)
 
 
 @dataclass(frozen=True)
 class DrawnRewards(RewardNoise):
     """Mean rewards: "shared" by pairs that are drawn, "per_pair", or "known" in advance.
 
-    Shared, a pair still draws from its own rewards with chance ``own / visits``, and a new mean has weight
-    ``reward_alpha`` against the pairs of another.
+    Shared, a new table has weight ``reward_alpha`` against the pairs of another.
     """
 
     rewards: str = "shared"
-    own: float = 0.0
     reward_alpha: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("rewards", self.rewards, ("shared", "per_pair", "known"))
-        between("own", self.own, most=1e9)
         above("reward_alpha", self.reward_alpha, 0, "shares nothing")
 
     @property
@@ -98,7 +110,7 @@ class DrawnRewards(RewardNoise):
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         if self.rewards == "known":
             return _Known(given)
-        return self.with_noise(_Shared(self, pairs.n_pairs) if self.rewards == "shared" else _ByPair())
+        return self.with_noise(_Tables(pairs.n_pairs, self.reward_alpha if self.rewards == "shared" else None))
 
 
 @dataclass(frozen=True)
@@ -118,8 +130,10 @@ class ClassRewards(RewardNoise):
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         if self.rewards == "known":
             return _Known(given)
-        by_pair = self.with_noise(_ByPair())
-        return _ByClass(given, by_pair) if self.rewards == "per_class" else by_pair
+        if self.rewards == "per_pair":
+            return self.with_noise(_Tables(pairs.n_pairs, None))
+        assert given.classes is not None
+        return _ByClass(given.classes, self.with_noise(_Tables(given.classes.n_classes, None)))
 
 
 class _Known(RewardSampler):
@@ -131,19 +145,11 @@ class _Known(RewardSampler):
         return self.means
 
 
-class _ByPair(RewardSampler):
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
-        out = np.empty(len(seen.visits))
-        draw_by_pair(rng, seen, out)
-        return out
-
-
 class _ByClass(RewardSampler):
     """One mean per given class, from the rewards of all its pairs."""
 
-    def __init__(self, given: Given, single: RewardSampler) -> None:
-        assert given.classes is not None
-        self.classes, self.single = given.classes, single
+    def __init__(self, classes: Partition, single: RewardSampler) -> None:
+        self.classes, self.single = classes, single
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         label, n = self.classes.label, self.classes.n_classes
@@ -152,177 +158,244 @@ class _ByClass(RewardSampler):
         pooled = seen._replace(visits=visits.astype(np.int64), r_sum=r_sum, r_squares=r_squares)
         return self.single.draw(pooled, rng)[label]
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.single.arrays()
 
-class _SureOrCoin(RewardSampler):
-    """Pairs drawn to pay a sure amount pay it; the others are left to the sampler for coins."""
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.single.restore(arrays)
 
-    def __init__(self, coins: RewardSampler) -> None:
-        self.coins = coins
-        self.sure = self.amount = np.empty(0)  # of the last draw
+
+class _AllCoins(RewardSampler):
+    """Every reward r is taken for a coin that shows 1 with probability r."""
+
+    def __init__(self, tables: RewardSampler) -> None:
+        self.single = tables
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+        return self.single.draw(seen._replace(r_squares=seen.r_sum), rng)
+
+    def tables(self) -> np.ndarray | None:
+        return self.single.tables()
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.single.arrays()
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.single.restore(arrays)
+
+
+class _SureOrNot(RewardSampler):
+    """Pairs drawn to pay a sure amount pay it; the others are left to the tables."""
+
+    def __init__(self, tables: RewardSampler) -> None:
+        self.single = tables
+        self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
+
+    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+        mean = np.empty(len(seen.visits))
         sure = np.empty(len(seen.visits), bool)
-        draw_sure(rng, seen, sure)
-        self.sure, self.amount = sure, seen.r_sum / np.maximum(1, seen.visits)
-        tossed = seen._replace(visits=np.where(sure, 0, seen.visits), r_sum=np.where(sure, 0.0, seen.r_sum))
-        return np.where(sure, self.amount, self.coins.draw(tossed, rng))
+        draw_constant(rng, seen, mean, sure)
+        rest = seen._replace(visits=np.where(np.isnan(mean), seen.visits, 0))
+        self.amount = np.where(sure, mean, np.nan)
+        return np.where(np.isnan(mean), self.single.draw(rest, rng), mean)
 
     def tables(self) -> np.ndarray | None:
         """Pairs that pay the same sure amount share it."""
-        tables = self.coins.tables()
-        if tables is None or not len(self.sure):
+        tables = self.single.tables()
+        if tables is None or not len(self.amount):
             return tables
         _, equal = np.unique(self.amount.round(9), return_inverse=True)
-        return np.where(self.sure, len(tables) + 1 + equal, tables)
+        return np.where(np.isnan(self.amount), tables, len(tables) + 1 + equal)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return self.coins.arrays()
+        return self.single.arrays()
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.coins.restore(arrays)
+        self.single.restore(arrays)
 
 
-class _Shared(RewardSampler):
-    def __init__(self, part: DrawnRewards, n_pairs: int) -> None:
-        self.part = part
+class _Tables(RewardSampler):
+    """Pairs at tables: drawn with this concentration, or each at its own where there is none."""
+
+    def __init__(self, n_pairs: int, alpha: float | None) -> None:
+        self.alpha = alpha
         self.state: TableState = empty_tables(n_pairs)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         M, state = len(seen.visits), self.state
+        if self.alpha is None:
+            state.table[:] = np.arange(M)
         recount_tables(seen, state)
-        resample_tables(rng, 0, M, self.part.reward_alpha, seen, state, np.empty(M + 2))
+        if self.alpha is not None:
+            resample_tables(rng, self.alpha, seen, state, np.empty(M + 2))
         out = np.empty(M)
-        draw_shared(rng, self.part.own, seen, state, np.empty(M + 1), out)
+        draw_means(rng, seen, state, np.empty(M + 1), out)
         return out
 
     def tables(self) -> np.ndarray | None:
-        return self.state.table
+        return None if self.alpha is None else self.state.table
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"reward_table": self.state.table}
+        return {"reward_table": self.state.table, "reward_noise": self.state.noise}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        table = arrays["reward_table"].copy()
+        table, noise = arrays["reward_table"].copy(), arrays["reward_noise"].copy()
         fits = table.shape == self.state.table.shape and table.dtype == np.int64
         if not fits or table.max() >= len(table) or table.min() < -1:
             raise ValueError("the tables of rewards do not fit the learner")
-        self.state = self.state._replace(table=table)
+        if noise.shape != (1,) or noise.dtype != np.float64 or not 0 < noise[0] < math.inf:
+            raise ValueError("the noise of rewards is not a positive number")
+        self.state = self.state._replace(table=table, noise=noise)
 
 
 class TableState(NamedTuple):
-    """Which pairs share a mean reward; changed in place."""
+    """Which pairs share a mean reward, and the rewards of each table; changed in place."""
 
     table: np.ndarray  # (M,) int64: -1 for pairs never visited
     members: np.ndarray  # (M + 1,) int64
-    good: np.ndarray  # (M + 1,) pooled rewards
-    bad: np.ndarray  # (M + 1,) pooled visits less rewards
+    visits: np.ndarray  # (M + 1,) float64
+    total: np.ndarray  # (M + 1,) rewards
+    squares: np.ndarray  # (M + 1,) of rewards
     used: np.ndarray  # (1,) int64: tables given out; some may be empty
+    noise: np.ndarray  # (1,) b, the scale of the variances
 
 
 def empty_tables(n_pairs: int) -> TableState:
-    return TableState(
-        np.full(n_pairs, -1), np.zeros(n_pairs + 1, np.int64), np.zeros(n_pairs + 1), np.zeros(n_pairs + 1),
-        np.zeros(1, np.int64),
+    """No pair sits at a table yet."""
+    visits, total, squares = np.zeros((3, n_pairs + 1))
+    members, noise = np.zeros(n_pairs + 1, np.int64), np.array([SHAPE * RANGE_VARIANCE])
+    return TableState(np.full(n_pairs, -1), members, visits, total, squares, np.zeros(1, np.int64), noise)
+
+
+@lean_kernel
+def only_coins(n: float, total: float, squares: float) -> bool:
+    """Whether these rewards were all 0 or 1, whose squares they are."""
+    return total - squares <= SAME * n
+
+
+@lean_kernel
+def scatter(n: float, total: float, squares: float) -> float:
+    """The sum of squared deviations from the mean."""
+    return max(0.0, squares - total * total / max(1.0, n))
+
+
+@lean_kernel
+def log_marginal(n: float, total: float, squares: float, b: float) -> float:
+    """The log likelihood of the rewards of a table, its mean and variance integrated out."""
+    if only_coins(n, total, squares):
+        good = max(0.0, total)
+        return math.lgamma(1.0 + good) + math.lgamma(1.0 + max(0.0, n - good)) - math.lgamma(2.0 + n)
+    half = 0.5 * (n - 1.0)
+    return (
+        math.lgamma(SHAPE + half) - math.lgamma(SHAPE) + SHAPE * math.log(b)
+        - (SHAPE + half) * math.log(b + 0.5 * scatter(n, total, squares))
+        - half * math.log(2.0 * math.pi) - 0.5 * math.log(n)
     )  # fmt: skip
 
 
 @lean_kernel
-def log_beta_rising(a: float, b: float, good: float, bad: float) -> float:
-    """log B(a + good, b + bad) - log B(a, b)."""
-    return (
-        math.lgamma(a + good) - math.lgamma(a) + math.lgamma(b + bad) - math.lgamma(b)
-        - math.lgamma(a + b + good + bad) + math.lgamma(a + b)
-    )  # fmt: skip
+def _count(k: int, t: int, sign: int, seen: Snapshot, state: TableState) -> None:
+    """Pair k comes to table t (sign 1) or leaves it (-1)."""
+    state.members[t] += sign
+    state.visits[t] += sign * seen.visits[k]
+    state.total[t] += sign * seen.r_sum[k]
+    state.squares[t] += sign * seen.r_squares[k]
+
+
+@lean_kernel
+def _clear(t: int, state: TableState) -> None:
+    state.members[t], state.visits[t], state.total[t], state.squares[t] = 0, 0.0, 0.0, 0.0
 
 
 @lean_kernel
 def recount_tables(seen: Snapshot, state: TableState) -> None:
-    """Pooled rewards from the tables that pairs sit at; those without rewards leave theirs."""
+    """Rewards by table, from where pairs sit; those without rewards leave, and so do pairs that pay coins no longer."""
     for t in range(len(state.members)):
-        state.members[t], state.good[t], state.bad[t] = 0, 0.0, 0.0
+        _clear(t, state)
     state.used[0] = 0
     for k in range(len(state.table)):
         if seen.visits[k] == 0:
             state.table[k] = -1
         t = state.table[k]
-        if t >= 0:
-            state.members[t] += 1
-            state.good[t] += seen.r_sum[k]
-            state.bad[t] += seen.visits[k] - seen.r_sum[k]
-            state.used[0] = max(state.used[0], t + 1)
+        if t < 0:
+            continue
+        if state.members[t] > 0 and only_coins(state.visits[t], state.total[t], state.squares[t]) != only_coins(
+            float(seen.visits[k]), seen.r_sum[k], seen.r_squares[k]
+        ):
+            state.table[k] = -1
+            continue
+        _count(k, t, 1, seen, state)
+        state.used[0] = max(state.used[0], t + 1)
 
 
 @lean_kernel
-def table_weights(good: float, bad: float, alpha: float, state: TableState, log_weight: np.ndarray) -> int:
-    """Log weights of all tables for a pair with these rewards, taken out of its own; the number of a new one."""
-    empty = state.used[0]
+def table_weights(k: int, alpha: float, seen: Snapshot, state: TableState, log_weight: np.ndarray) -> int:
+    """Log weights of all tables for pair k, taken out of its own; the number of a new one."""
+    b, empty = state.noise[0], state.used[0]
+    n, total, squares = float(seen.visits[k]), seen.r_sum[k], seen.r_squares[k]
+    coins = only_coins(n, total, squares)
     for t in range(state.used[0]):
-        if state.members[t] > 0:
-            a, b = 1.0 + max(0.0, state.good[t]), 1.0 + max(0.0, state.bad[t])
-            log_weight[t] = math.log(state.members[t]) + log_beta_rising(a, b, good, bad)
-        else:
-            log_weight[t] = -math.inf
+        log_weight[t] = -math.inf
+        if state.members[t] == 0:
             empty = t
-    log_weight[empty] = math.log(alpha) + log_beta_rising(1.0, 1.0, good, bad)
+            continue
+        N, T, Q = state.visits[t], state.total[t], state.squares[t]
+        if only_coins(N, T, Q) == coins:
+            joint = log_marginal(N + n, T + total, Q + squares, b)
+            log_weight[t] = math.log(state.members[t]) + joint - log_marginal(N, T, Q, b)
+    log_weight[empty] = math.log(alpha) + log_marginal(n, total, squares, b)
     return empty
 
 
 @lean_kernel
 def resample_tables(
-    rng: np.ndarray, first: int, n_pairs: int, alpha: float, seen: Snapshot, state: TableState, log_weight: np.ndarray
-) -> None:
-    """A Gibbs step for the tables of ``n_pairs`` pairs from ``first`` on, around, and of all that have none."""
-    M = len(state.table)
-    for i in range(M):
-        k = (first + i) % M
-        if seen.visits[k] == 0 or (i >= n_pairs and state.table[k] >= 0):
+    rng: np.ndarray, alpha: float, seen: Snapshot, state: TableState, log_weight: np.ndarray
+) -> None:  # fmt: skip
+    """A Gibbs step for the table of every visited pair."""
+    for k in range(len(state.table)):
+        if seen.visits[k] == 0:
             continue
-        good, t = seen.r_sum[k], state.table[k]
-        bad = seen.visits[k] - good
-        if t >= 0:
-            state.members[t] -= 1
-            state.good[t] -= good
-            state.bad[t] -= bad
-        new = table_weights(good, bad, alpha, state, log_weight)
+        if state.table[k] >= 0:
+            _count(k, state.table[k], -1, seen, state)
+        new = table_weights(k, alpha, seen, state, log_weight)
         state.used[0] = max(state.used[0], new + 1)
-        t = pick(rng, log_weight, state.used[0])
+        t = state.table[k] = pick(rng, log_weight, state.used[0])
         if t == new:
-            state.good[t] = state.bad[t] = 0.0
-        state.table[k] = t
-        state.members[t] += 1
-        state.good[t] += good
-        state.bad[t] += bad
+            _clear(t, state)
+        _count(k, t, 1, seen, state)
 
 
 @lean_kernel
-def draw_shared(
-    rng: np.ndarray, own: float, seen: Snapshot, state: TableState, mean: np.ndarray, out: np.ndarray
-) -> None:
-    """Mean rewards by table; with chance min(1, own / visits) a pair draws from its own posterior instead.
-
-    ``mean`` (M + 1,) is scratch: the drawn means of the tables.
-    """
+def draw_means(rng: np.ndarray, seen: Snapshot, state: TableState, mean: np.ndarray, out: np.ndarray) -> None:
+    """Mean rewards by table, then the usual noise. Pairs never visited draw any mean. ``mean``: (M + 1,) scratch."""
+    shape, rate = SHAPE, 1.0 / RANGE_VARIANCE
     for t in range(state.used[0]):
-        mean[t] = beta_draw(rng, 1.0 + max(0.0, state.good[t]), 1.0 + max(0.0, state.bad[t]))
+        n, total, squares = state.visits[t], state.total[t], state.squares[t]
+        if state.members[t] == 0:
+            continue
+        if only_coins(n, total, squares):
+            good = max(0.0, total)
+            mean[t] = beta_draw(rng, 1.0 + good, 1.0 + max(0.0, n - good))
+            continue
+        spread = state.noise[0] + 0.5 * scatter(n, total, squares)
+        variance = spread * math.exp(-log_gamma_draw(rng, SHAPE + 0.5 * (n - 1.0)))
+        variance = min(LARGEST_VARIANCE, variance)
+        mean[t] = normal_within(rng, total / n, math.sqrt(variance / n))
+        shape, rate = shape + SHAPE, rate + 1.0 / variance
+    if shape > SHAPE:
+        state.noise[0] = math.exp(log_gamma_draw(rng, shape)) / rate
     for k in range(len(out)):
-        n = seen.visits[k]
-        if n > 0 and (own <= 0.0 or uniform(rng) * n >= own):
-            out[k] = mean[state.table[k]]
-        else:
-            out[k] = own_draw(rng, k, seen)
+        out[k] = mean[state.table[k]] if state.table[k] >= 0 else uniform(rng)
 
 
 @lean_kernel
-def own_draw(rng: np.ndarray, k: int, seen: Snapshot) -> float:
-    """The mean reward of pair k from its own rewards alone."""
-    good = seen.r_sum[k]
-    return beta_draw(rng, 1.0 + good, 1.0 + max(0.0, seen.visits[k] - good))
-
-
-@lean_kernel
-def draw_by_pair(rng: np.ndarray, seen: Snapshot, out: np.ndarray) -> None:
-    for k in range(len(out)):
-        out[k] = own_draw(rng, k, seen)
+def normal_within(rng: np.ndarray, centre: float, sigma: float) -> float:
+    """A Normal variable given that it is in [0, 1], where its centre is."""
+    for _ in range(100):
+        x = centre + sigma * normal(rng)
+        if 0.0 <= x <= 1.0:
+            return x
+    return min(1.0, max(0.0, centre))
 
 
 @lean_kernel
@@ -336,19 +409,28 @@ def paid_the_same(k: int, seen: Snapshot) -> bool:
 
 
 @lean_kernel
-def draw_sure(rng: np.ndarray, seen: Snapshot, out: np.ndarray) -> None:
-    """Which pairs pay a sure amount, from the posterior; nothing is drawn where none can. O(pairs)."""
+def draw_constant(rng: np.ndarray, seen: Snapshot, mean: np.ndarray, sure: np.ndarray) -> None:
+    """Means of pairs that paid the same amount each time, for sure or not so far; nan: not drawn here.
+
+    A pair seen once that is not sure is left to the tables. Nothing is drawn where no pair can be sure. O(pairs).
+    """
     first, same, other = 0, 0, 0
-    for k in range(len(out)):
-        out[k] = paid_the_same(k, seen)
-        first += out[k]
+    for k in range(len(mean)):
+        mean[k], sure[k] = math.nan, paid_the_same(k, seen)
+        first += sure[k]
         if seen.visits[k] > 1:
-            same += out[k]
-            other += not out[k] and 0.0 < seen.r_sum[k] < seen.visits[k]
+            same += sure[k]
+            other += not sure[k] and 0.0 < seen.r_sum[k] < seen.visits[k]
     if first == 0:
         return
     rho = beta_draw(rng, 1.0 + same, 1.0 + other)
-    for k in range(len(out)):
-        if out[k]:
-            coin = (1.0 - rho) * 2.0 / (seen.visits[k] + 1.0)
-            out[k] = uniform(rng) * (rho + coin) < rho
+    for k in range(len(mean)):
+        if not sure[k]:
+            continue
+        n = seen.visits[k]
+        amount = seen.r_sum[k] / n
+        sure[k] = uniform(rng) * (rho + (1.0 - rho) * 2.0 / (n + 1.0)) < rho
+        if sure[k]:
+            mean[k] = amount
+        elif n > 1:
+            mean[k] = amount + beta_draw(rng, 1.0, n + 1.0) * (uniform(rng) - amount)
