@@ -366,28 +366,28 @@ def test_a_learner_taught_beside_its_journal_is_noticed(tmp_path):
 def test_what_was_taught_beside_the_journal_is_not_kept_when_it_closes(tmp_path):
     with eq.open_agent(tmp_path, "q-learning", **SMALL) as agent:
         play(agent, 5)
-        expected = fingerprint(agent.learner)
-        agent.learner.observe(0, 0, 0.0, 1)
+        expected = fingerprint(agent.agent)
+        agent.agent.observe(0, 0, 0.0, 1)
     with eq.open_agent(tmp_path) as agent:
         assert agent.n_observed == 5
-        assert fingerprint(agent.learner) == expected
+        assert fingerprint(agent.agent) == expected
 
 
 def test_what_a_stopped_decision_left_behind_is_not_kept_when_it_closes(tmp_path, monkeypatch):
     agent = eq.open_agent(tmp_path, "q-learning", **SMALL)
     play(agent, 5)
-    expected = fingerprint(agent.learner)
+    expected = fingerprint(agent.agent)
 
     def stop(*_):
-        agent.learner.q[:] = 0.0  # and the time is as before
+        agent.agent.q[:] = 0.0  # and the time is as before
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(agent.learner, "decide", stop)
+    monkeypatch.setattr(agent.agent, "decide", stop)
     with pytest.raises(KeyboardInterrupt):
         agent.act(0)
     agent.close()
     with eq.open_agent(tmp_path) as again:
-        assert fingerprint(again.learner) == expected
+        assert fingerprint(again.agent) == expected
 
 
 def test_a_closed_folder_says_so(tmp_path):

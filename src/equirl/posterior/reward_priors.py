@@ -189,23 +189,26 @@ class _SureOrNot(RewardSampler):
 
     def __init__(self, tables: RewardSampler) -> None:
         self.single = tables
-        self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
+        self.amount = self.surprise = np.empty(
+            0
+        )  # of the last draw: sure amounts or nan, and who is not sure after all
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         mean = np.empty(len(seen.visits))
         sure = np.empty(len(seen.visits), bool)
         draw_constant(rng, seen, mean, sure)
         rest = seen._replace(visits=np.where(np.isnan(mean), seen.visits, 0))
-        self.amount = np.where(sure, mean, np.nan)
+        self.amount, self.surprise = np.where(sure, mean, np.nan), ~sure & ~np.isnan(mean)
         return np.where(np.isnan(mean), self.single.draw(rest, rng), mean)
 
     def tables(self) -> np.ndarray | None:
-        """Pairs that pay the same sure amount share it."""
-        tables = self.single.tables()
-        if tables is None or not len(self.amount):
+        """Pairs that pay the same sure amount share it; those with a surprise have it to themselves."""
+        tables, M = self.single.tables(), len(self.amount)
+        if tables is None or M == 0:
             return tables
         _, equal = np.unique(self.amount.round(9), return_inverse=True)
-        return np.where(np.isnan(self.amount), tables, len(tables) + 1 + equal)
+        tables = np.where(np.isnan(self.amount), tables, M + 1 + equal)
+        return np.where(self.surprise, 2 * M + 1 + np.arange(M), tables)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.single.arrays()
