@@ -191,7 +191,7 @@ class _SureOrNot(RewardSampler):
         self.single = tables
         self.amount = self.surprise = np.empty(
             0
-        )  # of the last draw: sure amounts or nan, and who is not sure after all
+        )  # of the last draw: sure amounts or nan; who is not sure
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         mean = np.empty(len(seen.visits))
