@@ -441,7 +441,9 @@ CALLS: dict[str, Call] = {
     ),
     "Pairs.allowed": Call(of(lambda: river().pairs, "allowed"), {"state": st.integers(0, 3)}),
     "Pairs.describe": Call(of(lambda: river().pairs, "describe"), {"pair": st.integers(0, 7)}),
-    "law": Call(of(river, "law"), {"state": st.integers(0, 3), "action": sampled_from([0, 1])}),
+    "transition_probabilities": Call(
+        of(river, "transition_probabilities"), {"state": st.integers(0, 3), "action": sampled_from([0, 1])}
+    ),
     "mean_reward": Call(of(river, "mean_reward"), {"state": st.integers(0, 3), "action": sampled_from([0, 1])}),
     "permute": Call(
         of(river, "permute"),

@@ -26,6 +26,7 @@ from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gam
 from equirl.posterior.class_state import ClassState
 from equirl.posterior.exceptional_pairs import near_state
 from equirl.posterior.neighbouring_classes import neighbour_factor
+from equirl.posterior.reachability import Reach, n_open
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 
@@ -50,6 +51,7 @@ class Placing(NamedTuple):
     local: float  # chance that what a pair has not seen is placed near its state
     outward: float  # chance that what is not is placed on a state never left
     never_left: np.ndarray  # int64: these states, none where it does not matter
+    reach: Reach
 
 
 class ClassDraw(NamedTuple):
@@ -87,24 +89,26 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, placi
 
     Returns the new end of the row.
     """
-    n_states, low = len(placing.pair_ptr) - 1, rows.ptr[k]
+    order, n_states, low = placing.reach.order, n_open(float(seen.visits[k]), placing.reach), rows.ptr[k]
     free = n_states - (end - low)
     if free <= 0:
         return end
     x = -1
     if placing.local > 0.0 and uniform(rng) < placing.local:
         x = near_state(rng, placing.state[k], placing.pair_ptr, seen)
-    if len(placing.never_left) > 0 and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < placing.outward:
+    outward = n_states == len(order) and len(placing.never_left) > 0
+    if outward and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < placing.outward:
         x = placing.never_left[below(rng, len(placing.never_left))]
     for _ in range(TRIES):
         if x >= 0 and not contains(rows.succ, low, end, x):
             break
-        x = below(rng, n_states)
+        x = order[below(rng, n_states)]
     if contains(rows.succ, low, end, x):  # nearly all states are held: count off the others
-        skip, x = below(rng, free), 0
-        while skip > 0 or contains(rows.succ, low, end, x):
-            skip -= not contains(rows.succ, low, end, x)
-            x += 1
+        skip, i = below(rng, free), 0
+        while skip > 0 or contains(rows.succ, low, end, order[i]):
+            skip -= not contains(rows.succ, low, end, order[i])
+            i += 1
+        x = order[i]
     rows.succ[end], rows.prob[end] = x, mass
     return end + 1
 
@@ -116,8 +120,8 @@ def _break(
     """Break a mass of pair k by sticks Beta(1, gamma) onto random states; the last, or the last state, takes all."""
     left = mass
     for stick in range(placing.sticks):
-        free = len(placing.pair_ptr) - 1 - (end - rows.ptr[k])
-        if left < LEAST or free == 0:
+        free = n_open(float(seen.visits[k]), placing.reach) - (end - rows.ptr[k])
+        if left < LEAST or free <= 0:
             break
         last = stick == placing.sticks - 1 or free == 1
         piece = left if last else left * (1.0 - uniform(rng) ** (1.0 / gamma))
@@ -198,12 +202,12 @@ def _class_row(
         rows.succ[end], rows.prob[end] = seen.succ[i], w[first + state.position[i]]
         draw.taken[state.position[i]] = 1
         end += 1
-    extra = 0
+    extra, anywhere = 0, n_open(float(seen.visits[k]), placing.reach) == len(placing.reach.order)
     for j in range(state.width[c]):
         if draw.taken[j] or state.mass[first + j] == 0 or w[first + j] <= LEAST:
             continue
         if extra == UNSEEN_POSITIONS:
-            rows.rest[k] += w[first + j]
+            rows.rest[k] += w[first + j] if anywhere else 0.0
             continue
         end = _place(rng, w[first + j], k, end, seen, placing, rows)
         extra += 1
@@ -257,8 +261,12 @@ def draw_class_rows(
     for k in range(len(seen.visits)):
         end, c, rows.rest[k] = rows.ptr[k], draw.label[k], 0.0
         if draw.exception[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
-            rows.succ[end], rows.prob[end], rows.rest[k] = draw.exception[k], 1.0 - draw.leave, draw.leave
-            _normalise(k, end + 1, rows)
+            rows.succ[end], rows.prob[end] = draw.exception[k], 1.0 - draw.leave
+            end += 1
+            if draw.leave > 0.0:
+                rows.succ[end], rows.prob[end] = placing.reach.order[below(rng, placing.reach.n_entered)], draw.leave
+                end += 1
+            _normalise(k, end, rows)
             continue
         if c < 0:
             c = draw.label[k] = _class_of_new(rng, k, state, draw)

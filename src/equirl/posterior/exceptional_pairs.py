@@ -14,6 +14,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, uniform
+from equirl.posterior.reachability import Reach, n_open
 
 
 def stay_length(t: int) -> float:
@@ -23,6 +24,14 @@ def stay_length(t: int) -> float:
     the stays, which grow for ever, are worth it.
     """
     return max(30.0, 0.3 * math.sqrt(t))
+
+
+def hope(t: int) -> float:
+    """The part of ``lonely`` and ``bridge`` that is left at time t: one, and less and less after 900 steps.
+
+    Episodes last for about sqrt(t) steps, so the number of exceptions goes on growing, like log t.
+    """
+    return min(1.0, 30.0 / math.sqrt(max(1, t)))
 
 
 @lean_kernel
@@ -60,8 +69,8 @@ def near_state(rng: np.ndarray, state: int, pair_ptr: np.ndarray, seen: Snapshot
 
 @lean_kernel
 def draw_exceptions(
-    rng: np.ndarray, lonely: float, bridge: float, seen: Snapshot, pair_ptr: np.ndarray, exception: np.ndarray,
-    unknown: np.ndarray,
+    rng: np.ndarray, lonely: float, bridge: float, reach: Reach, seen: Snapshot, pair_ptr: np.ndarray,
+    exception: np.ndarray, unknown: np.ndarray,
 ) -> None:  # fmt: skip
     """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
 
@@ -86,10 +95,11 @@ def draw_exceptions(
                 if uniform(rng) * unvisited < lonely:
                     exception[k] = s
             elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
-                if free > 0 and uniform(rng) < 0.5:
+                anywhere = n_open(float(seen.visits[k]), reach) == n_states
+                if free > 0 and anywhere and uniform(rng) < 0.5:
                     exception[k] = x = unknown[below(rng, free)]
                     exception[pair_ptr[x] + below(rng, pair_ptr[x + 1] - pair_ptr[x])] = x
                 elif uniform(rng) < 0.5:
                     exception[k] = near_state(rng, s, pair_ptr, seen)
                 else:
-                    exception[k] = below(rng, n_states)
+                    exception[k] = reach.order[below(rng, n_open(float(seen.visits[k]), reach))]

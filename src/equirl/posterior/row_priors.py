@@ -29,7 +29,8 @@ from equirl.posterior.drawn_rows import (
     draw_profile_rows,
     make_rows,
 )
-from equirl.posterior.exceptional_pairs import count_near, draw_exceptions, stay_length
+from equirl.posterior.exceptional_pairs import count_near, draw_exceptions, hope, stay_length
+from equirl.posterior.reachability import everywhere, reach_of
 from equirl.words.checking import above, between, inside, whole_number
 
 DRAWN = "drawn"
@@ -86,12 +87,12 @@ class _OwnRows(RowSampler):
     STICKS = 4
 
     def __init__(self, strength: float, local: float, pairs: Pairs) -> None:
-        self.strength, self.local = strength, local
+        self.strength, self.local, self.reach = strength, local, everywhere(pairs.n_states)
         self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         rows = make_rows(len(seen.visits), len(seen.succ), self.STICKS)
-        placing = Placing(self.pair_ptr, self.owner, self.STICKS, self.local, 0.0, np.zeros(0, np.int64))
+        placing = Placing(self.pair_ptr, self.owner, self.STICKS, self.local, 0.0, np.zeros(0, np.int64), self.reach)
         draw_own_rows(rng, self.strength, seen, placing, rows)
         return rows, len(seen.succ)
 
@@ -192,7 +193,7 @@ class _ClassSampler(RowSampler):
         rows = make_rows(M, len(seen.succ), self.STICKS)
         placing = Placing(
             self.pair_ptr, self.owner, self.STICKS, self._local(seen, rng), float(self.part.outward),
-            self._never_left(seen),
+            self._never_left(seen), reach_of(seen, self.pair_ptr),
         )  # fmt: skip
         draw = ClassDraw(
             np.empty(len(state.mass)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
@@ -201,7 +202,11 @@ class _ClassSampler(RowSampler):
         )  # fmt: skip
         draw_masses(rng, state, draw.w, draw.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
-        draw_exceptions(rng, self._lonely(seen), self.part.bridge, seen, self.pair_ptr, draw.exception, unknown)
+        left = hope(int(seen.visits.sum()))
+        draw_exceptions(
+            rng, left * self._lonely(seen), left * self.part.bridge, placing.reach, seen, self.pair_ptr, draw.exception,
+            unknown,
+        )  # fmt: skip
         draw_class_rows(rng, seen, state, placing, draw, rows)
         return rows, work
 
