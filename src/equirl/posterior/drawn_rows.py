@@ -263,8 +263,9 @@ def draw_class_rows(
         if draw.exception[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
             rows.succ[end], rows.prob[end] = draw.exception[k], 1.0 - draw.leave
             end += 1
-            if draw.leave > 0.0:
-                rows.succ[end], rows.prob[end] = placing.reach.order[below(rng, placing.reach.n_entered)], draw.leave
+            x = placing.reach.order[below(rng, placing.reach.n_entered)]
+            if draw.leave > 0.0 and x != draw.exception[k]:
+                rows.succ[end], rows.prob[end] = x, draw.leave
                 end += 1
             _normalise(k, end, rows)
             continue
