@@ -189,7 +189,8 @@ class _SureOrNot(RewardSampler):
 
     def __init__(self, tables: RewardSampler) -> None:
         self.single = tables
-        self.amount = self.surprise = np.empty(0)  # of the last draw: sure amounts or nan; who is not sure
+        self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
+        self.surprise = np.empty(0, bool)  # and who is not sure after all
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         mean = np.empty(len(seen.visits))
