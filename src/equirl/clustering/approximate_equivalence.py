@@ -277,7 +277,10 @@ def merge_pairs(
     r_sum: np.ndarray | None = None,
     known: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
-    """:func:`approx_equivalence` without its checks and its log, for arrays of int64 (``r_sum``: float)."""
+    """:func:`approx_equivalence` without its checks and its log, for arrays of int64 (``r_sum``: float).
+
+    Returns (M,) the leader of each pair's cluster, and the number of merges.
+    """
     sums = _NO_SUMS if r_sum is None or not rules.means else r_sum
     labels = _NO_LABELS if known is None or not rules.granted else known.copy()  # a read-only one compiles anew
     sample = Sample(visits, profile_ptr, profile_counts, sums, priority, labels)

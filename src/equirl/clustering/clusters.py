@@ -6,7 +6,7 @@ A cluster is known by its *leader*, the member with the smallest priority, and k
 With ``q_c`` the pooled profile, ``e_j`` the radius of pair j alone and ``eps_c`` that of the cluster, two clusters
 c, c' (union u) are PAC neighbours when
 
-    (i)    ||q_c - q_c'|| <= eps_c + eps_c'
+    (i)    ||q_c - q_c'|| <= eps_c + eps_c'    (the lower distance d_hat, left less right, is at most 0)
     (ii)   ||q_j - q_j'|| <= e_j + e_j'        for every j in c, j' in c'
     (iii)  ||q_j - q_u||  <= e_j + eps_u       for every j in u
 

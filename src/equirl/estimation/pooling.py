@@ -2,11 +2,13 @@
 
 Pooled: ``p_hat(j | c) = (1 / n(c)) sum over (s,a) in c of count of sigma_{s,a}(j)`` by position j of the profile (that
 seen so far, or a known one), summed in integers and divided once; the estimate of (s,a) then gives state
-sigma_{s,a}(j) the mass p_hat(j | c). What comes out has the type of ordinary estimates, so nothing downstream knows
-that classes exist.
+sigma_{s,a}(j) the mass p_hat(j | c); successors seen equally often share theirs evenly (but for "index"), for their
+order is arbitrary. What comes out has the type of ordinary estimates, so planning and simulation never learn that
+classes exist; of what follows only radii and stopping read labels.
 
 The states that a pair was never seen to reach all tie at zero; a *placement* says what becomes of the class's mass at
-positions beyond the pair's observed successors (``PLACEMENTS``; docs/definitions.md, "Ties").
+positions beyond the pair's observed successors: by default it is cut off and the row brought to one (``PLACEMENTS``;
+docs/definitions.md, "Ties").
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class Grouping(NamedTuple):
     """Which pairs are pooled."""
 
     label: np.ndarray  # (M,) int64, in 0 .. n_classes - 1
-    n_classes: int
+    n_classes: int  # how many groups: classes, or balanced parts of classes that are given
 
 
 class Estimates(NamedTuple):

@@ -43,11 +43,7 @@ class Family:
     build: Callable[..., Learner]
     parts: tuple[Parts | None, ...]  # by column; None, or fewer: there is no such learner
     others: str = ""  # what names of learners with classes begin with, where it is not "c-" and the name
-    words: tuple[str, ...] = (
-        "{} over estimated classes",
-        "{}, given the classes",
-        "{}, given the classes and the profiles",
-    )
+    words: tuple[str, ...] = USUAL_WORDS
     ergodic_only: bool = False  # for worlds in which every policy visits every state
 
     def learners(self) -> dict[str, str]:

@@ -8,7 +8,8 @@ beliefs        an object that answers questions (:class:`equirl.Beliefs`); what 
 =============  ====================================================================================================
 
 An agent is driven in two ways: by ``simulate``, in whole stretches, or one step at a time with ``act`` and
-``observe``. Both end in the same ``decide`` and ``record``, so the same transitions give the same decisions.
+``observe``. Both end in the same ``decide`` and ``record``, so the same transitions give the same decisions. A policy
+inside the package is a pair per state; what users are shown (``beliefs``, ``Trace``) is an action id per state.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def pair_limits(left: np.ndarray) -> Limits:
 
 @lean_kernel
 def is_over(pair: int, limits: Limits) -> bool:
-    """Whether a stretch ends before a pair is played.
+    """Whether a stretch ends before a pair is played; notes in ``limits.grace[1]`` that a limit was reached.
 
     Parameters
     ----------

@@ -48,7 +48,8 @@ def keeps_rewards_by_pair(known: Known, quick_rewards: bool = False) -> bool:
 class RewardModel(Estimate):
     """Mean rewards: pooled over classes, kept by pair, shared by pairs that pay alike, or known in advance.
 
-    Common to all estimates. "shared": each pair keeps its own estimate, and others bound how far it may be off.
+    Common to all estimates. "shared" (not as in posterior sampling): each pair keeps its own estimate, and others
+    bound how far it may be off.
     """
 
     rewards: str = "per_pair"

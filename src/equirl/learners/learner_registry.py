@@ -1,4 +1,4 @@
-"""Learners by name. One made of known parts is a row here; one from outside is registered with one call."""
+"""Learners by name. One made of known parts is a row of ``catalogue``; one from outside is registered with one call."""
 
 from __future__ import annotations
 

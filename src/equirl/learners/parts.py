@@ -46,7 +46,10 @@ class Problem(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """In how many parts the risk goes, and whether the radius of a class is the mean of its members'."""
+    """In how many parts the risk goes, for sets of transition probabilities and for those of means.
+
+    ``weighted``: the radius of a class's transition probabilities is its members', weighted by visits.
+    """
 
     transitions: int
     mean: int

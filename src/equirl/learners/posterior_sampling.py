@@ -88,11 +88,10 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(its visits before, ``floor``, or less where pairs were visited less
-    often on average), or max(``shortest``, ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough
-    for ever. "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before (Ouyang
-    et al. 2017). With a finite ``effort`` an episode goes on for as many steps more as its drawing and planning took
-    look-ups, over ``effort``.
+    "steady": until a pair's visits in it reach max(its visits before, min(``floor``, t / M)), or max(``shortest``,
+    ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's
+    visits double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite
+    ``effort`` an episode lasts at least as many steps as its drawing and planning took look-ups, over ``effort``.
     """
 
     episodes: str = "steady"

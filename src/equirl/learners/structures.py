@@ -120,7 +120,7 @@ class GivenClasses(Clustering):
 
 @dataclass(frozen=True)
 class EstimatedClasses(Clustering):
-    """Nothing is given: ApproxEquivalence estimates the classes anew each episode."""
+    """Nothing is given: ApproxEquivalence estimates the classes, anew each episode as far as ``effort`` allows."""
 
     radius: str = "pooled"
     clusters: ClassVar[bool] = True

@@ -212,7 +212,7 @@ def sweep_states(
     choices, models, work, stop : tuples of arrays
         The pairs of each state, the set, the arrays that sweeps write to, and when they stop.
     u_max : float
-        The largest value.
+        What ``maximum`` is handed: the largest value, or what else of u the set needs (``exact_model``: the mean).
     shift : float
         Taken off what is written, so that values do not drift.
 

@@ -39,7 +39,7 @@ class Scratch(NamedTuple):
     replay: np.ndarray  # (M + 2,) uint64: the generator before each class's injection was drawn
     taken: np.ndarray  # (positions,) int64
     cell: np.ndarray  # (positions + 1,) log weights of positions
-    place: np.ndarray  # (successors,) int64: an injection
+    place: np.ndarray  # (successors,) int64: an injection read backwards, the position of each successor
     spot: np.ndarray  # (positions,) int64: occupied positions
 
 

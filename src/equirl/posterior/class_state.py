@@ -27,7 +27,7 @@ class ClassState(NamedTuple):
     start: np.ndarray  # (M + 1,) int64
     room: np.ndarray  # (M + 1,) int64: cells reserved
     width: np.ndarray  # (M + 1,) int64: cells in use, empty ones between included
-    mass: np.ndarray  # (cells,) int64
+    mass: np.ndarray  # (cells,) int64: N_j, pooled counts; masses w are drawn from them
     used: np.ndarray  # (2,) int64: classes and cells given out; classes with no member are holes
     neighbours: Neighbours  # classes of pairs of the same state
 

@@ -2,7 +2,8 @@
 
 Two ways of being stuck that a faithful posterior hardly ever leaves: the last unknown pair far away, which only pays
 where a draw makes it stay put; and a pair whose few unlucky visits put it into the wrong class, so that what lies
-beyond seems out of reach. Each draw makes about one pair of either kind an exception.
+beyond seems out of reach. Each draw makes about one pair of
+either kind an exception at first, and ever fewer later (``hope``).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ to states entered so far (as optimism is truncated in TUCRL, Fruit et al. 2018).
     OFTEN sqrt(t / M)
 
 visits, t steps shared by M pairs: a bound that grows without end, so that nothing is given up, and ever more slowly
-than visits do on average. Where one pair in M hides a way that pays, a try costs c and finds it with chance 1 / n after
-n visits, tries for as long as that are what balances their cost with what is missed.
+than visits do on average. A hidden way is still there after n visits with chance about 1 / n: trying for about that
+long balances the cost of the tries with what is missed.
 """
 
 from __future__ import annotations

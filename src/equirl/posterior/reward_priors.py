@@ -90,9 +90,10 @@ class RewardNoise:
 
 @dataclass(frozen=True)
 class DrawnRewards(RewardNoise):
-    """Mean rewards: "shared" by pairs that are drawn, "per_pair", or "known" in advance.
+    """Mean rewards: "shared", "per_pair", or "known" in advance.
 
-    Shared, a new table has weight ``reward_alpha`` against the pairs of another.
+    Which pairs share a mean is drawn, apart from the classes of transition probabilities; a new table has weight
+    ``reward_alpha`` against the pairs of another.
     """
 
     rewards: str = "shared"

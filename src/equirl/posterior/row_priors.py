@@ -1,6 +1,6 @@
 """Priors of transition probabilities for posterior sampling: each pair on its own, or through classes that are drawn.
 
-A prior is a part; its ``sampler`` holds what was drawn, and is what a learner saves.
+A prior is a part; what its ``row_sampler`` makes holds what was drawn, and is what a learner saves.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RowSampler(ABC):
         return {}
 
     def plain(self) -> None:  # noqa: B027 - most have none
-        """From now on draw from the posterior alone, without the departures that keep a learner exploring."""
+        """From now on draw without the departures that keep a learner exploring; reachability stays."""
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:  # noqa: B027 - some keep nothing
         """Go on from what was kept, ``seen`` being the counts of the last draw."""
@@ -80,10 +80,10 @@ class DirichletRows:
         between("prior", self.prior, most=1e9)
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        return _OwnRows(self.prior / pairs.n_states, self.local, pairs)
+        return _OwnSampler(self.prior / pairs.n_states, self.local, pairs)
 
 
-class _OwnRows(RowSampler):
+class _OwnSampler(RowSampler):
     STICKS = 4
 
     def __init__(self, strength: float, local: float, pairs: Pairs) -> None:
@@ -300,10 +300,10 @@ class GivenProfileRows:
         inside("prior", self.prior, 0, math.inf)
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        return _ProfileRows(self.prior, given)
+        return _ProfileSampler(self.prior, given)
 
 
-class _ProfileRows(RowSampler):
+class _ProfileSampler(RowSampler):
     def __init__(self, prior: float, given: Given) -> None:
         self.prior, self.given = prior, given
 

@@ -104,7 +104,7 @@ class Trace:
 
     @property
     def t(self) -> np.ndarray:
-        """(K,) the checkpoints; the last is the horizon."""
+        """(K,) the checkpoints; the last is the horizon, or where the run was stopped."""
         return self.curves.t
 
     @property
