@@ -168,10 +168,16 @@ def test_play_pauses_steps_and_goes_on(visit):
     page.until(lambda: page.told("frame")[0]["t"] > before)
     page.page.locator("#play").click()
     page.reads("#play", "Play")
-    page.page.wait_for_timeout(50)
+
+    def rested():
+        before = page.told("frame")[0]["t"]
+        page.page.wait_for_timeout(300)
+        return page.told("frame")[0]["t"] == before
+
+    page.until(rested)  # frames on their way still arrive
     rest = page.told("frame")[0]["t"]
     assert rest < 200_000
-    page.page.wait_for_timeout(200)
+    page.page.wait_for_timeout(500)
     assert page.told("frame")[0]["t"] == rest
 
 
