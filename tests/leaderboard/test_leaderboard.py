@@ -20,7 +20,7 @@ from equirl.lab.leaderboard.entrants import (
 )
 from equirl.lab.leaderboard.expectations import advise, check_expectations, lock_ins, overall
 from equirl.lab.leaderboard.leaderboard_study import leaderboard_study, raised
-from equirl.lab.leaderboard.standings import boards, n_locked_in, ratio_of_means
+from equirl.lab.leaderboard.standings import boards, least_regret, n_locked_in, ratio_of_means
 from equirl.lab.studies.expansion import expand
 from equirl.lab.studies.runs import RunFailure, RunResult
 from equirl.lab.studies.store import Store
@@ -266,3 +266,11 @@ def test_the_command_computes_and_writes_the_page(tmp_path, monkeypatch):
     assert (tmp_path / "leaderboard.html").exists()
     again = CliRunner().invoke(app, ["leaderboard", "--runs", "1", "--jobs", "1", "-q", "--out", str(tmp_path)])
     assert "0 computed now" in again.output
+
+
+@pytest.mark.parametrize(
+    ("regret", "least"), [([7.0], 1.0), ([7.0, 7.0, 7.0], 1.0), ([5.0, 6.0], 6.353), ([0.0, 1.0, 2.0, 3.0], 2.054)]
+)
+def test_the_least_regret_that_counts_is_one_or_half_the_interval_of_the_mean(regret, least):
+    """By Student: 12.706 standard errors of two runs, 3.182 of four; one run has no interval."""
+    assert least_regret(np.array(regret)) == pytest.approx(least, abs=0.01)

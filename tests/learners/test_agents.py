@@ -409,6 +409,11 @@ def test_however_small_the_effort_a_learner_plays():
     assert trace.n_episodes == 2  # the first plan, with nothing seen, cost nothing
 
 
+def test_known_means_are_given_in_the_units_of_the_rewards():
+    agent = make_agent("ucrl2-l", 1, 2, rewards="known", mean_rewards=[-30.0, 50.0], reward_range=(-50.0, 150.0))
+    np.testing.assert_allclose(agent.given.mean_rewards, [0.1, 0.5])
+
+
 def test_nearest_by_means_needs_means_to_compare():
     with pytest.raises(ValueError, match="needs rewards='per_class'"):
         make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_pair")

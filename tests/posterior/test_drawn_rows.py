@@ -5,6 +5,7 @@ from scipy import stats
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior.drawn_rows import (
+    LEAST,
     UNSEEN_POSITIONS,
     ClassDraw,
     Placing,
@@ -207,6 +208,17 @@ def test_positions_beyond_what_a_row_holds_are_spread_over_all_states():
     key = [((0, 1), [[(0, 0), (1, 0)], *[[(0, i)] for i in range(1, n)]])]
     draws = class_rows(key, counts, 60, 0.5, 300)
     assert (draws[:, 1] > 0).all()
+
+
+def test_masses_next_to_nothing_are_not_placed():
+    seen = snapshot([[5, 3, 2], [5]])
+    state, _ = workspace(seen, 1.0, 0.5)
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
+    draw, rows = draw_of(2, len(state.mass), 3), make_rows(2, 4, 2)
+    draw.w[: state.width[0]], draw.w_new[0] = [0.75, 0.25, LEAST / 2], 0.0
+    draw_class_rows(rng(1), seen, state, placing_of(9, 2, 2), draw, rows)
+    assert np.diff(rows.ptr).tolist() == [3, 2]
+    np.testing.assert_allclose(np.sort(rows.prob[rows.ptr[1] : rows.ptr[2]]), [0.25, 0.75])
 
 
 def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
