@@ -146,11 +146,25 @@ class _Known(RewardSampler):
         return self.means
 
 
-class _ByClass(RewardSampler):
+class _Around(RewardSampler):
+    """A sampler that changes what another sees, or what it says."""
+
+    def __init__(self, single: RewardSampler) -> None:
+        self.single = single
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.single.arrays()
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.single.restore(arrays)
+
+
+class _ByClass(_Around):
     """One mean per given class, from the rewards of all its pairs."""
 
     def __init__(self, classes: Partition, single: RewardSampler) -> None:
-        self.classes, self.single = classes, single
+        super().__init__(single)
+        self.classes = classes
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         label, n = self.classes.label, self.classes.n_classes
@@ -159,18 +173,9 @@ class _ByClass(RewardSampler):
         pooled = seen._replace(visits=visits.astype(np.int64), r_sum=r_sum, r_squares=r_squares)
         return self.single.draw(pooled, rng)[label]
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return self.single.arrays()
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.single.restore(arrays)
-
-
-class _AllCoins(RewardSampler):
+class _AllCoins(_Around):
     """Every reward r is taken for a coin that shows 1 with probability r."""
-
-    def __init__(self, tables: RewardSampler) -> None:
-        self.single = tables
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         return self.single.draw(seen._replace(r_squares=seen.r_sum), rng)
@@ -178,18 +183,12 @@ class _AllCoins(RewardSampler):
     def tables(self) -> np.ndarray | None:
         return self.single.tables()
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return self.single.arrays()
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.single.restore(arrays)
-
-
-class _SureOrNot(RewardSampler):
+class _SureOrNot(_Around):
     """Pairs drawn to pay a sure amount pay it; the others are left to the tables."""
 
-    def __init__(self, tables: RewardSampler) -> None:
-        self.single = tables
+    def __init__(self, single: RewardSampler) -> None:
+        super().__init__(single)
         self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
         self.surprise = np.empty(0, bool)  # and who is not sure after all
 
@@ -209,12 +208,6 @@ class _SureOrNot(RewardSampler):
         _, equal = np.unique(self.amount.round(9), return_inverse=True)
         tables = np.where(np.isnan(self.amount), tables, M + 1 + equal)
         return np.where(self.surprise, 2 * M + 1 + np.arange(M), tables)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return self.single.arrays()
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.single.restore(arrays)
 
 
 class _Tables(RewardSampler):
