@@ -8,7 +8,7 @@ import random
 import signal
 import string
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -117,7 +117,7 @@ def first_process_standing_still():
         patch.setattr(page_link.PageLink, "_open", still)
         yield stopped
     for process in stopped:
-        if process.is_alive():
+        with suppress(ProcessLookupError):  # the page may have ended it, at any moment
             os.kill(process.pid, signal.SIGCONT)
 
 
