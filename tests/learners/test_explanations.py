@@ -171,7 +171,7 @@ def test_of_a_large_class_the_ten_most_visited_others_are_listed():
 
 def test_a_flat_prior_over_many_states_leaves_each_its_part():
     """Rows drawn hold a few states, and a rest that all states share: every one of them is told, and they sum to 1."""
-    agent = eq.make_agent("psrl", 40, 1, prior=40.0, seed=0)
+    agent = eq.make_agent("psrl-published", 40, 1, prior=40.0, seed=0)
     for successor in (1, 1, 2):
         agent.observe(0, 0, 0.5, successor)
     belief = agent.beliefs.pair_belief(0)

@@ -24,7 +24,7 @@ from equirl.structure.similarity import profiles
 from equirl.worlds.world_registry import make
 from oracles_posterior import snapshot
 
-NAMES = ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma")
+NAMES = ("psrl", "psrl-published", "c-psrl", "c-psrl-c", "c-psrl-c-sigma")
 WORLD = make("ergodic-riverswim", n_states=5)
 
 

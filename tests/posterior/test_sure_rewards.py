@@ -124,5 +124,6 @@ def test_pairs_that_pay_the_same_sure_amount_share_it():
 def test_coins_for_everyone_are_still_to_be_had():
     with pytest.raises(ValueError, match="reward_noise"):
         eq.make_settings("c-psrl", reward_noise="dice")
-    assert eq.make_settings("psrl").reward_noise == "coin"
-    assert eq.make_settings("c-psrl").reward_noise == "drawn"
+    assert eq.make_settings("psrl-published").reward_noise == "coin"
+    for name in ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma"):
+        assert eq.make_settings(name).reward_noise == "drawn"

@@ -23,7 +23,7 @@ from equirl.learners.recipes import COLUMNS, Recipe
 from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling, VanishingRule
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
 from equirl.posterior.reward_priors import ClassRewards, DrawnRewards
-from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
+from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows, PublishedRows
 
 THRIFTY = 1e5  # effort of learners that cluster: on small problems nothing changes, on large ones they plan less
 RECOMMENDED = "c-psrl"  # what to take where nothing is given
@@ -137,7 +137,7 @@ FAMILIES = (
         "PSRL: draws an MDP, each pair on its own",
         PosteriorLearner,
         (
-            drawn(DirichletRows(), DrawnRewards(rewards="per_pair", reward_noise="coin")),
+            drawn(DirichletRows(), DrawnRewards(rewards="per_pair")),
             drawn(ClassRows(), DrawnRewards()),
             drawn(GivenClassRows(), ClassRewards()),
             drawn(GivenProfileRows(), ClassRewards()),
@@ -147,6 +147,12 @@ FAMILIES = (
             "C-PSRL(C): given the classes, draws an MDP",
             "C-PSRL(C,sigma): given the classes and the profiles, draws an MDP",
         ),
+    ),
+    Family(
+        "psrl-published",
+        "PSRL as published: takes all rewards for coins, and any state for reachable",
+        PosteriorLearner,
+        (drawn(PublishedRows(), DrawnRewards(rewards="per_pair", reward_noise="coin")),),
     ),
     Family(
         "mbie",

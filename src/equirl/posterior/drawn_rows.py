@@ -8,8 +8,9 @@ million times, and yet what it has not seen is placed anew in each draw. Now and
 alone: that others are alike may be wrong, and where a pair has many successors what it has not seen averages out, so
 that no draw would ever make a pair of few visits worth trying.
 
-Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over all states; of the mass of those never
-seen, a few random ones take their parts, and what is left goes to one of them or to all alike.
+Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over the states open to the pair: all, or
+those entered so far (``reachability``). Of the mass of those it has not seen, a few random ones take their parts, and
+what is left goes to one more or to all alike.
 """
 
 from __future__ import annotations
@@ -134,13 +135,14 @@ def _break(
 def _spread(
     rng: np.ndarray, mass: float, strength: float, k: int, end: int, seen: Snapshot, placing: Placing, rows: DrawnRows
 ) -> int:
-    """Share a mass among the states that the row of pair k does not hold, as Dirichlet(strength, ..., strength) would.
+    """Share a mass among states open to pair k that its row does not hold, as Dirichlet(strength, ..., strength) would.
 
     A state met with chance proportional to its mass is any of the m states and has the part Beta(1 + strength,
     strength (m - 1)); the others share the rest likewise. What is left after a few goes to one state where the prior
-    is sparse; where it is not, there are more of them, and then all states alike take what is left.
+    is sparse; where it is not, there are more of them, and then all states alike take what is left, or, where not all
+    are open, those met in proportion to their parts.
     """
-    left, low, n_states = mass, rows.ptr[k], len(placing.pair_ptr) - 1
+    left, low, first, n_states = mass, rows.ptr[k], end, n_open(float(seen.visits[k]), placing.reach)
     for stick in range(placing.sticks + UNSEEN_POSITIONS):
         free = n_states - (end - low)
         if left < LEAST or free == 0:
@@ -150,6 +152,10 @@ def _spread(
         piece = left * beta_draw(rng, 1.0 + strength, strength * (free - 1))
         end = _place(rng, piece, k, end, seen, placing, rows)
         left -= piece
+    if n_states < len(placing.reach.order):
+        for i in range(first, end):
+            rows.prob[i] *= mass / (mass - left)
+        return end
     each = left / (n_states - (end - low))
     rows.rest[k] = each * n_states
     for i in range(low, end):  # the rest goes to all states, these included
@@ -284,7 +290,7 @@ def draw_class_rows(
 
 @lean_kernel
 def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, placing: Placing, rows: DrawnRows) -> None:
-    """Rows of all pairs, each Dirichlet(strength + counts) over all states."""
+    """Rows of all pairs, each Dirichlet(strength + counts) over the states open to it."""
     rows.ptr[0] = 0
     for k in range(len(seen.visits)):
         end, top, rows.rest[k] = rows.ptr[k], -math.inf, 0.0
@@ -292,7 +298,7 @@ def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, placing: Pla
             rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, strength + seen.count[i])
             top = max(top, rows.prob[end])
             end += 1
-        unseen = strength * (len(placing.pair_ptr) - 1 - (seen.ptr[k + 1] - seen.ptr[k]))
+        unseen = strength * (n_open(float(seen.visits[k]), placing.reach) - (seen.ptr[k + 1] - seen.ptr[k]))
         left = log_gamma_draw(rng, unseen) if unseen > 0.0 else -math.inf
         top = max(top, left)
         for i in range(rows.ptr[k], end):

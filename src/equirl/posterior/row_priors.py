@@ -67,11 +67,12 @@ class RowSampler(ABC):
 class DirichletRows:
     """Each pair on its own: Dirichlet with ``prior`` pseudo-counts in all, ``prior / S`` for every state.
 
-    1 is a sparse prior, for worlds in which a pair leads to few states; S is the uniform one.
+    1 is a sparse prior, for worlds in which a pair leads to few states; S is the uniform one. The row of a pair often
+    tried is that of the same prior given that it leads only to states entered so far (``reachability``).
     """
 
     prior: float = 1.0
-    local: ClassVar[float] = 0.0
+    truncated: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ()
     looks_for_classes: ClassVar[bool] = False
 
@@ -80,19 +81,27 @@ class DirichletRows:
         between("prior", self.prior, most=1e9)
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
-        return _OwnSampler(self.prior / pairs.n_states, self.local, pairs)
+        return _OwnSampler(self.prior / pairs.n_states, self.truncated, pairs)
+
+
+@dataclass(frozen=True)
+class PublishedRows(DirichletRows):
+    """The rows of PSRL as published: however often a pair was tried, what it has not seen may be any state."""
+
+    truncated: ClassVar[bool] = False
 
 
 class _OwnSampler(RowSampler):
     STICKS = 4
 
-    def __init__(self, strength: float, local: float, pairs: Pairs) -> None:
-        self.strength, self.local, self.reach = strength, local, everywhere(pairs.n_states)
+    def __init__(self, strength: float, truncated: bool, pairs: Pairs) -> None:
+        self.strength, self.truncated = strength, truncated
         self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         rows = make_rows(len(seen.visits), len(seen.succ), self.STICKS)
-        placing = Placing(self.pair_ptr, self.owner, self.STICKS, self.local, 0.0, np.zeros(0, np.int64), self.reach)
+        reach = reach_of(seen, self.pair_ptr) if self.truncated else everywhere(len(self.pair_ptr) - 1)
+        placing = Placing(self.pair_ptr, self.owner, self.STICKS, 0.0, 0.0, np.zeros(0, np.int64), reach)
         draw_own_rows(rng, self.strength, seen, placing, rows)
         return rows, len(seen.succ)
 

@@ -181,6 +181,7 @@ LEARNER_STYLES = {
     "ucrl3": LineStyle("#6A3D9A", (0, (6, 1.5, 1, 1.5)), ">"),
     "imed-rl": LineStyle("#117733", (0, (3, 1)), "p"),
     "psrl": LineStyle("#FF8C00", (0, (8, 2)), "X"),
+    "psrl-published": LineStyle("#A0522D", (0, (1, 2)), "4"),
     "c-psrl": LineStyle("#C00000", "solid", "8"),
     "c-psrl-c": LineStyle("#FF69B4", (0, (5, 1.5)), "d"),
     "c-psrl-c-sigma": LineStyle("#882255", (0, (6, 1.5, 1, 1.5)), "H"),
