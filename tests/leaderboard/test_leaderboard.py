@@ -111,6 +111,11 @@ def test_the_catalogue_says_who_plays():
     assert not {"random", "optimal", "c-ucrl-published", "mbie", "c-mbie", "q-learning"} & set(ENTRANTS)
 
 
+def test_the_base_of_c_psrl_is_the_one_with_its_rewards_and_reachability_and_the_published_one_plays_too():
+    assert BASES["c-psrl"] == "psrl"
+    assert "psrl-published" in ENTRANTS
+
+
 def test_what_learners_are_given_follows_from_their_parts():
     assert [given_to(name) for name in LEARNERS] == [NOTHING, NOTHING, NOTHING, CLASSES, BOTH]
     assert all(given_to(name) == NOTHING for name in (*BASES, *BASES.values()))
