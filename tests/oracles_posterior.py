@@ -15,7 +15,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from equirl.estimation.counts import Snapshot
 from equirl.posterior.class_sampler import make_scratch, resample_range
@@ -197,13 +197,14 @@ def injection_sum(counts, mass, gamma):
     return total * math.gamma(gamma + N) / math.gamma(gamma + N + n)
 
 
-def table_posterior(good, bad, alpha, without=""):
-    """{partition: probability} of pairs that share a mean reward, Beta(1, 1) for every table."""
+def table_posterior(good, bad, alpha, without="", base=(1.0, 1.0)):
+    """{partition: probability} of pairs that share a mean reward, Beta(``base``) for every table."""
     law = {}
     for classes in partitions(list(range(len(good)))):
         weight = crp_weight(classes, alpha, without)
         for members in classes:
-            a, b = 1 + sum(good[k] for k in members), 1 + sum(bad[k] for k in members)
+            a, b = base[0] + sum(good[k] for k in members), base[1] + sum(bad[k] for k in members)
+            weight -= 0.0 if without == "base" else special.betaln(*base)
             weight += math.lgamma(a) + math.lgamma(b) - (0.0 if without == "total" else math.lgamma(a + b))
         law[frozenset(map(frozenset, classes))] = math.exp(weight)
     return normalised(law)

@@ -126,7 +126,7 @@ def test_a_pair_never_played_is_never_advised():
     found = eq.learn(eq.from_log(rows, actions="all"), draws=10)
     played = found.table()
     assert min(played["visits"]) > 0
-    assert found.regret > 0.1  # what was never tried might well be better
+    assert found.regret < 0.01  # of what was tried; what never was is for next_steps
 
 
 def test_the_gain_of_a_policy_in_a_drawn_mdp_is_that_of_its_chain():

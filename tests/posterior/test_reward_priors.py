@@ -11,6 +11,8 @@ from equirl.numerics.random_draws import draw_state
 from equirl.posterior.reward_priors import (
     RANGE_VARIANCE,
     SHAPE,
+    _Tables,
+    base_of,
     draw_means,
     empty_tables,
     normal_within,
@@ -46,9 +48,9 @@ def seen_of(rewards):
     )
 
 
-def tables(seen, alpha, draws, b=0.1, thin=6):
+def tables(seen, alpha, draws, b=0.1, thin=6, base=(1.0, 1.0)):
     random, state, found = rng(2), empty_tables(len(seen.visits)), Counter()
-    state.noise[0] = b
+    state.noise[0], state.base[:] = b, base
     for i in range(draws * thin):
         resample_tables(random, alpha, seen, state, np.empty(len(seen.visits) + 2))
         if i % thin == 0 and i > 50:
@@ -63,6 +65,32 @@ def test_frequencies_of_tables_of_coins_are_the_posterior(rewards, visits, alpha
     assert chi_square(found, table_posterior(rewards, bad, alpha)) > 1e-3
     for factor in FACTORS:
         assert chi_square(found, table_posterior(rewards, bad, alpha, without=factor)) < 1e-6
+
+
+@pytest.mark.parametrize(("rewards", "visits", "alpha"), COINS)
+def test_without_hope_tables_have_the_base_that_pairs_pay_on_average(rewards, visits, alpha):
+    seen = snapshot([[n] for n in visits], rewards=rewards)
+    m = (0.5 + np.sum(np.array(rewards) / visits)) / (1 + len(visits))
+    base = base_of(seen, hopeful=False)
+    np.testing.assert_allclose(base, [m, 1 - m])
+    found, _ = tables(seen, alpha, 8_000, base=base)
+    bad = np.array(visits) - rewards
+    assert chi_square(found, table_posterior(rewards, bad, alpha, base=base)) > 1e-3
+    assert chi_square(found, table_posterior(rewards, bad, alpha, base=base, without="base")) < 1e-6
+    assert chi_square(found, table_posterior(rewards, bad, alpha)) < 1e-6
+
+
+def test_without_hope_what_paid_nothing_once_pays_hardly_anything():
+    """Twenty pairs that never paid, one seen once: its mean is a fifth of what hope makes of it, or less."""
+    seen = snapshot([[50]] * 19 + [[1]], rewards=[0.0] * 20)
+    means = {}
+    for hopeful in (True, False):
+        sampler, random = _Tables(20, None), rng(4)  # each pair at a table of its own
+        if not hopeful:
+            sampler.plain()
+        means[hopeful] = np.mean([sampler.draw(seen, random)[19] for _ in range(2000)])
+    assert means[True] == pytest.approx(1 / 3, abs=0.02)
+    assert means[False] == pytest.approx(base_of(seen, hopeful=False)[0] / 2, abs=0.01)
 
 
 @pytest.mark.parametrize(("rewards", "alpha", "b"), NOISY)

@@ -6,8 +6,10 @@ from scipy import stats
 
 import equirl as eq
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.reward_priors import draw_constant, paid_the_same
+from equirl.posterior.reward_priors import base_of, draw_constant, paid_the_same
 from oracles_posterior import snapshot
+
+ANY = np.ones(2)  # Beta(1, 1), of amounts not shown yet
 
 
 def seen_of(visits, r_sum, r_squares):
@@ -21,7 +23,7 @@ def rng(seed=0):
 def drawn(seen, times=20_000):
     state, sure, total = rng(), np.empty(len(seen.visits), bool), np.zeros(len(seen.visits))
     for _ in range(times):
-        draw_constant(state, seen, np.empty(len(sure)), sure)
+        draw_constant(state, seen, ANY, np.empty(len(sure)), sure)
         total += sure
     return total / times
 
@@ -55,7 +57,7 @@ def test_chances_are_those_of_the_model():
 def test_where_nothing_can_be_sure_no_random_number_is_spent():
     state, mean, sure = rng(), np.empty(2), np.empty(2, bool)
     before = state.copy()
-    draw_constant(state, seen_of([3, 5], [0.0, 2.0], [0.0, 2.0]), mean, sure)
+    draw_constant(state, seen_of([3, 5], [0.0, 2.0], [0.0, 2.0]), ANY, mean, sure)
     assert not sure.any()
     assert np.isnan(mean).all()
     np.testing.assert_array_equal(state, before)
@@ -66,7 +68,7 @@ def test_an_amount_that_is_not_sure_has_another_with_chance_beta():
     seen, state = seen_of([4, 1], [1.2, 0.7], [0.36, 0.49]), rng(1)
     mean, sure, found = np.empty(2), np.empty(2, bool), []
     for _ in range(30_000):
-        draw_constant(state, seen, mean, sure)
+        draw_constant(state, seen, ANY, mean, sure)
         assert sure[1] or np.isnan(mean[1])
         if sure[0]:
             assert mean[0] == pytest.approx(0.3)
@@ -124,6 +126,23 @@ def test_pairs_that_pay_the_same_sure_amount_share_it():
 def test_coins_for_everyone_are_still_to_be_had():
     with pytest.raises(ValueError, match="reward_noise"):
         eq.make_settings("c-psrl", reward_noise="dice")
+<<<<<<< HEAD
     assert eq.make_settings("psrl-published").reward_noise == "coin"
     for name in ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma"):
         assert eq.make_settings(name).reward_noise == "drawn"
+=======
+    assert eq.make_settings("psrl").reward_noise == "coin"
+    assert eq.make_settings("c-psrl").reward_noise == "drawn"
+
+
+def test_without_hope_another_amount_is_what_pairs_usually_pay():
+    """Ten pairs always paid 0.1 or so: one that is not sure of its 0.6 pays less, not more."""
+    seen = seen_of([4] * 10 + [3], [0.4] * 10 + [1.8], [0.04] * 10 + [1.08])
+    mean, sure, found = np.empty(11), np.empty(11, bool), []
+    base, state = base_of(seen, hopeful=False), rng(3)
+    for _ in range(20_000):
+        draw_constant(state, seen, base, mean, sure)
+        if not sure[10]:
+            found.append(mean[10])
+    assert np.mean(found) == pytest.approx(0.6 + (base[0] - 0.6) / 5, abs=0.01)  # Beta(1, 4) has the mean 1 / 5
+>>>>>>> bde6668 (Policies from logs are fit to be deployed: a wary view of what was not seen, learned base of rewards, optimism taken off)

@@ -1,40 +1,34 @@
 """An optimal policy for the problem that a log describes, and how sure one can be of it.
 
-MDPs are drawn from the posterior of C-PSRL, which pools pairs that look alike. The policy is optimal in their mean, in
-which pairs never played are of no use. Two measures of its uncertainty. *Spread*: in each drawn MDP the policy has a
-gain, the best policy has another, and every action a loss. The policy's gain is also taken where what was seen is
-drawn again (``posterior.drawn_plan``); its interval holds the middle of both. *Bounds*: certified, on the event that
-the truth lies in the sets of UCRL2-B.
+MDPs are drawn from the posterior of C-PSRL, which pools pairs that look alike. Who explores may hope, who deploys must
+not: the policy is optimal in a wary view of their mean (``planning.wary_model``), in which what was hardly seen is no
+better than the usual, and pairs never played are of no use. Two measures of its uncertainty. *Spread*: in each drawn
+MDP the policy has a gain, the best policy has another, and every action a loss. The policy's gain is also taken where
+what was seen is drawn again (``posterior.drawn_plan``); its interval holds the middle of both. *Bounds*: certified, on
+the event that the truth lies in the sets of UCRL2-B.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from equirl.estimation.counts import Snapshot
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.model.pairs import action_labels, state_labels
-from equirl.numerics.random_draws import draw_state
+from equirl.numerics.arrays import owners
 from equirl.numerics.seeding import Seed, seed_sequence
-from equirl.planning.optimistic_planning import Stop
-from equirl.posterior.drawn_plan import (
-    POLICY_SWEEPS,
-    best_worth,
-    losses,
-    mean_model,
-    plan_from,
-    resampled_rows,
-    worth_in,
-)
+from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
+from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
 from equirl.solving.discounted import in_units
-from equirl.words.checking import inside, whole_number
+from equirl.words.checking import between, inside, whole_number
 from equirl.words.tables import Table, card
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
-PLAN_ACCURACY, PLAN_SWEEPS = 1e-5, 5000
+MOST_DOUBLINGS = 30  # of visits that bounds may lack
 LEVEL = 0.9  # of the intervals over draws
 
 
@@ -50,21 +44,29 @@ class Learned:
     log : Log
         The counts.
     policy : ndarray of int, shape (S,)
-        An action id per state: optimal in the mean of the MDPs drawn.
+        An action id per state: optimal in a wary view of the MDPs drawn.
     gain : float
-        What the policy earns there.
+        What the policy earns there, less its ``optimism``.
     bounds : tuple of float
         Certified bounds on what it earns in truth, with probability 1 - delta.
     policy_gain : ndarray of float, shape (draws,)
         What the policy earns in each MDP drawn from the posterior.
     best_gain : ndarray of float, shape (draws,)
         What the best policy earns in each.
+    seen_gain : ndarray of float, shape (draws,)
+        What the policy earns where what was seen of it is drawn again, and no prior has a say.
     chance : ndarray of float, shape (S,)
         In how many draws the action is a best one in its state.
     loss : ndarray of float, shape (S,)
         What playing it once in place of the best action loses, on average over draws.
-    seen_gain : ndarray of float, shape (draws,)
-        What the policy earns where what was seen of it is drawn again, and no prior has a say.
+    optimism : float
+        By how much a policy chosen for what it seems to earn earns less.
+    behaviour : float
+        What going on as in the log earns: playing in each state what was played there, as often.
+    behaviour_gain : ndarray of float, shape (draws,)
+        The same, where what was seen is drawn again.
+    delta : float
+        The risk of the bounds.
     discount : float or None
         Of rewards to come; None for the average reward.
     """
@@ -75,21 +77,59 @@ class Learned:
     bounds: tuple[float, float]
     policy_gain: np.ndarray
     best_gain: np.ndarray
+    seen_gain: np.ndarray
     chance: np.ndarray
     loss: np.ndarray
-    seen_gain: np.ndarray
+    optimism: float
+    behaviour: float
+    behaviour_gain: np.ndarray
+    delta: float = 0.05
     discount: float | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """What the policy earns: from the least to the largest of the middle 90 % of both kinds of draws."""
+        """What the policy earns: from the least, less its optimism, to the largest of the middle 90 % of both draws."""
         lows, highs = zip(_middle(self.policy_gain), _middle(self.seen_gain), strict=True)
-        return min(lows), max(highs)
+        low = max(min(lows) - self.optimism, _whole_range(self.log, self.discount)[0])
+        return min(low, self.gain), max(*highs, self.gain)
+
+    @property
+    def behaviour_interval(self) -> tuple[float, float]:
+        """What going on as in the log earns: the middle 90 % of its draws, and what it earned."""
+        low, high = _middle(self.behaviour_gain)
+        return min(low, self.behaviour), max(high, self.behaviour)
 
     @property
     def regret(self) -> float:
-        """What a better policy would earn more, on average over the draws: what more steps could be worth."""
+        """What a better policy would earn more, on average over the draws, pairs never played left aside."""
         return float(np.mean(np.maximum(0.0, self.best_gain - self.policy_gain)))
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the bounds say anything: more than the range of rewards does."""
+        least, most = _whole_range(self.log, self.discount)
+        return self.bounds[0] > least or self.bounds[1] < most
+
+    def lacking(self) -> tuple[int, int] | None:
+        """Which pair keeps the bounds from saying anything, and how many visits everything on the way would need.
+
+        The pair is the one of fewest visits that the policy meets. The number is the least power of two for which the
+        bounds say something once each pair of the policy that has fewer is taken to have so many, of the same kind.
+        None where the bounds do, or where no number of visits helps.
+        """
+        if self.is_certified:
+            return None
+        log, by = self.log, 1.0 if self.discount is None else self.discount
+        chosen = np.array([log.pairs.find(s, a) for s, a in enumerate(self.policy.tolist())])
+        visits = log.seen.visits[chosen]
+        met = chosen[visits > 0]
+        for needed in 2 ** np.arange(1, MOST_DOUBLINGS):
+            times = np.ones(log.pairs.n_pairs, np.int64)
+            times[met] = np.maximum(1, -(-needed // log.seen.visits[met]))
+            more = replace(log, seen=_repeated(log.seen, times))
+            if replace(self, log=more, bounds=_certified(more, self.policy, self.delta, by)).is_certified:
+                return int(met[np.argmin(log.seen.visits[met])]), int(needed)
+        return None
 
     def table(self) -> Table:
         """A row per state: the action, how often it was played there, how surely it is best, what it loses."""
@@ -109,6 +149,7 @@ class Learned:
         facts = {
             "earns per step" if self.discount is None else f"value, discount {self.discount:g}": self.gain,
             f"{LEVEL:.0%} interval": f"{low:.6g} to {high:.6g}", "certified": f"{least:.6g} to {most:.6g}",
+            "as in the log": "{:.6g}, {:.6g} to {:.6g}".format(self.behaviour, *self.behaviour_interval),
             "a better policy would earn more by": self.regret,
         }  # fmt: skip
         return card("Learned", facts, {"Policy": self.table()})
@@ -116,12 +157,13 @@ class Learned:
     def __repr__(self) -> str:
         low, high = self.interval
         what = f"gain {self.gain:.4g} per step" if self.discount is None else f"value {self.gain:.4g}"
-        return f"Learned({what}, {LEVEL:.0%} of draws in [{low:.4g}, {high:.4g}])"
+        return f"Learned({what}, {LEVEL:.0%} of draws in [{low:.4g}, {high:.4g}]; as in the log {self.behaviour:.4g})"
 
 
 def learn(
-    log: Any, *, draws: int = 50, discount: float | None = None, delta: float = 0.05, seed: Seed = 0, **settings: Any
-) -> Learned:
+    log: Any, *, draws: int = 50, caution: float = 0.0, discount: float | None = None, delta: float = 0.05,
+    seed: Seed = 0, **settings: Any,
+) -> Learned:  # fmt: skip
     """The optimal policy of the problem that a log describes, and how sure one can be of it.
 
     Parameters
@@ -130,6 +172,9 @@ def learn(
         The log.
     draws : int
         MDPs drawn from the posterior.
+    caution : float
+        In [0, 1]. By default actions are chosen by what they are worth on average over the draws; with a caution by the
+        lower end of the interval that holds this part of the draws (0.8: only one draw in ten is worse).
     discount : float, optional
         In (0, 1): of rewards to come, as in :func:`equirl.solve`. By default the average reward is maximised.
     delta : float
@@ -143,47 +188,69 @@ def learn(
     --------
     >>> rows = [("low", "wait", 0, "low"), ("low", "fill", -1, "high"), ("high", "sell", 3, "low")] * 50
     >>> found = learn(rows, draws=20)
-    >>> found.table()["action"], round(found.gain, 1)
-    (['sell', 'fill'], 1.0)
+    >>> found.table()["action"], round(found.gain, 1), round(found.behaviour, 1)
+    (['sell', 'fill'], 1.0, 0.7)
     >>> found.bounds[0] <= found.gain <= found.bounds[1]
     True
     """
     log = log if isinstance(log, Log) else from_log(log)
     draws, root = whole_number("draws", draws), seed_sequence("seed", seed)
+    caution = between("caution", caution)
     by = 1.0 if discount is None else inside("discount", discount)
     agent = posterior_of(log, root, **{**settings, "discount": by})
     agent.rows.plain()
+    agent.rewards.plain()
     seen = agent.counts.snapshot()
     models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
-    start, none, rng = int(np.argmax(log.initial)), np.zeros(log.pairs.n_states), draw_state(root)
-    stop = Stop(by, PLAN_ACCURACY * (1.0 if discount is None else 1.0 - by), PLAN_SWEEPS, POLICY_SWEEPS)
-    mean = mean_model(log.pairs, log.seen.visits > 0, models)
-    best = plan_from(start, log.pairs.ptr, mean, none, stop, rng)
+    S, again = log.pairs.n_states, np.random.default_rng(root.spawn(1)[0])
+    mean = wary_model(log.pairs, seen, models)
+    wary = wary_model(log.pairs, seen, models, caution, by) if caution else mean
+    best = wary_plan(log.pairs.ptr, wary, by, again.random(S))
     policy = log.pairs.action[best.policy]
 
-    gains, chance, loss, bias = np.empty((3, draws)), none.copy(), none.copy(), best.bias
-    again, every = np.random.default_rng(root.spawn(1)[0]), np.arange(log.pairs.n_states)
+    gains, chance, loss = np.empty((5, draws)), np.zeros(S), np.zeros(S)
     for k, model in enumerate(models):
-        plan = plan_from(start, log.pairs.ptr, model, bias, stop, rng)
-        bias = plan.bias
-        optimum = best_worth(model, plan, log.initial, by)
+        one = wary_model(log.pairs, seen, [model])
+        plan = wary_plan(log.pairs.ptr, one, by, again.random(S))
+        optimum = wary_worth(one, plan.policy, log.initial, by)
         likewise = resampled_rows(seen, best.policy, model, again)
         gains[:, k] = (
-            worth_in(model, best.policy, log.initial, by), optimum, worth_in(likewise, every, log.initial, by)
+            wary_worth(one, best.policy, log.initial, by), optimum, worth_in(likewise, np.arange(S), log.initial, by),
+            behaviour_worth(log.pairs, seen, log.initial, by, again),
+            optimum - wary_worth(mean, plan.policy, log.initial, by),
         )  # fmt: skip
-        lost = losses(model, plan, log.pairs.ptr, best.policy, by)
+        lost = losses(one, plan, log.pairs.ptr, best.policy, by)
         chance += lost <= 2 * plan.span
         loss += lost
-    own = best_worth(mean, best, log.initial, by)
-    own, policy_gain, best_gain, seen_gain = (_in_units(values, by, log.reward_map) for values in (own, *gains))
-    bounds, loss = _certified(log, policy, delta, by), log.reward_map[0] * loss / draws
-    return Learned(log, policy, float(own), bounds, policy_gain, best_gain, chance / draws, loss, seen_gain, discount)
+    hoped = max(0.0, float(gains[4].mean()))
+    own = max(0.0, wary_worth(mean, best.policy, log.initial, by) - hoped)
+    before = behaviour_worth(log.pairs, seen, log.initial, by)
+    own, before, gains = (_in_units(values, by, log.reward_map) for values in (own, before, gains[:4]))
+    scale, (policy_gain, best_gain, seen_gain, behaviour_gain) = log.reward_map[0], gains
+    return Learned(
+        log, policy, float(own), _certified(log, policy, delta, by), policy_gain, best_gain, seen_gain, chance / draws,
+        scale * loss / draws, scale * hoped, float(before), behaviour_gain, delta, discount,
+    )  # fmt: skip
 
 
 def _in_units(values: Any, discount: float, reward_map: tuple[float, float]) -> Any:
     """Gains or, with a discount, values of rewards in [0, 1] as the user has them."""
     scale, shift = reward_map
     return scale * values + shift if discount == 1.0 else in_units(values, discount, reward_map)
+
+
+def _repeated(seen: Snapshot, times: np.ndarray) -> Snapshot:
+    """The counts as if each pair had been visited so many times as often."""
+    return seen._replace(
+        count=seen.count * times[owners(seen.ptr)], visits=seen.visits * times, r_sum=seen.r_sum * times,
+        r_squares=seen.r_squares * times,
+    )  # fmt: skip
+
+
+def _whole_range(log: Log, discount: float | None) -> tuple[float, float]:
+    """The least and the largest that any policy can earn."""
+    steps = 1.0 if discount is None else 1.0 / (1.0 - discount)
+    return steps * log.reward_map[1], steps * sum(log.reward_map)
 
 
 def _certified(log: Log, policy: np.ndarray, delta: float, discount: float) -> tuple[float, float]:

@@ -81,12 +81,8 @@ class Solver(NamedTuple):
     follow: Callable[..., tuple[float, float]] | None = None
 
 
-class ModelSet(Protocol):
-    """What planning asks of a set of plausible models. Rows are by pair; rewards are bounds on means in [0, 1]."""
-
-    @property
-    def r_lower(self) -> np.ndarray:
-        """(M,) lower bounds on mean rewards."""
+class Plannable(Protocol):
+    """What sweeps ask of a set of models."""
 
     @property
     def r_upper(self) -> np.ndarray:
@@ -98,6 +94,14 @@ class ModelSet(Protocol):
 
     def prepare(self) -> tuple[Solver, Any]:
         """The kernels, and the arrays they read as a named tuple; sweeps may reorder them."""
+
+
+class ModelSet(Plannable, Protocol):
+    """What planning asks of a set of plausible models. Rows are by pair; rewards are bounds on means in [0, 1]."""
+
+    @property
+    def r_lower(self) -> np.ndarray:
+        """(M,) lower bounds on mean rewards."""
 
     def restrict(self, pairs: np.ndarray) -> ModelSet:
         """The set of some pairs alone, numbered 0, 1, ... in the order given."""
@@ -128,7 +132,7 @@ class Plan(NamedTuple):
 
 def extended_value_iteration(
     pair_ptr: np.ndarray,
-    models: ModelSet,
+    models: Plannable,
     accuracy: float,
     *,
     coin: np.ndarray | None = None,
@@ -445,7 +449,7 @@ def _best_and_worst(
     return best, worst
 
 
-def single_sweep(pair_ptr: np.ndarray, models: ModelSet, u: np.ndarray, discount: float = 1.0) -> Callable[[], Work]:
+def single_sweep(pair_ptr: np.ndarray, models: Plannable, u: np.ndarray, discount: float = 1.0) -> Callable[[], Work]:
     """A function that does one sweep from u each time it is called: to look inside, and to measure."""
     (solver, rows), ptr = models.prepare(), np.array(pair_ptr)
     choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u.copy(), models.r_upper)

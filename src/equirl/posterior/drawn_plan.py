@@ -18,7 +18,7 @@ from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import uniform
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan, Stop, choose, extended_value_iteration, single_sweep
+from equirl.planning.optimistic_planning import Plan, Plannable, Stop, choose, extended_value_iteration, single_sweep
 from equirl.posterior.reward_priors import SAME
 from equirl.solving.renewal import share_of_time
 
@@ -127,13 +127,6 @@ def worth_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray, discoun
     return float(initial @ spsolve(system, reward))
 
 
-def best_worth(model: ExactModel, plan: Plan, initial: np.ndarray, discount: float) -> float:
-    """What the best policy is worth: that of the plan, by its certificate where it has one."""
-    if not plan.converged:
-        return worth_in(model, plan.policy, initial, discount)
-    return plan.gain if discount == 1.0 else float(initial @ plan.bias) + plan.gain / (1.0 - discount)
-
-
 def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
     from scipy import sparse
 
@@ -148,7 +141,7 @@ def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
     return sparse.csr_array(sparse.diags_array(1 / total) @ chain), own.reward
 
 
-def losses(model: ExactModel, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray, discount: float = 1.0) -> np.ndarray:
+def losses(model: Plannable, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray, discount: float = 1.0) -> np.ndarray:
     """(S,) what playing these pairs once, and then the plan, loses against the plan."""
     value = single_sweep(pair_ptr, model, plan.bias, discount)().q
     return np.maximum(0.0, np.maximum.reduceat(value, pair_ptr[:-1]) - value[pairs])
@@ -162,20 +155,12 @@ def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: n
     every pair on the way may also lead where it never did: with few visits that shifts what a policy earns, at every
     pair the same way. So the two spreads together say more than either.
     """
-    n, paid = seen.visits[policy], np.clip(seen.r_sum[policy], 0.0, seen.visits[policy])
-    played, drawn = n > 0, model.restrict(policy)
+    played, drawn = seen.visits[policy] > 0, model.restrict(policy)
     ptr, entry = take_rows(seen.ptr, policy)
     weight = rng.standard_gamma(seen.count[entry].astype(float))
     total = np.bincount(owners(ptr), weights=weight, minlength=len(policy))
     prob = weight / total[owners(ptr)]
-    mean = paid / np.maximum(1, n)
-    variance = np.maximum(0.0, seen.r_squares[policy] / np.maximum(1, n) - mean**2)
-    varies, coins = variance > SAME, paid - seen.r_squares[policy] <= SAME * n
-    tossed = varies & coins
-    mean[tossed] = rng.beta(paid[tossed], (n - paid)[tossed])
-    noisy = varies & ~coins
-    drawn_mean = mean[noisy] + np.sqrt(variance[noisy] / n[noisy]) * rng.standard_normal(noisy.sum())
-    mean[noisy] = np.clip(drawn_mean, 0.0, 1.0)
+    mean = resampled_means(seen, policy, rng)
 
     own_size, size = np.diff(ptr), np.diff(drawn.rows.ptr)
     whole = starts(np.where(played, own_size, size))
@@ -187,3 +172,17 @@ def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: n
         succ[goal], chance[goal] = states[place], masses[place]
     rest, reward = np.where(played, 0.0, drawn.rest), np.where(played, mean, drawn.reward)
     return ExactModel(Rows(whole, succ, chance), rest, reward, np.arange(len(policy)), drawn.stay)
+
+
+def resampled_means(seen: Snapshot, pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Mean rewards of some pairs, likewise; 0 where one was never played."""
+    n, paid = seen.visits[pairs], np.clip(seen.r_sum[pairs], 0.0, seen.visits[pairs])
+    mean = paid / np.maximum(1, n)
+    variance = np.maximum(0.0, seen.r_squares[pairs] / np.maximum(1, n) - mean**2)
+    varies, coins = variance > SAME, paid - seen.r_squares[pairs] <= SAME * n
+    tossed = varies & coins
+    mean[tossed] = rng.beta(paid[tossed], (n - paid)[tossed])
+    noisy = varies & ~coins
+    drawn_mean = mean[noisy] + np.sqrt(variance[noisy] / n[noisy]) * rng.standard_normal(noisy.sum())
+    mean[noisy] = np.clip(drawn_mean, 0.0, 1.0)
+    return mean

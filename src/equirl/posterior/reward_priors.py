@@ -24,6 +24,10 @@ just like that, and what pays nothing is common enough to be learned together.
 
 A pair never visited draws its mean from [0, 1], or a learner would believe that all it has not seen pays what it has
 seen. With ``reward_noise="coin"`` every reward is a toss of a coin, as in PSRL as published.
+
+Who explores may hope, so a coin hardly tossed may show anything. For a policy that is to be deployed (``plain``) coins,
+and amounts not yet shown, come from Beta(m, 1 - m), m being what pairs pay on average: where most pay nothing, so does
+one that paid nothing once.
 """
 
 from __future__ import annotations
@@ -64,6 +68,9 @@ class RewardSampler(ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         """What must be kept to go on."""
         return {}
+
+    def plain(self) -> None:  # noqa: B027 - some have no hope
+        """From now on draw without the hope that keeps a learner exploring."""
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 - some keep nothing
         """Go on from what was kept."""
@@ -152,6 +159,9 @@ class _Around(RewardSampler):
     def __init__(self, single: RewardSampler) -> None:
         self.single = single
 
+    def plain(self) -> None:
+        self.single.plain()
+
     def arrays(self) -> dict[str, np.ndarray]:
         return self.single.arrays()
 
@@ -191,11 +201,16 @@ class _SureOrNot(_Around):
         super().__init__(single)
         self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
         self.surprise = np.empty(0, bool)  # and who is not sure after all
+        self.hopeful = True
+
+    def plain(self) -> None:
+        super().plain()
+        self.hopeful = False
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         mean = np.empty(len(seen.visits))
         sure = np.empty(len(seen.visits), bool)
-        draw_constant(rng, seen, mean, sure)
+        draw_constant(rng, seen, base_of(seen, self.hopeful), mean, sure)
         rest = seen._replace(visits=np.where(np.isnan(mean), seen.visits, 0))
         self.amount, self.surprise = np.where(sure, mean, np.nan), ~sure & ~np.isnan(mean)
         return np.where(np.isnan(mean), self.single.draw(rest, rng), mean)
@@ -216,9 +231,14 @@ class _Tables(RewardSampler):
     def __init__(self, n_pairs: int, alpha: float | None) -> None:
         self.alpha = alpha
         self.state: TableState = empty_tables(n_pairs)
+        self.hopeful = True
+
+    def plain(self) -> None:
+        self.hopeful = False
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         M, state = len(seen.visits), self.state
+        state.base[:] = base_of(seen, self.hopeful)
         if self.alpha is None:
             state.table[:] = np.arange(M)
         recount_tables(seen, state)
@@ -254,13 +274,24 @@ class TableState(NamedTuple):
     squares: np.ndarray  # (M + 1,) of rewards
     used: np.ndarray  # (1,) int64: tables given out; some may be empty
     noise: np.ndarray  # (1,) b, the scale of the variances
+    base: np.ndarray  # (2,) of the Beta distribution that the means of coins come from
 
 
 def empty_tables(n_pairs: int) -> TableState:
     """No pair sits at a table yet."""
     visits, total, squares = np.zeros((3, n_pairs + 1))
     members, noise = np.zeros(n_pairs + 1, np.int64), np.array([SHAPE * RANGE_VARIANCE])
-    return TableState(np.full(n_pairs, -1), members, visits, total, squares, np.zeros(1, np.int64), noise)
+    return TableState(np.full(n_pairs, -1), members, visits, total, squares, np.zeros(1, np.int64), noise, np.ones(2))
+
+
+def base_of(seen: Snapshot, hopeful: bool) -> np.ndarray:
+    """Beta(1, 1), or without hope Beta(m, 1 - m), m being the mean of the pairs' means and of one that is a half."""
+    if hopeful:
+        return np.ones(2)
+    played = seen.visits > 0
+    paid = np.clip(seen.r_sum[played] / seen.visits[played], 0.0, 1.0)
+    m = (0.5 + paid.sum()) / (1 + len(paid))
+    return np.array([m, 1.0 - m])
 
 
 @lean_kernel
@@ -276,11 +307,13 @@ def scatter(n: float, total: float, squares: float) -> float:
 
 
 @lean_kernel
-def log_marginal(n: float, total: float, squares: float, b: float) -> float:
+def log_marginal(n: float, total: float, squares: float, b: float, base: np.ndarray) -> float:
     """The log likelihood of the rewards of a table, its mean and variance integrated out."""
     if only_coins(n, total, squares):
-        good = max(0.0, total)
-        return math.lgamma(1.0 + good) + math.lgamma(1.0 + max(0.0, n - good)) - math.lgamma(2.0 + n)
+        good, one, other = max(0.0, total), base[0], base[1]
+        before = math.lgamma(one) + math.lgamma(other) - math.lgamma(one + other)
+        after = math.lgamma(one + good) + math.lgamma(other + max(0.0, n - good)) - math.lgamma(one + other + n)
+        return after - before
     half = 0.5 * (n - 1.0)
     return (
         math.lgamma(SHAPE + half) - math.lgamma(SHAPE) + SHAPE * math.log(b)
@@ -337,9 +370,9 @@ def table_weights(k: int, alpha: float, seen: Snapshot, state: TableState, log_w
             continue
         N, T, Q = state.visits[t], state.total[t], state.squares[t]
         if only_coins(N, T, Q) == coins:
-            joint = log_marginal(N + n, T + total, Q + squares, b)
-            log_weight[t] = math.log(state.members[t]) + joint - log_marginal(N, T, Q, b)
-    log_weight[empty] = math.log(alpha) + log_marginal(n, total, squares, b)
+            joint = log_marginal(N + n, T + total, Q + squares, b, state.base)
+            log_weight[t] = math.log(state.members[t]) + joint - log_marginal(N, T, Q, b, state.base)
+    log_weight[empty] = math.log(alpha) + log_marginal(n, total, squares, b, state.base)
     return empty
 
 
@@ -371,7 +404,7 @@ def draw_means(rng: np.ndarray, seen: Snapshot, state: TableState, mean: np.ndar
             continue
         if only_coins(n, total, squares):
             good = max(0.0, total)
-            mean[t] = beta_draw(rng, 1.0 + good, 1.0 + max(0.0, n - good))
+            mean[t] = beta_draw(rng, state.base[0] + good, state.base[1] + max(0.0, n - good))
             continue
         spread = state.noise[0] + 0.5 * scatter(n, total, squares)
         variance = spread * math.exp(-log_gamma_draw(rng, SHAPE + 0.5 * (n - 1.0)))
@@ -405,10 +438,11 @@ def paid_the_same(k: int, seen: Snapshot) -> bool:
 
 
 @lean_kernel
-def draw_constant(rng: np.ndarray, seen: Snapshot, mean: np.ndarray, sure: np.ndarray) -> None:
+def draw_constant(rng: np.ndarray, seen: Snapshot, base: np.ndarray, mean: np.ndarray, sure: np.ndarray) -> None:
     """Means of pairs that paid the same amount each time, for sure or not so far; nan: not drawn here.
 
-    A pair seen once that is not sure is left to the tables. Nothing is drawn where no pair can be sure. O(pairs).
+    A pair seen once that is not sure is left to the tables. Another amount comes from Beta(``base``). Nothing is drawn
+    where no pair can be sure. O(pairs).
     """
     first, same, other = 0, 0, 0
     for k in range(len(mean)):
@@ -429,4 +463,6 @@ def draw_constant(rng: np.ndarray, seen: Snapshot, mean: np.ndarray, sure: np.nd
         if sure[k]:
             mean[k] = amount
         elif n > 1:
-            mean[k] = amount + beta_draw(rng, 1.0, n + 1.0) * (uniform(rng) - amount)
+            chance = beta_draw(rng, 1.0, n + 1.0)
+            other_amount = uniform(rng) if base[0] + base[1] > 1.0 else beta_draw(rng, base[0], base[1])
+            mean[k] = amount + chance * (other_amount - amount)

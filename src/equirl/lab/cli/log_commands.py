@@ -9,7 +9,8 @@ import typer
 
 from equirl.lab.cli.console import AsJson, check_files, console, print_facts, print_json, print_some, say
 from equirl.lab.cli.shell_completion import complete_learners, complete_log
-from equirl.words.formatting import number
+from equirl.model.pairs import action_labels, state_labels
+from equirl.words.formatting import counted, number
 
 if TYPE_CHECKING:
     from equirl.logs.log import Log
@@ -49,6 +50,10 @@ def learn(
         float | None,
         typer.Option(help="In (0, 1): discounted values in place of the gain.", show_default=False),
     ] = None,
+    caution: Annotated[
+        float,
+        typer.Option(help="Choose by the lower end of this part of the draws in place of their mean.", min=0, max=1),
+    ] = 0.0,
     draws: Annotated[int, typer.Option(help="Problems drawn from the posterior.", min=1)] = 50,
     steps: Annotated[
         int, typer.Option(help="Say where so many more steps are best spent; 0: not at all.", min=0)
@@ -68,7 +73,7 @@ def learn(
     counts = from_log(
         log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
     )
-    found = find_policy(counts, draws=draws, discount=discount, seed=seed)
+    found = find_policy(counts, draws=draws, caution=caution, discount=discount, seed=seed)
     more = next_steps(counts, steps, discount=discount, seed=seed) if steps else None
     policy = found.table()
     if as_json:
@@ -113,16 +118,16 @@ def print_limitations(log: Log) -> None:
 
 def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: int) -> None:
     (low, high), (least, most), log = found.interval, found.bounds, found.log
-    horizon, step = (1.0, " a step") if found.discount is None else (1.0 / (1.0 - found.discount), "")
-    whole = horizon * log.reward_map[1], horizon * sum(log.reward_map)
-    trivial = least <= whole[0] and most >= whole[1]
+    (poor, rich), step = found.behaviour_interval, " a step" if found.discount is None else ""
     earned = "the policy earns" if found.discount is None else f"the policy is worth, discount {found.discount:g}"
     print_facts(name, {
         **log_facts(log),
         earned: f"{number(found.gain, DIGITS)}{step} in the estimated problem",
         "over the draws": f"{number(low, DIGITS)} to {number(high, DIGITS)} in nine of ten",
-        "certified": "nothing: too few steps for bounds" if trivial
-        else f"{number(least, DIGITS)} to {number(most, DIGITS)} with probability 0.95",
+        "going on as in the log": f"{number(found.behaviour, DIGITS)}{step}, {number(poor, DIGITS)} to "
+        f"{number(rich, DIGITS)} in nine of ten",
+        "certified": f"{number(least, DIGITS)} to {number(most, DIGITS)} with probability 0.95" if found.is_certified
+        else _not_certified(found),
         "a better policy": f"would earn {number(found.regret, 3)} more{step}, on average over the draws",
     })  # fmt: skip
     print_some(policy, "Policy", "--csv FILE or --json has all")
@@ -131,12 +136,26 @@ def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: 
     print_limitations(log)
 
 
+def _not_certified(found: Learned) -> str:
+    """Why the bounds say nothing: the pair of fewest visits on the way, and how many it lacks."""
+    lacking = found.lacking()
+    if lacking is None:
+        return "nothing: the policy may lead where the log never was"
+    pair, needed = lacking
+    pairs, visits = found.log.pairs, int(found.log.seen.visits[pair])
+    state, action = state_labels(pairs, [int(pairs.state[pair])])[0], action_labels(pairs, [int(pairs.action[pair])])[0]
+    return (
+        f"nothing: {action} in {state} has {counted(visits, 'visit')}, and all on the way would need about {needed:,}"
+    )
+
+
 def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> dict[str, Any]:
     log = found.log
     return {
         "log": name, "n_steps": log.n_steps, "n_states": log.pairs.n_states, "n_pairs": log.pairs.n_pairs,
         "reward_range": [log.reward_map[1], sum(log.reward_map)], "mean_reward": log.mean_reward, "gain": found.gain,
-        "interval": list(found.interval), "bounds": list(found.bounds), "regret": found.regret,
+        "interval": list(found.interval), "behaviour": found.behaviour,
+        "behaviour_interval": list(found.behaviour_interval), "bounds": list(found.bounds), "regret": found.regret,
         "discount": found.discount,
         "policy": policy.rows(), "next_steps": None if more is None else more.rows(), "limitations": log.limitations(),
     }  # fmt: skip

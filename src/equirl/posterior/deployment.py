@@ -1,0 +1,127 @@
+"""What to deploy, and what it earns: a policy that does not hope, and the behaviour that the data came from."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from equirl.estimation.counts import Snapshot
+from equirl.model.pairs import Pairs
+from equirl.numerics.arrays import owners, take_rows
+from equirl.planning.exact_model import ExactModel
+from equirl.planning.optimistic_planning import Plan, Stop, extended_value_iteration
+from equirl.planning.wary_model import WaryModel
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, resampled_means
+from equirl.posterior.drawn_rows import LEAST
+from equirl.solving.renewal import share_of_time
+
+ACCURACY = 1e-5
+MOST_SWEEPS, MOST_LOOKUPS = 5000, 2e9  # where parts of what was seen do not reach each other, sweeps do not converge
+
+
+def wary_model(
+    pairs: Pairs, seen: Snapshot, models: list[ExactModel], caution: float = 0.0, discount: float = 1.0
+) -> WaryModel:
+    """The mean of drawn MDPs, or with ``caution`` all of them, with a wary view of what was not seen.
+
+    A pair is worth the lower end of the interval that holds so much of the draws: the tenth part from below with 0.8.
+    """
+    place = _places_of_seen(seen, models)
+    prob = np.array([model.rows.prob[at] for model, at in zip(models, place, strict=True)])
+    reward = np.array([np.where(seen.visits > 0, model.reward, 0.0) for model in models])
+    mean = reward.mean(axis=0)
+    if caution == 0.0:
+        prob, reward = prob.mean(axis=0)[None], mean[None]
+    owner, D, M = owners(seen.ptr), len(prob), pairs.n_pairs
+    known = np.array([np.bincount(owner, weights=row, minlength=M) for row in prob])
+    unseen = np.where(known < 1.0 - LEAST, 1.0 - known, 0.0)
+    tried = np.add.reduceat(seen.visits, pairs.ptr[:-1])
+    return WaryModel(
+        seen.ptr, seen.succ, prob / known[:, owner], unseen, mean, (reward - mean) / discount,
+        tried / max(1, tried.sum()), (seen.visits == 0) & (tried[pairs.state] > 0), np.array(pairs.state),
+        models[0].stay, int(D * (1.0 - caution) / 2) if D > 1 else 0, np.empty(D),
+    )  # fmt: skip
+
+
+def _places_of_seen(seen: Snapshot, models: list[ExactModel]) -> list[np.ndarray]:
+    """Where drawn rows hold the successors seen: they come first, in the same order."""
+    owner = owners(seen.ptr)
+    after = np.arange(len(owner)) - seen.ptr[:-1][owner]
+    places = [model.rows.ptr[:-1][owner] + after for model in models]
+    assert all(np.array_equal(model.rows.succ[at], seen.succ) for model, at in zip(models, places, strict=True))
+    return places
+
+
+def wary_plan(pair_ptr: np.ndarray, model: WaryModel, discount: float, coin: np.ndarray) -> Plan:
+    """The best policy of a wary model; ``coin``, a number in [0, 1) per state, chooses among equals."""
+    sweeps = int(min(MOST_SWEEPS, max(100, MOST_LOOKUPS / max(1, model.n_entries))))
+    stop = Stop(discount, ACCURACY * (1.0 if discount == 1.0 else 1.0 - discount), sweeps, POLICY_SWEEPS)
+    return extended_value_iteration(
+        pair_ptr, model, stop.accuracy, coin=coin, policy_sweeps=stop.policy_sweeps, max_sweeps=stop.max_sweeps,
+        discount=discount,
+    )  # fmt: skip
+
+
+def wary_worth(model: WaryModel, policy: np.ndarray, initial: np.ndarray, discount: float) -> float:
+    """What a policy, a pair per state, is worth from the first state in a wary model of one draw.
+
+    What is not known leads to a state more, where no time passes and a usual state follows.
+    """
+    S = len(policy)
+    ptr, entry = take_rows(model.ptr, policy)
+    own = model._replace(
+        ptr=ptr, succ=model.succ[entry], prob=model.prob[:, entry], unseen=model.unseen[:, policy],
+        reward=model.reward[policy], surplus=model.surplus[:, policy], useless=np.zeros(S, bool), state=np.arange(S),
+    )  # fmt: skip
+    bias = wary_plan(np.arange(S + 1), own, discount, np.zeros(S)).bias
+    owner, known = owners(ptr), np.diff(ptr) > 0
+    value = np.bincount(owner, weights=own.prob[0] * bias[own.succ], minlength=S)
+    astray = np.where(known, own.unseen[0] * (own.usual @ bias < value), 1.0)
+    usual = np.flatnonzero(own.usual)
+    cells = (
+        np.concatenate([own.prob[0] * (1.0 - astray[owner]), astray, own.usual[usual]]),
+        (
+            np.concatenate([owner, np.arange(S), np.full(len(usual), S)]),
+            np.concatenate([own.succ, np.full(S, S), usual]),
+        ),
+    )
+    chain = sparse.csr_array(cells, shape=(S + 1, S + 1))
+    return _worth(chain, np.append(own.reward, 0.0), np.append(initial, 0.0), np.arange(S + 1) < S, discount)
+
+
+def behaviour_worth(
+    pairs: Pairs, seen: Snapshot, initial: np.ndarray, discount: float, rng: np.random.Generator | None = None
+) -> float:
+    """What is earned by going on as before: playing in each state what was played there, as often.
+
+    With ``rng`` what was seen is drawn again (the Bayesian bootstrap). After a state never left it begins anew.
+    """
+    S, owner = pairs.n_states, owners(seen.ptr)
+    weight = seen.count.astype(float) if rng is None else rng.standard_gamma(seen.count.astype(float))
+    every = np.arange(pairs.n_pairs)
+    mean = seen.r_sum / np.maximum(1, seen.visits) if rng is None else resampled_means(seen, every, rng)
+    state = pairs.state[owner]
+    total = np.bincount(state, weights=weight, minlength=S)
+    left, first = np.flatnonzero(total == 0), np.flatnonzero(initial)
+    again = np.repeat(left, len(first)), np.tile(first, len(left))
+    cells = (
+        np.concatenate([weight / total[state], np.tile(initial[first], len(left))]),
+        (np.concatenate([state, again[0]]), np.concatenate([seen.succ, again[1]])),
+    )
+    chain = sparse.csr_array(cells, shape=(S, S))
+    reward = np.bincount(state, weights=weight * mean[owner], minlength=S) / np.maximum(total, 1e-300)
+    return _worth(chain, reward, initial, np.ones(S, bool), discount)
+
+
+def _worth(
+    chain: sparse.csr_array, reward: np.ndarray, initial: np.ndarray, takes_time: np.ndarray, discount: float
+) -> float:
+    """The gain of a chain from its first state, or with a discount its value; in some states no time passes."""
+    chain.sum_duplicates()
+    chain.eliminate_zeros()
+    if discount < 1.0:
+        ahead = sparse.diags_array(np.where(takes_time, discount, 1.0)) @ chain
+        system = sparse.csc_array(sparse.identity(len(reward)) - ahead)
+        return float(initial @ sparse.linalg.spsolve(system, reward))
+    share = share_of_time(chain, initial) * takes_time
+    return float(share @ reward / share.sum())
