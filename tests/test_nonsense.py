@@ -408,8 +408,8 @@ def test_a_transition_table_that_is_none_is_named(table):
 
 
 def test_fractions_are_numbers_to_a_learner():
-    exact = eq.simulate(RIVER, "c-psrl", 30, local=0.5)
-    assert eq.simulate(RIVER, "c-psrl", 30, local=Fraction(1, 2)).reward.tolist() == exact.reward.tolist()
+    exact = eq.simulate(RIVER, "c-psrl", 30, hope=0.5)
+    assert eq.simulate(RIVER, "c-psrl", 30, hope=Fraction(1, 2)).reward.tolist() == exact.reward.tolist()
 
 
 def test_checkpoints_of_a_horizon_near_the_largest_integer_rise_to_it():

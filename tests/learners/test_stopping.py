@@ -92,8 +92,7 @@ def test_other_episodes_double_or_last_a_step_longer_than_the_one_before():
     assert lengths(10_000, 30, episodes="doubling") == ([1, 7, 2, 100], UNLIMITED, 0)
     assert lengths(10_000, 30, episodes="tsde") == ([1, 7, 2, 100], 31, 0)
     assert lengths(10_000, work=100.0, effort=8.0)[2] == 12
-    assert lengths(10**18, growth=1e300)[1] == UNLIMITED
-    assert lengths(40_000, floor=3, shortest=1, growth=0.1) == ([3, 7, 3, 100], 20, 0)
+    assert lengths(10**18)[1] == 1_400_000_000
 
 
 def test_an_episode_limits_no_group_of_pairs():
@@ -105,7 +104,7 @@ def test_an_episode_limits_no_group_of_pairs():
 @pytest.mark.parametrize(
     "setting",
     [
-        {"episodes": "long"}, {"floor": 0}, {"shortest": 0}, {"growth": 0.0}, {"effort": 0.0},
+        {"episodes": "long"}, {"effort": 0.0},
     ],
 )  # fmt: skip
 def test_lengths_that_are_none_are_named(setting):
@@ -117,15 +116,18 @@ def test_lengths_that_are_none_are_named(setting):
 @pytest.mark.parametrize(
     "setting",
     [
-        {"accuracy": 0.0}, {"max_sweeps": 0}, {"max_lookups": 0.0}, {"stay": 1.0}, {"stay": -0.1}, {"discount": 0.0},
+        {"accuracy": 0.0}, {"discount": 0.0}, {"discount": 1.1},
     ],
 )  # fmt: skip
 def test_settings_of_planning_in_a_drawn_mdp_that_are_none_are_named(setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
         DrawnPlanner(**setting)
-    assert DrawnPlanner(stay=0.99).staying == 0.99
-    assert DrawnPlanner(stay=0.3, discount=0.9).staying == 0.0
+
+
+def test_pairs_stay_put_while_planning_unless_there_is_a_discount():
+    assert DrawnPlanner().staying == 0.5
+    assert DrawnPlanner(discount=0.9).staying == 0.0
 
 
 # --- shares of the risk

@@ -98,11 +98,13 @@ def test_bounds_that_say_nothing_name_the_pair_and_the_visits_it_lacks():
     found = eq.learn(rows, draws=10)
     assert not found.is_certified
     pair, needed = found.lacking()
+    assert found.why_uncertified() == f"go in a has 3 visits, and all on the way would need about {needed:,}"
     assert (found.log.pairs.state[pair], found.log.seen.visits[pair]) == (0, 3)
     enough, few = (eq.learn(rows * (-(-times // 3)), draws=10) for times in (needed, needed // 4))
     assert enough.is_certified
     assert not few.is_certified
     assert enough.lacking() is None
+    assert enough.why_uncertified() == ""
 
 
 def test_optimism_is_what_choosing_costs():

@@ -14,8 +14,7 @@ from equirl.posterior.drawn_rows import (
     draw_own_rows,
     make_rows,
 )
-from equirl.posterior.exceptional_pairs import count_near, draw_exceptions, near_state, stay_length
-from equirl.posterior.reachability import everywhere
+from equirl.posterior.hope import count_near, draw_exceptions, everywhere, near_state, stay_length
 from oracles_posterior import snapshot, workspace, write_structure
 
 
@@ -46,10 +45,10 @@ def placing_of(S, sticks, M):
     return Placing(np.arange(S + 1), np.zeros(M, np.int64), sticks, 0.0, 0.0, np.zeros(0, np.int64), everywhere(S))
 
 
-def draw_of(M, cells=0, width=0, exception=None, apart=0.0, unseen=np.inf):
+def draw_of(M, cells=0, width=0, exception=None, apart=0.0):
     exception = np.full(M, -1) if exception is None else np.array(exception)
     scratch = np.empty(width + 1, np.int64), np.empty(M, np.int64)
-    return ClassDraw(np.empty(cells), np.empty(M + 1), exception, 0.0, apart, unseen, *scratch)
+    return ClassDraw(np.empty(cells), np.empty(M + 1), exception, 0.0, apart, *scratch)
 
 
 def own_rows(counts, S, strength, draws, sticks=4, seed=1):
@@ -61,14 +60,14 @@ def own_rows(counts, S, strength, draws, sticks=4, seed=1):
     return laws(out)
 
 
-def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=0.0, unseen=np.inf):
+def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=0.0):
     seen, random = snapshot(counts), rng(seed)
     state, _ = workspace(seen, alpha, gamma)
     state = write_structure(key, seen, state)
     M = len(counts)
     rows = make_rows(M, len(seen.succ), sticks)
     placing, out = placing_of(S, sticks, M), []
-    draw = draw_of(M, len(state.mass), int(state.width.max()), None, apart, unseen)
+    draw = draw_of(M, len(state.mass), int(state.width.max()), None, apart)
     for _ in range(draws):
         draw_masses(random, state, draw.w, draw.w_new)
         draw_class_rows(random, seen, state, placing, draw, rows)
@@ -154,22 +153,22 @@ def test_a_class_of_one_has_the_means_of_its_stick_breaking(S, gamma):
 
 @pytest.mark.parametrize("apart", [0.0, 1.0, 2.5])
 def test_a_pair_stands_apart_with_the_chance_asked_for_and_then_draws_from_its_own_counts(apart):
-    """Of a pair seen 5 times in a class seen a million times."""
-    key = [((0, 1), [[(0, 0), (1, 0)], [(0, 1), (1, 1)]])]
-    draws = class_rows(key, [[500_000, 500_000], [4, 1]], 2, 0.5, 4000, apart=apart)[:, :, 0]
-    assert np.abs(draws[:, 0] - 0.5).max() < 0.01  # the other one hardly ever does
-    odd = np.abs(draws[:, 1] - 0.5) > 0.01
+    """Of a pair seen 5 times in a class seen a million times, half of whose mass is where the pair has not been."""
+    key = [((0, 1), [[(0, 0), (1, 0)], [(0, 1), (1, 1)], [(0, 2)]])]
+    draws = class_rows(key, [[250_000, 250_000, 500_000], [4, 1]], 3, 0.5, 4000, apart=apart)[:, :, 0]
+    assert np.abs(draws[:, 0] - 0.25).max() < 0.01  # the other one hardly ever does
+    odd = np.abs(draws[:, 1] - 0.25) > 0.01
     assert odd.mean() == pytest.approx(apart / 5, abs=0.03)
     if apart:
-        assert stats.kstest(draws[odd, 1], stats.beta(4, 1).cdf).pvalue > 1e-3
+        assert stats.kstest(draws[odd, 1], stats.beta(4, 1.5).cdf).pvalue > 1e-3  # of Dirichlet(4, 1, gamma)
 
 
-@pytest.mark.parametrize(("seen", "unseen", "chance"), [(1, 1.0, 0.5), (1, 1.6, 0.8), (1, 9.0, 1.0), (2, 9.0, 0.0)])
-def test_a_pair_stands_apart_the_less_the_more_it_has_seen_of_what_its_class_does(seen, unseen, chance):
-    """Of a pair that has seen one or both of two successors, five visits in all, in a class seen a million times."""
-    key = [((0, 1), [[(0, 0), (1, 0)], [(0, 1), *[(1, 1)] * (seen - 1)]])]
-    draws = class_rows(key, [[500_000, 500_000], [5] if seen == 1 else [4, 1]], 2, 0.5, 4000, apart=1.0, unseen=unseen)
-    odd = np.abs(draws[:, 1, 0] - 0.5) > 0.01
+@pytest.mark.parametrize(("mass", "chance"), [(0.3, 1.0), (0.5, 1.0), (0.6, 0.8), (0.8, 0.4), (0.999, 0.002)])
+def test_a_pair_stands_apart_the_less_the_more_it_has_seen_of_what_its_class_does(mass, chance):
+    """Of a pair that has seen one of two successors, five times, in a class seen a million times."""
+    key, N = [((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], 10**6
+    draws = class_rows(key, [[int(mass * N), N - int(mass * N)], [5]], 2, 0.5, 4000, apart=1.0)
+    odd = np.abs(draws[:, 1, 0] - mass) > 0.003
     assert odd.mean() == pytest.approx(chance / 5, abs=0.03)
 
 

@@ -139,7 +139,7 @@ def test_a_pair_never_visited_is_of_a_class_that_goes_with_its_neighbour():
 
 def _labels(label):
     none = np.zeros(0, np.int64)
-    return ClassDraw(np.zeros(0), np.zeros(0), none, 0.0, 0.0, 1.0, none, label)
+    return ClassDraw(np.zeros(0), np.zeros(0), none, 0.0, 0.0, none, label)
 
 
 def test_pairs_beside_single_pairs_do_not_all_become_single_pairs():

@@ -58,9 +58,9 @@ def alone(gamma, S=5):
 def rows_alone(how):
     singletons = Partition.singletons(5)
     if how == "forced":
-        return drawn_rows(ClassRows(alpha=1e12, gamma=0.7, lonely=0.0, bridge=0.0, local=0.0), COUNTS, 5, 6000, Given())
+        return drawn_rows(ClassRows(alpha=1e12, gamma=0.7, hope=0.0), COUNTS, 5, 6000, Given())
     return drawn_rows(
-        GivenClassRows(gamma=0.7, lonely=0.0, bridge=0.0, local=0.0, outward=0.0),
+        GivenClassRows(gamma=0.7, hope=0.0),
         COUNTS,
         5,
         6000,

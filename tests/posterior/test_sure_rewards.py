@@ -126,13 +126,9 @@ def test_pairs_that_pay_the_same_sure_amount_share_it():
 def test_coins_for_everyone_are_still_to_be_had():
     with pytest.raises(ValueError, match="reward_noise"):
         eq.make_settings("c-psrl", reward_noise="dice")
-<<<<<<< HEAD
     assert eq.make_settings("psrl-published").reward_noise == "coin"
     for name in ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma"):
         assert eq.make_settings(name).reward_noise == "drawn"
-=======
-    assert eq.make_settings("psrl").reward_noise == "coin"
-    assert eq.make_settings("c-psrl").reward_noise == "drawn"
 
 
 def test_without_hope_another_amount_is_what_pairs_usually_pay():
@@ -145,4 +141,3 @@ def test_without_hope_another_amount_is_what_pairs_usually_pay():
         if not sure[10]:
             found.append(mean[10])
     assert np.mean(found) == pytest.approx(0.6 + (base[0] - 0.6) / 5, abs=0.01)  # Beta(1, 4) has the mean 1 / 5
->>>>>>> bde6668 (Policies from logs are fit to be deployed: a wary view of what was not seen, learned base of rewards, optimism taken off)

@@ -21,7 +21,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 from equirl.words.checking import between, checked_path, flag, real_number, whole_number
 
-KIND, VERSION = "equirl-agent", 5
+KIND, VERSION = "equirl-agent", 6
 ROUNDING = 1e-9  # relative, of sums of rewards
 LARGEST = np.finfo(np.float64).max  # a number that is finite
 

@@ -216,11 +216,6 @@ class DrawnPlanning(Part, Protocol):
         return 1.0
 
     @property
-    def max_sweeps(self) -> int:
-        """The cap on sweeps of a plan."""
-        return 1000
-
-    @property
     def staying(self) -> float:
         """With what probability every pair of the MDP to plan in stays put, so that sweeps converge."""
         return 0.0

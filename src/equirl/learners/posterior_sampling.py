@@ -48,38 +48,39 @@ from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan
 from equirl.posterior.inspection import class_posterior, row_spread
 from equirl.solving.optimal_gain import Criterion
 from equirl.structure.partition import Partition
-from equirl.words.checking import above, between, choice, whole_number
+from equirl.words.checking import above, choice
 
+STAY = 0.5  # chance of staying put while planning: a drawn MDP may be periodic
+LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
+MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
 EPISODES = ("steady", "doubling", "tsde")
+FLOOR, SHORTEST, GROWTH = 10, 50, 1.4  # of "steady" episodes
 LEAST_DRAWS = 40  # from which the gap of a policy is told
 SPREAD = (0.05, 0.95)  # quantiles of draws between which their middle lies
 
 
 @dataclass(frozen=True)
 class DrawnPlanner(DrawnPlanning):
-    """Value iteration in the drawn MDP, in which every pair stays put with probability ``stay`` (aperiodic)."""
+    """Value iteration in the drawn MDP, to ``accuracy / sqrt(t)`` of the gain; every pair stays put half of the time.
 
-    accuracy: float = 0.1  # of the gain: accuracy / sqrt(t)
-    max_sweeps: int = 1000
-    max_lookups: float = 1e6  # successors looked at in all full sweeps of a plan, though 20 sweeps are always allowed
-    stay: float = 0.5
-    discount: float = 1.0  # below 1: rewards to come are discounted, and nothing stays put for planning's sake
+    With a ``discount`` rewards to come are discounted, and nothing stays put for planning's sake.
+    """
+
+    accuracy: float = 0.1
+    discount: float = 1.0
 
     def __post_init__(self) -> None:
         discount_up_to_one(self.discount)
         above("accuracy", self.accuracy, 0, "does not plan")
-        whole_number("max_sweeps", self.max_sweeps)
-        above("max_lookups", self.max_lookups, 0, "sets no limit")
-        between("stay", self.stay, most=0.99)
 
     @property
     def staying(self) -> float:
-        return self.stay if self.discount == 1.0 else 0.0
+        return STAY if self.discount == 1.0 else 0.0
 
     def plan(
         self, state: int, pair_ptr: np.ndarray, model: ExactModel, accuracy: float, bias: np.ndarray, rng: np.ndarray
     ) -> Plan:
-        sweeps = int(min(self.max_sweeps, max(20, self.max_lookups / model.n_entries)))
+        sweeps = int(min(MOST_SWEEPS, max(LEAST_SWEEPS, MOST_LOOKUPS / model.n_entries)))
         stop = Stop(self.discount, self.accuracy * accuracy, sweeps, POLICY_SWEEPS)
         return plan_from(state, pair_ptr, model, bias, stop, rng)
 
@@ -88,30 +89,24 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(its visits before, min(``floor``, t / M)), or max(``shortest``,
-    ``growth`` sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's
-    visits double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite
-    ``effort`` an episode lasts at least as many steps as its drawing and planning took look-ups, over ``effort``.
+    "steady": until a pair's visits in it reach max(its visits before, min(FLOOR, t / M)), or max(SHORTEST, GROWTH
+    sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's visits double.
+    "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite ``effort`` an episode
+    lasts at least as many steps as its drawing and planning took look-ups, over ``effort``.
     """
 
     episodes: str = "steady"
-    floor: int = 10
-    shortest: int = 50
-    growth: float = 1.4
     effort: float = math.inf
 
     def __post_init__(self) -> None:
         choice("episodes", self.episodes, EPISODES)
-        whole_number("floor", self.floor)
-        whole_number("shortest", self.shortest)
-        above("growth", self.growth, 0, "never ends an episode")
         above("effort", self.effort, 0, "plans whenever the rule fires")
 
     def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
         floor, steps = 1, UNLIMITED
         if self.episodes == "steady":
-            floor = min(self.floor, max(1, t // len(visits)))
-            steps = int(min(max(self.shortest, self.growth * math.sqrt(t)), UNLIMITED))
+            floor = min(FLOOR, max(1, t // len(visits)))
+            steps = int(min(max(SHORTEST, GROWTH * math.sqrt(t)), UNLIMITED))
         elif self.episodes == "tsde":
             steps = last_length + 1
         grace = np.array([int(min(work / self.effort, UNLIMITED)), 0], np.int64)
@@ -291,7 +286,7 @@ class PosteriorBeliefs(CountedBeliefs):
         draws = max(LEAST_DRAWS, math.ceil(2 / delta))
         models = [twin.draw_model(seen)[0] for _ in range(draws)]
         accuracy, here = agent.criterion.accuracy(agent.t) / 10, np.eye(1, pairs.n_states, state)[0]
-        stop = Stop(1.0, accuracy, agent.parts.planner.max_sweeps, POLICY_SWEEPS)
+        stop = Stop(1.0, accuracy, MOST_SWEEPS, POLICY_SWEEPS)
         mean = mean_model(pairs, seen.visits > 0, models)
         best = plan_from(state, pairs.ptr, mean, np.zeros(pairs.n_states), stop, twin.rng)
         lost, bias = [], best.bias

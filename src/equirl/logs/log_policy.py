@@ -25,6 +25,7 @@ from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, 
 from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
 from equirl.solving.discounted import in_units
 from equirl.words.checking import between, inside, whole_number
+from equirl.words.formatting import counted
 from equirl.words.tables import Table, card
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
@@ -130,6 +131,18 @@ class Learned:
             if replace(self, log=more, bounds=_certified(more, self.policy, self.delta, by)).is_certified:
                 return int(met[np.argmin(log.seen.visits[met])]), int(needed)
         return None
+
+    def why_uncertified(self) -> str:
+        """In words, what the bounds lack; empty where they say something."""
+        if self.is_certified:
+            return ""
+        if (found := self.lacking()) is None:
+            return "the policy may lead where the log never was"
+        (pair, needed), pairs = found, self.log.pairs
+        (state,) = state_labels(pairs, [int(pairs.state[pair])])
+        (action,) = action_labels(pairs, [int(pairs.action[pair])])
+        visits = counted(int(self.log.seen.visits[pair]), "visit")
+        return f"{action} in {state} has {visits}, and all on the way would need about {needed:,}"
 
     def table(self) -> Table:
         """A row per state: the action, how often it was played there, how surely it is best, what it loses."""

@@ -9,7 +9,7 @@ alone: that others are alike may be wrong, and where a pair has many successors 
 that no draw would ever make a pair of few visits worth trying.
 
 Without classes (plain posterior sampling) a row is Dirichlet(a + counts) over the states open to the pair: all, or
-those entered so far (``reachability``). Of the mass of those it has not seen, a few random ones take their parts, and
+those entered so far (``hope``). Of the mass of those it has not seen, a few random ones take their parts, and
 what is left goes to one more or to all alike.
 """
 
@@ -25,15 +25,15 @@ from equirl.estimation.pooling import ClassCounts, Grouping, contains, count_by_
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gamma_draw, uniform
 from equirl.posterior.class_state import ClassState
-from equirl.posterior.exceptional_pairs import near_state
+from equirl.posterior.hope import Reach, n_open, near_state
 from equirl.posterior.neighbouring_classes import neighbour_factor
-from equirl.posterior.reachability import Reach, n_open
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 
 UNSEEN_POSITIONS = 12  # positions of the class that a pair has not seen, placed one by one; the rest goes to all states
 TRIES = 64  # at drawing a state that a row does not hold yet
 LEAST = 1e-7  # masses below this are not placed
+UNLIKE = 2.0  # times the mass that its class has where a pair has not been: how far they are unlike
 
 
 class DrawnRows(NamedTuple):
@@ -61,7 +61,6 @@ class ClassDraw(NamedTuple):
     exception: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
     leave: float  # chance per step that such a state is left, where nothing else is known of the pair
     apart: float  # chance, times visits, that a pair stands apart: its row is drawn from its own counts
-    unseen: float  # and times this and the mass that its class has where the pair has not been, if that is below one
     taken: np.ndarray  # scratch: positions that a pair has seen
     label: np.ndarray  # (M,) int64, scratch: the class of each pair in this draw, -1 for new ones
 
@@ -253,7 +252,7 @@ def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassS
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
         known += state.mass[state.start[c] + state.position[i]]
     left = 1.0 - known / (state.total[c] + state.hyper[1])  # on average: the masses drawn must not decide
-    return uniform(rng) * seen.visits[k] < draw.apart * min(1.0, draw.unseen * left)
+    return uniform(rng) * seen.visits[k] < draw.apart * min(1.0, UNLIKE * left)
 
 
 @lean_kernel

@@ -46,10 +46,11 @@ from equirl.model.pairs import Pairs
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import beta_draw, log_gamma_draw, normal, pick, uniform
 from equirl.structure.partition import Partition
-from equirl.words.checking import above, choice
+from equirl.words.checking import choice
 
 SAME = 1e-9  # up to which variances and amounts are equal, rounding aside
 SHAPE = 1.0  # of the variances of tables
+NEW_TABLE = 1.0  # its weight, a pair at another table having one
 LARGEST_VARIANCE = 0.25  # of anything between 0 and 1
 RANGE_VARIANCE = 1 / 12  # of the one table more that the usual noise is drawn from
 
@@ -99,17 +100,15 @@ class RewardNoise:
 class DrawnRewards(RewardNoise):
     """Mean rewards: "shared", "per_pair", or "known" in advance.
 
-    Which pairs share a mean is drawn, apart from the classes of transition probabilities; a new table has weight
-    ``reward_alpha`` against the pairs of another.
+    Which pairs share a mean is drawn, apart from the classes of transition probabilities; a new table weighs as much as
+    a pair of another.
     """
 
     rewards: str = "shared"
-    reward_alpha: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("rewards", self.rewards, ("shared", "per_pair", "known"))
-        above("reward_alpha", self.reward_alpha, 0, "shares nothing")
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -118,7 +117,7 @@ class DrawnRewards(RewardNoise):
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         if self.rewards == "known":
             return _Known(given)
-        return self.with_noise(_Tables(pairs.n_pairs, self.reward_alpha if self.rewards == "shared" else None))
+        return self.with_noise(_Tables(pairs.n_pairs, NEW_TABLE if self.rewards == "shared" else None))
 
 
 @dataclass(frozen=True)

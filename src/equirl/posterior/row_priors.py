@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,9 +29,8 @@ from equirl.posterior.drawn_rows import (
     draw_profile_rows,
     make_rows,
 )
-from equirl.posterior.exceptional_pairs import count_near, draw_exceptions, hope, stay_length
-from equirl.posterior.reachability import everywhere, reach_of
-from equirl.words.checking import above, between, inside, whole_number
+from equirl.posterior.hope import Hope, count_near, draw_exceptions, everywhere, fading, reach_of, stay_length
+from equirl.words.checking import between, inside, whole_number
 
 DRAWN = "drawn"
 GRIDS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.05, 1.0, 12)  # values among which alpha and gamma are drawn
@@ -57,7 +56,7 @@ class RowSampler(ABC):
         return {}
 
     def plain(self) -> None:  # noqa: B027 - most have none
-        """From now on draw without the departures that keep a learner exploring; reachability stays."""
+        """From now on draw without the hope that keeps a learner exploring; where states cannot be entered stays."""
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:  # noqa: B027 - some keep nothing
         """Go on from what was kept, ``seen`` being the counts of the last draw."""
@@ -68,7 +67,7 @@ class DirichletRows:
     """Each pair on its own: Dirichlet with ``prior`` pseudo-counts in all, ``prior / S`` for every state.
 
     1 is a sparse prior, for worlds in which a pair leads to few states; S is the uniform one. The row of a pair often
-    tried is that of the same prior given that it leads only to states entered so far (``reachability``).
+    tried is that of the same prior given that it leads only to states entered so far (``hope``).
     """
 
     prior: float = 1.0
@@ -111,33 +110,22 @@ class ClassRows:
     """Pairs in classes that are drawn, with the correspondence of their successors; nothing is given.
 
     ``alpha``: concentration of the classes, ``gamma``: of a class's masses, each a number or "drawn". ``scan``: how
-    many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``lonely``,
-    ``bridge``: how many pairs, on average, are exceptions in a draw, so that nothing is given up for ever (see
-    ``exceptional_pairs``). ``local``: chance that what a pair has not seen is placed near its own state, a number or
-    "drawn" from how often successors seen so far are near; ``outward``: that what is not is placed on a state never
-    left, so that a pair which let nobody through so far is tried again. ``apart``: a pair draws its row from its own
-    counts with chance ``apart / visits``, times ``unseen`` and the mass that its class has where the pair has not been,
-    if that is below one. ``beside``: how many times it takes to notice that classes are found side by side in states
-    (``neighbouring_classes``); infinite, it never is.
+    many pairs are drawn anew before each draw of an MDP, in turn; those with something new always are. ``hope``: how
+    many exceptions a draw has, times the usual, so that nothing is given up for ever (``posterior/hope.py``); 0 is the
+    model and nothing else.
     """
 
     alpha: float | str = DRAWN
     gamma: float | str = DRAWN
     scan: int = 1000
-    lonely: float = 1.0
-    bridge: float = 1.0
-    local: float | str = DRAWN
-    outward: float = 0.0
-    apart: float = 1.0
-    unseen: float = 2.0
-    beside: float = 0.3
+    hope: float = 1.0
+    hopes: ClassVar[Hope] = Hope()
+    beside: ClassVar[float] = 0.3  # how many times it takes to notice that classes are found side by side in states
     needs: ClassVar[tuple[str, ...]] = ()
     looks_for_classes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_class_prior(self)
-        above("unseen", self.unseen, 0, "lets any pair stand apart")
-        above("beside", self.beside, 0, "makes nothing of neighbours")
 
     def row_sampler(self, pairs: Pairs, given: Given) -> RowSampler:
         return _ClassSampler(self, pairs, None)
@@ -149,13 +137,9 @@ class GivenClassRows:
 
     gamma: float | str = DRAWN
     scan: int = 1000
-    lonely: float = 1.0
-    bridge: float = 1.0
-    local: float | str = DRAWN
-    outward: float = 0.5
+    hope: float = 1.0
+    hopes: ClassVar[Hope] = Hope(apart=0.0, outward=0.5)
     alpha: ClassVar[float] = 1.0
-    apart: ClassVar[float] = 0.0
-    unseen: ClassVar[float] = 1.0
     beside: ClassVar[float] = math.inf
     needs: ClassVar[tuple[str, ...]] = ("classes",)
     looks_for_classes: ClassVar[bool] = False
@@ -173,18 +157,14 @@ def _check_class_prior(part: ClassRows | GivenClassRows) -> None:
         if getattr(part, name) != DRAWN:
             inside(name, getattr(part, name), 0, math.inf)
     whole_number("scan", part.scan)
-    for name in ("lonely", "bridge", "apart"):
-        between(name, getattr(part, name), most=1e9)
-    if part.local != DRAWN:
-        between("local", part.local)
-    between("outward", part.outward)
+    between("hope", part.hope, most=1e9)
 
 
 class _ClassSampler(RowSampler):
     STICKS = 2
 
     def __init__(self, part: ClassRows | GivenClassRows, pairs: Pairs, given: np.ndarray | None) -> None:
-        self.part, self.fixed = part, given is not None
+        self.part, self.fixed, self.hope = part, given is not None, part.hopes.scaled(part.hope)
         self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
         alpha, gamma = (
             usual if isinstance(value, str) else value
@@ -201,33 +181,32 @@ class _ClassSampler(RowSampler):
         state, M = self.state, len(seen.visits)
         rows = make_rows(M, len(seen.succ), self.STICKS)
         placing = Placing(
-            self.pair_ptr, self.owner, self.STICKS, self._local(seen, rng), float(self.part.outward),
+            self.pair_ptr, self.owner, self.STICKS, self._near(seen, rng), self.hope.outward,
             self._never_left(seen), reach_of(seen, self.pair_ptr),
         )  # fmt: skip
         draw = ClassDraw(
             np.empty(len(state.mass)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
-            float(self.part.apart), float(self.part.unseen), np.empty(int(state.width.max()) + 1, np.int64),
-            np.empty(M, np.int64),
+            self.hope.apart, np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, draw.w, draw.w_new)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
-        left = hope(int(seen.visits.sum()))
+        left = fading(int(seen.visits.sum()))
         draw_exceptions(
-            rng, left * self._lonely(seen), left * self.part.bridge, placing.reach, seen, self.pair_ptr, draw.exception,
+            rng, left * self._lonely(seen), left * self.hope.bridge, placing.reach, seen, self.pair_ptr, draw.exception,
             unknown,
         )  # fmt: skip
         draw_class_rows(rng, seen, state, placing, draw, rows)
         return rows, work
 
-    def _local(self, seen: Snapshot, rng: np.ndarray) -> float:
-        """The chance of near placements: what is set, or drawn from Beta(1 + near, 1 + far) successors seen."""
-        if self.part.local != DRAWN:
-            return float(self.part.local)
+    def _near(self, seen: Snapshot, rng: np.ndarray) -> float:
+        """The chance of near placements: drawn from Beta(1 + near, 1 + far) successors seen."""
+        if not self.hope.near:
+            return 0.0
         near, total = count_near(seen, self.pair_ptr, np.zeros(len(self.pair_ptr) - 1, np.int64))
         return beta_draw(rng, 1.0 + near, 1.0 + total - near)
 
     def _never_left(self, seen: Snapshot) -> np.ndarray:
-        if self.part.outward == 0.0:
+        if self.hope.outward == 0.0:
             return np.zeros(0, np.int64)
         return np.flatnonzero(np.add.reduceat(seen.visits, self.pair_ptr[:-1]) == 0)
 
@@ -238,10 +217,10 @@ class _ClassSampler(RowSampler):
     def _lonely(self, seen: Snapshot) -> float:
         """How many never visited pairs stay put; where classes are given only those of a class never visited do."""
         if not self.fixed:
-            return float(self.part.lonely)
+            return self.hope.lonely
         strange = seen.visits == 0
         unknown = strange & (self.state.total[self.state.label] == 0)
-        return float(self.part.lonely * strange.sum() / max(1, unknown.sum()))
+        return float(self.hope.lonely * strange.sum() / max(1, unknown.sum()))
 
     def refresh(self, seen: Snapshot, rng: np.ndarray) -> int:
         """Carry classes over to newer counts and draw on: new pairs first, then others in turn. The work done."""
@@ -272,9 +251,7 @@ class _ClassSampler(RowSampler):
         return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
 
     def plain(self) -> None:
-        self.part = replace(self.part, lonely=0.0, bridge=0.0, local=0.0, outward=0.0)
-        if isinstance(self.part, ClassRows):
-            self.part = replace(self.part, apart=0.0)
+        self.hope = self.hope.scaled(0.0)
 
     def labels(self) -> np.ndarray | None:
         return self.state.label

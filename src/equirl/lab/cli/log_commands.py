@@ -9,8 +9,7 @@ import typer
 
 from equirl.lab.cli.console import AsJson, check_files, console, print_facts, print_json, print_some, say
 from equirl.lab.cli.shell_completion import complete_learners, complete_log
-from equirl.model.pairs import action_labels, state_labels
-from equirl.words.formatting import counted, number
+from equirl.words.formatting import number
 
 if TYPE_CHECKING:
     from equirl.logs.log import Log
@@ -127,26 +126,13 @@ def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: 
         "going on as in the log": f"{number(found.behaviour, DIGITS)}{step}, {number(poor, DIGITS)} to "
         f"{number(rich, DIGITS)} in nine of ten",
         "certified": f"{number(least, DIGITS)} to {number(most, DIGITS)} with probability 0.95" if found.is_certified
-        else _not_certified(found),
+        else f"nothing: {found.why_uncertified()}",
         "a better policy": f"would earn {number(found.regret, 3)} more{step}, on average over the draws",
     })  # fmt: skip
     print_some(policy, "Policy", "--csv FILE or --json has all")
     if more is not None:
         print_some(more, f"Where the next {steps:,} steps are best spent", "--json has all")
     print_limitations(log)
-
-
-def _not_certified(found: Learned) -> str:
-    """Why the bounds say nothing: the pair of fewest visits on the way, and how many it lacks."""
-    lacking = found.lacking()
-    if lacking is None:
-        return "nothing: the policy may lead where the log never was"
-    pair, needed = lacking
-    pairs, visits = found.log.pairs, int(found.log.seen.visits[pair])
-    state, action = state_labels(pairs, [int(pairs.state[pair])])[0], action_labels(pairs, [int(pairs.action[pair])])[0]
-    return (
-        f"nothing: {action} in {state} has {counted(visits, 'visit')}, and all on the way would need about {needed:,}"
-    )
 
 
 def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> dict[str, Any]:

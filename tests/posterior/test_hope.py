@@ -11,8 +11,7 @@ from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior.drawn_rows import ClassDraw, Placing, draw_class_rows, draw_masses, make_rows
-from equirl.posterior.exceptional_pairs import draw_exceptions, hope
-from equirl.posterior.reachability import OFTEN, Reach, everywhere, n_open, reach_of
+from equirl.posterior.hope import OFTEN, Reach, draw_exceptions, everywhere, fading, n_open, reach_of
 from equirl.posterior.row_priors import DirichletRows, PublishedRows
 from oracles_posterior import resample_pairs, snapshot, workspace
 
@@ -56,7 +55,7 @@ def rows_of(reach, draws=300, exceptions=False):
         placing = Placing(ptr, np.arange(S), 2, 0.0, 0.0, np.zeros(0, np.int64), reach)
         M = len(counts.visits)
         draw = ClassDraw(
-            np.empty(len(state.mass)), np.empty(M + 1), np.full(M, -1), 0.1, 0.0, 1.0,
+            np.empty(len(state.mass)), np.empty(M + 1), np.full(M, -1), 0.1, 0.0,
             np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
         )  # fmt: skip
         if exceptions:
@@ -166,8 +165,8 @@ def test_a_dense_prior_on_many_states_stays_where_it_may_and_shares_alike():
 
 
 def test_hope_fades_like_one_over_the_root_of_time():
-    assert [hope(t) for t in (0, 1, 900)] == [1.0, 1.0, 1.0]
-    assert hope(90_000) == pytest.approx(0.1)
+    assert [fading(t) for t in (0, 1, 900)] == [1.0, 1.0, 1.0]
+    assert fading(90_000) == pytest.approx(0.1)
 
 
 def test_states_that_cannot_be_entered_cost_little():

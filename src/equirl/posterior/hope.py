@@ -1,21 +1,80 @@
-"""A few pairs that are exceptions in a draw, so that a learner gives nothing up for ever.
+"""Hope: what a draw adds to the model, so that a learner gives nothing up for ever.
 
-Two ways of being stuck that a faithful posterior hardly ever leaves: the last unknown pair far away, which only pays
-where a draw makes it stay put; and a pair whose few unlucky visits put it into the wrong class, so that what lies
-beyond seems out of reach. Each draw makes about one pair of
-either kind an exception at first, and ever fewer later (``hope``).
+A faithful posterior may leave a learner stuck, when the draw that would free it comes up once in millions. Hope says
+two things, each with a chance that fades with evidence.
+
+*A pair may differ from its class.* One never tried may stay where it is, which is the only way in which the last
+unknown pair far away can be worth a trip. One tried n times may lead somewhere it was not seen to lead, with mass
+Beta(1, n): few unlucky visits may have put it into the wrong class, so that what lies beyond seems out of reach. And
+one of few visits may have a row of its own, Dirichlet(its counts, gamma): where pairs have dozens of successors, a
+class says how large the masses are and not where they go. A draw has about one exception of the first two kinds at
+first, and ever fewer later (``fading``).
+
+*What a pair has not seen may lead anywhere*: as often near by as successors seen so far are, with classes given also to
+states never left. But where states cannot be entered at all, any chance that they pay for ever is worth a trip, again
+and again, and regret is nearly linear. So a pair that was tried often leads only to states entered so far (as optimism
+is truncated in TUCRL, Fruit et al. 2018). Often is more than
+
+    OFTEN sqrt(t / M)
+
+visits, t steps shared by M pairs: a bound that grows without end, so that nothing is given up, and ever more slowly
+than visits do on average. A hidden way is still there after n visits with chance about 1 / n: trying for about that
+long balances the cost of the tries with what is missed.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, uniform
-from equirl.posterior.reachability import Reach, n_open
+
+OFTEN = 4.0
+
+
+class Hope(NamedTuple):
+    """How much of each kind a draw has at first."""
+
+    lonely: float = 1.0  # pairs never tried that stay put
+    bridge: float = 1.0  # pairs that lead elsewhere
+    apart: float = 1.0  # chance, times visits, that a pair has a row of its own
+    outward: float = 0.0  # chance that what is not near is placed on a state never left
+    near: bool = True  # whether what was not seen may be placed near by
+
+    def scaled(self, by: float) -> Hope:
+        """So many times as many exceptions; with 0 the model and nothing else."""
+        return Hope(by * self.lonely, by * self.bridge, by * self.apart, self.outward if by else 0.0, by > 0)
+
+
+class Reach(NamedTuple):
+    """Where what was not seen may lead."""
+
+    order: np.ndarray  # (S,) int64: states, those entered so far first
+    n_entered: int
+    often: float  # visits beyond which a pair leads only to these
+
+
+def reach_of(seen: Snapshot, pair_ptr: np.ndarray) -> Reach:
+    """The reach of pairs by these counts. O(S + stored successors)."""
+    entered = np.add.reduceat(seen.visits, pair_ptr[:-1]) > 0
+    entered[seen.succ] = True
+    order = np.argsort(~entered, kind="stable")
+    return Reach(order, max(1, int(entered.sum())), OFTEN * math.sqrt(seen.visits.sum() / len(seen.visits)))
+
+
+def everywhere(n_states: int) -> Reach:
+    """Every pair may lead to every state."""
+    return Reach(np.arange(n_states), n_states, math.inf)
+
+
+@lean_kernel
+def n_open(visits: float, reach: Reach) -> int:
+    """How many states of ``reach.order`` a pair of so many visits may lead to."""
+    return reach.n_entered if visits > reach.often else len(reach.order)
 
 
 def stay_length(t: int) -> float:
@@ -27,8 +86,8 @@ def stay_length(t: int) -> float:
     return max(30.0, 0.3 * math.sqrt(t))
 
 
-def hope(t: int) -> float:
-    """The part of ``lonely`` and ``bridge`` that is left at time t: one, and less and less after 900 steps.
+def fading(t: int) -> float:
+    """The part of lonely pairs and bridges that is left at time t: one, and less and less after 900 steps.
 
     Episodes last for about sqrt(t) steps, so the number of exceptions goes on growing, like log t.
     """
