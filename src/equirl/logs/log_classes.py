@@ -1,18 +1,25 @@
-"""Which pairs of a log look alike, and how surely: classes drawn from the posterior of C-PSRL, or formed by tests."""
+"""Which pairs of a log look alike, and how surely: classes drawn from the posterior of C-PSRL, or formed by tests.
+
+That two pairs are in one class may mean that they are alike, or that nothing tells them apart. So each is also compared
+with its class by counts alone (``class_differences``): how different it looks, and what its visits could have shown.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from equirl.clustering.approximate_equivalence import approx_equivalence
+from equirl.estimation.pooling import Grouping, pooled_positions
 from equirl.learners.posterior_sampling import PosteriorLearner
+from equirl.logs.class_differences import CLEAR, Differences, difference_between, differences, most_sure
 from equirl.logs.log import Log, from_log
 from equirl.model.pairs import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
-from equirl.numerics.arrays import owners
+from equirl.numerics.arrays import starts
 from equirl.numerics.seeding import Seed
 from equirl.posterior.inspection import ClassPosterior, class_posterior
 from equirl.structure.partition import Partition
@@ -23,6 +30,9 @@ METHODS = ("posterior", "tests")
 BURN_IN = 20  # draws made and thrown away first
 SCANNED = 5  # a draw goes over this part of the pairs, and over a thousand at least
 SHOWN = 4  # probabilities of a profile in a table
+COARSE = 0.5  # visits that could have shown only a larger difference of a probability tell nothing apart
+NOT_TOLD = "not told apart"
+DECIMALS = 3  # of probabilities and standard errors in tables
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,63 +62,107 @@ class LogClasses:
         return len(np.unique(self.partition.label[self.log.seen.visits > 0]))
 
     def alike(self, pair: Any, other: Any) -> float:
-        """The probability that two pairs, by number or (state, action), are in one class; NaN for one never played.
+        """How surely two pairs, by number or (state, action), are in one class; NaN for one never played.
 
-        With ``method="tests"`` there is no probability: an error.
+        The share of draws, at most what their own counts leave (see ``sure``). With ``method="tests"`` there is no
+        probability: an error.
         """
         if self.posterior is None:
             raise ValueError("tests give no probabilities; classes_of(log, method='posterior') does")
-        return self.posterior.alike(pair, other)
+        share, pairs = self.posterior.alike(pair, other), self.log.pairs
+        k, j = (pairs.index(*one) if isinstance(one, tuple) else int(one) for one in (pair, other))
+        return share if k == j else float(np.minimum(share, most_sure(difference_between(self.log.seen, k, j))))
+
+    @cached_property
+    def _differences(self) -> Differences:
+        return differences(self.log.seen, self._groups)
+
+    @property
+    def _groups(self) -> Grouping:
+        return Grouping(self.partition.label, self.partition.n_classes)
+
+    @property
+    def apart(self) -> np.ndarray:
+        """(M,) how far a pair's frequencies are from those of its class, in standard errors; NaN for a pair alone."""
+        return self._differences.apart
+
+    @property
+    def could_see(self) -> np.ndarray:
+        """(M,) the least difference of a probability that its visits and those of its class could have shown.
+
+        About three standard errors. Of a pair alone: its visits; NaN for one never played.
+        """
+        return self._differences.could_see
+
+    @property
+    def _told(self) -> np.ndarray:
+        """(M,) whether a difference of one half could have shown, or one did."""
+        return (self.could_see < COARSE) | (self.apart >= CLEAR)
 
     @property
     def sure(self) -> np.ndarray:
-        """(M,) how surely a pair is alike to the most visited one of its class; NaN without a posterior."""
-        M, visits, label = self.log.pairs.n_pairs, self.log.seen.visits, self.partition.label
+        """(M,) how surely a pair is alike to the most visited other one of its class.
+
+        The share of draws that say so, at most the p-value of what sets the pair apart from its class over 0.05: three
+        standard errors leave 0.054. NaN for a pair alone, and without a posterior.
+        """
+        M, label, sizes = self.log.pairs.n_pairs, self.partition.label, self.partition.sizes
         if self.posterior is None:
             return np.full(M, np.nan)
-        order = np.lexsort((np.arange(M), -visits, label))
-        leader = order[np.concatenate([[0], np.cumsum(self.partition.sizes)[:-1]])][label]
-        drawn = self.posterior.labels
-        same = (drawn == drawn[:, leader]).mean(axis=0)
-        return np.where((drawn < 0).any(axis=0), np.nan, same)
+        order, first = np.lexsort((-self.log.seen.visits, label)), starts(sizes)[:-1]
+        leader, second = order[first][label], order[np.minimum(first + 1, M - 1)][label]
+        drawn, mate = self.posterior.labels, np.where(leader == np.arange(M), second, leader)
+        same = (drawn == drawn[:, mate]).mean(axis=0)
+        return np.where(sizes[label] > 1, np.minimum(same, most_sure(self.apart)), np.nan)
 
     def table(self) -> Table:
-        """A row per pair that was played: state, action, class, its size, how surely, visits, mean reward."""
+        """A row per pair that was played: state, action, class, its size, how surely, visits, mean reward.
+
+        ``sure`` is "not told apart" where not even a difference of one half could have shown; ``apart`` and
+        ``could_see`` say how different the pair looks from its class, and what could have shown.
+        """
         log = self.log
         there = np.flatnonzero(log.seen.visits > 0)
         label = Partition.from_labels(self.partition.label[there])
+        sure, told = self.sure[there].round(DECIMALS).tolist(), self._told[there].tolist()
         return Table({
             "state": state_labels(log.pairs, log.pairs.state[there].tolist()),
             "action": action_labels(log.pairs, log.pairs.action[there].tolist()),
             "class": label.label,
             "size": label.sizes[label.label],
-            "sure": self.sure[there],
+            "sure": [share if known else NOT_TOLD for share, known in zip(sure, told, strict=True)],
+            "apart": self.apart[there].round(DECIMALS),
+            "could_see": self.could_see[there].round(DECIMALS),
             "visits": log.seen.visits[there],
             "mean_reward": original_rewards(log.seen.r_sum[there] / log.seen.visits[there], log.reward_map),
         })  # fmt: skip
 
     def class_table(self) -> Table:
-        """A row per class, the most visited first: pairs, visits, profile, range of mean rewards, an example."""
-        log, seen = self.log, self.log.seen
-        there = np.flatnonzero(seen.visits > 0)
-        part = Partition.from_labels(self.partition.label[there])
-        visits = np.bincount(part.label, weights=seen.visits[there]).astype(np.int64)
-        profile = _profiles(log, part, there, visits)
-        mean = original_rewards(seen.r_sum[there] / seen.visits[there], log.reward_map)
-        sure = self.sure[there]
-        rows: dict[str, list[Any]] = {name: [] for name in CLASS_COLUMNS}
-        for c in np.argsort(-visits, kind="stable").tolist():
-            members = np.flatnonzero(part.label == c)
-            best = there[members[np.argmax(seen.visits[there[members]])]]
+        """A row per class, the most visited first: pairs, visits, profile, range of mean rewards, an example.
+
+        ``sure`` is the mean over the pairs of which more is known than that they are not told apart, ``apart`` the
+        largest, ``could_see`` the median.
+        """
+        log, visits = self.log, self.log.seen.visits
+        there = np.flatnonzero(visits > 0)
+        pooled, sure, told = pooled_positions(log.seen, self._groups), self.sure, self._told
+        rows: list[tuple[Any, ...]] = []
+        for c, members in enumerate(Partition.from_labels(self.partition.label[there])):
+            own = there[members]
+            best, number = own[np.argmax(visits[own])], self.partition.label[own[0]]
             (state,) = state_labels(log.pairs, [int(log.pairs.state[best])])
             (action,) = action_labels(log.pairs, [int(log.pairs.action[best])])
-            values = (
-                c, len(members), int(visits[c]), float(np.mean(sure[members])), profile[c], float(mean[members].min()),
-                float(mean[members].max()), f"{state}, {action}",
-            )  # fmt: skip
-            for name, value in zip(CLASS_COLUMNS, values, strict=True):
-                rows[name].append(value)
-        return Table(rows)
+            mean = original_rewards(log.seen.r_sum[own] / visits[own], log.reward_map)
+            known = told[own]
+            rows.append((
+                c, len(own), int(pooled.visits[number]),
+                round(float(sure[own][known].mean()), DECIMALS) if known.any() else NOT_TOLD,
+                round(float(self.apart[own].max()), DECIMALS), round(float(np.median(self.could_see[own])), DECIMALS),
+                _profile(pooled.count[pooled.ptr[number] : pooled.ptr[number + 1]]),
+                float(mean.min()), float(mean.max()), f"{state}, {action}",
+            ))  # fmt: skip
+        rows.sort(key=lambda row: -row[CLASS_COLUMNS.index("visits")])
+        return Table(dict(zip(CLASS_COLUMNS, zip(*rows, strict=True), strict=True)))
 
     def _repr_html_(self) -> str:
         facts = {"pairs played": int((self.log.seen.visits > 0).sum()), "classes": self.n_classes, "by": self.method}
@@ -119,7 +173,9 @@ class LogClasses:
         return f"LogClasses({n} pairs in {self.n_classes} classes, by {self.method})"
 
 
-CLASS_COLUMNS = ("class", "pairs", "visits", "sure", "profile", "reward_from", "reward_to", "example")
+CLASS_COLUMNS = (
+    "class", "pairs", "visits", "sure", "apart", "could_see", "profile", "reward_from", "reward_to", "example",
+)  # fmt: skip
 
 
 def classes_of(
@@ -134,7 +190,7 @@ def classes_of(
     method : {"posterior", "tests"}
         Draw classes from the posterior of ``c-psrl``, which says how surely two pairs are alike; or form them with
         ApproxEquivalence, which puts together whatever its confidence radii do not tell apart: with few visits
-        nearly everything.
+        nearly everything. Either way :meth:`LogClasses.table` says how different pairs look, and what could have shown.
     rewards : bool, default False
         With tests: mean rewards are compared too. The posterior compares transition probabilities.
     draws : int
@@ -152,6 +208,10 @@ def classes_of(
     >>> found = classes_of(from_log(rows), draws=20)
     >>> found.n_classes, found.alike((0, 0), (1, 0)) > 0.9
     (1, True)
+    >>> found.could_see.round(2)  # what 200 visits and the 400 of the others could have shown
+    array([0.13, 0.13, 0.13])
+    >>> classes_of(from_log(rows[:9]), draws=20).table()["sure"]
+    ['not told apart', 'not told apart', 'not told apart']
     """
     log = log if isinstance(log, Log) else from_log(log)
     draws = whole_number("draws", draws)
@@ -174,17 +234,7 @@ def posterior_of(log: Log, seed: Seed, **settings: Any) -> PosteriorLearner:
     return agent
 
 
-def _profiles(log: Log, part: Partition, there: np.ndarray, visits: np.ndarray) -> list[str]:
-    """The empirical profile of each class: counts added up by position, the largest first."""
-    seen = log.seen
-    number = np.full(log.pairs.n_pairs, -1)
-    number[there] = part.label
-    owner = owners(seen.ptr)
-    position = np.arange(len(seen.succ)) - seen.ptr[:-1][owner]
-    width = int(position.max()) + 1
-    total = np.bincount(number[owner] * width + position, weights=seen.count, minlength=part.n_classes * width)
-    shares = total.reshape(part.n_classes, width) / visits[:, None]
-    return [
-        " ".join(f"{p:.3g}" for p in row[:SHOWN]) + (" ..." if (row[SHOWN:] > 0).any() else "")
-        for row in (np.trim_zeros(row, "b") for row in shares)
-    ]
+def _profile(counts: np.ndarray) -> str:
+    """The empirical profile of a class, the largest first."""
+    shares = counts / counts.sum()
+    return " ".join(f"{p:.3g}" for p in shares[:SHOWN]) + (" ..." if len(shares) > SHOWN else "")

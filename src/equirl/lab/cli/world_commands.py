@@ -12,6 +12,7 @@ from equirl.lab.cli.console import AsJson, check_files, console, print_facts, pr
 from equirl.lab.cli.log_commands import Column, log_facts, named_columns, print_limitations
 from equirl.lab.cli.shell_completion import complete_problem, complete_world
 from equirl.words.formatting import number
+from equirl.words.tables import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +35,10 @@ Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw 
 MOST_CLASSES = 20  # listed
 MOST_STATES = 20  # listed with their values
 DIGITS = 6  # significant ones
+CLASS_LEGEND = (
+    "apart: how far pairs look from their class, in standard errors; "
+    "could_see: the least difference of a probability that visits could have shown"
+)
 DIAMETER_STATES = 500  # the diameter of more states takes long and must be asked for
 
 
@@ -134,9 +139,18 @@ def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> Log
         })  # fmt: skip
         return found
     print_facts(path, {**log_facts(found.log), "classes": f"{found.n_classes}, by transition probabilities"})
-    print_some(found.class_table(), "Classes, the most visited first", "--json has all, and every pair")
+    print_some(_narrow(found.class_table()), "Classes, the most visited first", "--json has all, and every pair")
+    console().print(CLASS_LEGEND, soft_wrap=True)
     print_limitations(found.log)
     return found
+
+
+def _narrow(classes: Table) -> Table:
+    """The classes of a log on a screen: without their numbers, mean rewards in one column."""
+    columns = {name: values for name, values in classes.columns.items() if name not in ("class", "reward_to")}
+    spans = zip(columns.pop("reward_from"), classes["reward_to"], strict=True)
+    columns["rewards"] = [number(low) + (f" to {number(high)}" if high > low else "") for low, high in spans]
+    return Table(columns)
 
 
 def solve(
