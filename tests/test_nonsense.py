@@ -196,7 +196,8 @@ CALLS = {
     ),
     "explain": (TRACE.agent.beliefs.explain, {"state": 0, "action": 1}),
     "next_steps": (
-        eq.next_steps, {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "discount": 0.5, "seed": 0}
+        eq.next_steps,
+        {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "discount": 0.5, "seed": 0, "policy": [0, 0]},
     ),
     "play": (
         eq.play,

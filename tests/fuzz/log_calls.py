@@ -297,12 +297,13 @@ LOG_CALLS: dict[str, Call] = {
         {
             "log": LOG,
             "steps": st.integers(1, 20),
+            "policy": optional(["wait", "wait"], [0, 0]),
             "learner": MODELS,
             "discount": optional(0.9),
             "draws": st.integers(1, 2),
             "seed": SEED,
         },
-        (*LOG_WORDS, *LEARNER_WORDS),
+        (*LOG_WORDS, *LEARNER_WORDS, "policy"),
     ),
     "Log.agent": Call(
         of(counts, "agent"),

@@ -1,30 +1,58 @@
-"""Where more steps are best spent: what a learner that starts from a log does in worlds drawn from its posterior."""
+"""Which decisions a log leaves open, what each is worth, and how many of the next steps they would take.
+
+MDPs are drawn from the posterior. In one with optimal gain g* and bias h* a policy of gain g has
+
+    g* - g = sum over states of (share of time in s) (best value in s - value of its action in s),
+
+values being r + p.h*: what it loses, it loses by single decisions. The mean over draws is what knowing better would be
+worth. With a discount, shares of time are discounted visits from where the log starts, and it is values that are lost.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner, pair_played
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, posterior_of
+from equirl.logs.log_policy import learn
 from equirl.model.pairs import action_labels, state_labels
+from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
+from equirl.planning.optimistic_planning import Stop, single_sweep
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, _chain, plan_from, worth_in
+from equirl.posterior.reward_priors import SAME
+from equirl.solving.policies import policy_pairs
+from equirl.solving.renewal import share_of_time
 from equirl.words.checking import inside, whole_number
 from equirl.words.tables import Table
 
+MATTERS = 1e-3  # decisions that together are worth less, of what the best policy earns more than the worst, are settled
+ACCURACY, MOST_SWEEPS = 1e-5, 5000  # of plans
+WORLDS = 10  # drawn MDPs, at most, in which a learner spends the steps, and the worst policy is found
+NOTHING_OPEN = "nothing is left to learn that would change the policy"
+
 
 def next_steps(
-    log: Any, steps: int = 1000, *, learner: str = "c-psrl", discount: float | None = None, draws: int = 10,
-    seed: Seed = 0,
+    log: Any, steps: int = 1000, *, policy: Any = None, learner: str = "c-psrl", discount: float | None = None,
+    draws: int = 50, seed: Seed = 0,
 ) -> Table:  # fmt: skip
-    """On which pairs the next steps are best spent.
+    """Which decisions are still open, what knowing better would be worth, and how many of the next steps they take.
 
-    A world is drawn from the posterior; a learner that starts from the log plays ``steps`` steps in it, learning as it
-    goes; once per draw, from the first state. What counts is how often it plays each pair, on average over the worlds:
-    ways to get somewhere are counted, and what is known to be of no use is not.
+    A decision is open where other actions are better in some of the MDPs drawn from the posterior. Those that together
+    are worth less than a thousandth of what the best policy earns more than the worst are left out; where that is all,
+    the table is empty and says that nothing is left to learn.
+
+    Steps: a learner that starts from the log plays in up to ten of the drawn MDPs, from the first state. What counts
+    are departures from the policy, in an open state from what was tried more often, the policy's action or its rival.
+    An unbroken run of them is spent on the open decision in it: on the way there, and on what follows.
+
+    Time: that of :func:`equirl.learn` where no policy is given, a plan for each draw and twenty more, and the steps
+    played.
 
     Parameters
     ----------
@@ -32,64 +60,180 @@ def next_steps(
         The log.
     steps : int
         How many steps can be spent.
+    policy : sequence of int or names, optional
+        The policy in use, an action per state. By default the one that :func:`equirl.learn` finds.
     learner : str
         Who spends them.
     discount : float, optional
-        In (0, 1): the learner is after discounted rewards. Without: as it is by itself, most after the average.
+        In (0, 1): of rewards to come. Without: the average reward counts.
     draws : int
-        Worlds drawn.
+        MDPs drawn.
     seed : int or SeedSequence
         From which everything follows.
 
     Returns
     -------
     Table
-        A row per pair that is played at all, the most played first: ``state``, ``action``, ``steps`` (expected),
-        ``visits`` (in the log).
+        A row per open decision, the one worth most first: ``state``; ``action``, the policy's; ``rival``, the other
+        action from which most is to be expected; ``chance_better``, the share of draws in which the rival is better;
+        ``worth`` of knowing the best action there, per step or with a discount in all, in the log's units; ``visits``,
+        ``rival_visits`` in the log; ``steps`` expected.
 
     Examples
     --------
     >>> rows = [("low", "wait", 0, "low"), ("low", "fill", -1, "high"), ("high", "sell", 3, "low")] * 50
-    >>> table = next_steps(rows, steps=100, draws=5)
-    >>> round(sum(table["steps"]))
-    100
+    >>> next_steps(rows)
+    nothing is left to learn that would change the policy
+    >>> tried_once = [*rows, ("high", "auction", 3, "low")]
+    >>> next_steps(tried_once, steps=100)["state"]
+    ['high']
     """
     log = log if isinstance(log, Log) else from_log(log)
-    steps, draws = whole_number("steps", steps), whole_number("draws", draws)
-    aim = {} if discount is None else {"discount": inside("discount", discount)}
-    root = seed_sequence("seed", seed)
-    of_worlds, of_play, *of_learners = root.spawn(2 + draws)
-    posterior = posterior_of(log, of_worlds)
-    posterior.rows.plain()
-    first = int(np.argmax(log.initial))
-    seen, rng = posterior.counts.snapshot(), np.random.default_rng(of_play)
-    spent = np.zeros(log.pairs.n_pairs)
-    for k in range(-BURN_IN, draws):
-        world, _ = posterior.draw_model(seen)
-        if k >= 0:
-            spent += play_drawn(log.agent(learner, of_learners[k], **aim), world, steps, first, rng)
-    spent /= draws
-    order = np.argsort(-spent, kind="stable")[: np.count_nonzero(spent)]
+    steps, draws, root = whole_number("steps", steps), whole_number("draws", draws), seed_sequence("seed", seed)
+    by = 1.0 if discount is None else inside("discount", discount)
+    aim = {} if discount is None else {"discount": by}
+    log.agent(learner, **aim)  # one that cannot be is told before anything is drawn
+    given = learn(log, draws=draws, discount=discount, seed=seed).policy if policy is None else policy
+    now = policy_pairs(log.pairs, given)
+    agent = posterior_of(log, root, discount=by)
+    agent.rows.plain()
+    seen = agent.counts.snapshot()
+    models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
+
+    rng, stop = draw_state(root), Stop(by, ACCURACY * (1.0 if by == 1.0 else 1.0 - by), MOST_SWEEPS, POLICY_SWEEPS)
+    found = decisions_of(log, now, models, stop, rng)
+    undecided = open_decisions(found.worth, MATTERS * _range_of_worth(log, models[:WORLDS], stop, rng))
+    rival, spent, visits = found.rival[undecided], np.zeros(log.pairs.n_states), log.seen.visits
+    if len(undecided):
+        known = now.copy()
+        known[undecided] = np.where(visits[rival] > visits[now[undecided]], rival, now[undecided])
+        of_play, *of_learners = root.spawn(1 + min(draws, WORLDS))
+        dice, first = np.random.default_rng(of_play), int(np.argmax(log.initial))
+        for own, model in zip(of_learners, models, strict=False):
+            path = play_drawn(log.agent(learner, own, **aim), DrawnWorld(model, *_noise(seen)), steps, first, dice)
+            spent += steps_by_decision(path, log.pairs.state, known, undecided) / len(of_learners)
     return Table({
-        "state": state_labels(log.pairs, log.pairs.state[order].tolist()),
-        "action": action_labels(log.pairs, log.pairs.action[order].tolist()),
-        "steps": spent[order],
-        "visits": log.seen.visits[order],
-    })  # fmt: skip
+        "state": state_labels(log.pairs, undecided.tolist()),
+        "action": action_labels(log.pairs, log.pairs.action[now[undecided]].tolist()),
+        "rival": action_labels(log.pairs, log.pairs.action[rival].tolist()),
+        "chance_better": found.chance[rival],
+        "worth": log.reward_map[0] * found.worth[undecided],
+        "visits": visits[now[undecided]],
+        "rival_visits": visits[rival],
+        "steps": spent[undecided],
+    }, when_empty=NOTHING_OPEN)  # fmt: skip
 
 
-def play_drawn(agent: Learner, world: ExactModel, steps: int, state: int, rng: np.random.Generator) -> np.ndarray:
-    """(M,) how often a learner plays each pair in so many steps of a drawn MDP; rewards are coins with their means."""
-    spent, ptr, S = np.zeros(len(world.rest)), np.array(agent.pairs.ptr), agent.pairs.n_states
-    for _ in range(steps):
-        stretch = agent.decide(state)
-        pair = int(pair_played(stretch, ptr, state, 0))
-        row = world.rows.row(pair)
-        low, high = row.start, row.stop
-        along = np.cumsum(world.rows.prob[row])
-        place = int(np.searchsorted(along, rng.random() * (along[-1] + world.rest[pair] if high > low else 1.0)))
-        after = int(world.rows.succ[low + place]) if place < high - low else int(rng.integers(S))
-        agent.record_step(pair, float(rng.random() < world.reward[pair]), after)
-        spent[pair] += 1
-        state = after
+# --- what decisions are worth
+
+
+class Decisions(NamedTuple):
+    """What a policy decides, over drawn MDPs; rewards in [0, 1]."""
+
+    worth: np.ndarray  # (S,) of knowing the best action
+    rival: np.ndarray  # (S,) the pair from which most is to be expected beside the policy's
+    chance: np.ndarray  # (M,) the share of draws in which a pair is better than the policy's
+
+
+def decisions_of(log: Log, now: np.ndarray, models: list[ExactModel], stop: Stop, rng: np.ndarray) -> Decisions:
+    """What the decisions of a policy, a pair per state, lose on average over drawn MDPs."""
+    (S, M), ptr, state = (log.pairs.n_states, log.pairs.n_pairs), log.pairs.ptr, log.pairs.state
+    worth, bias, hope, chance = np.zeros(S), np.zeros(S), np.zeros(M), np.zeros(M)
+    for model in models:
+        plan = plan_from(int(np.argmax(log.initial)), ptr, model, bias, stop, rng)
+        bias = plan.bias
+        value = single_sweep(ptr, model, bias, stop.discount)().q
+        better = value - value[now][state]
+        better[better <= 2 * plan.span] = 0.0
+        share = share_of_play(model, now, log.initial, stop.discount)
+        worth += share * np.maximum.reduceat(better, ptr[:-1])
+        hope += share[state] * better
+        chance += better > 0
+    rival = np.lexsort((-hope, state))[ptr[:-1]]
+    return Decisions(worth / len(models), rival, chance / len(models))
+
+
+def share_of_play(model: ExactModel, policy: np.ndarray, initial: np.ndarray, discount: float) -> np.ndarray:
+    """(S,) how much of the time a policy is in each state of a drawn MDP; with a discount, its discounted visits."""
+    from scipy import sparse
+    from scipy.sparse.linalg import spsolve
+
+    chain, _ = _chain(model, policy)
+    if discount == 1.0:
+        return share_of_time(chain, initial)
+    return spsolve(sparse.csc_array(sparse.identity(len(initial)) - discount * chain.T), initial)
+
+
+def _range_of_worth(log: Log, models: list[ExactModel], stop: Stop, rng: np.ndarray) -> float:
+    """What the best policy earns more than the worst by pairs that were played, on average over drawn MDPs."""
+    played, start, none = log.seen.visits > 0, int(np.argmax(log.initial)), np.zeros(log.pairs.n_states)
+    total = 0.0
+    for model in models:
+        for sign, reward in ((1, model.reward), (-1, -np.where(played, model.reward, 1.0))):
+            found = plan_from(start, log.pairs.ptr, model.with_rewards(reward), none, stop, rng).policy
+            total += sign * worth_in(model, found, log.initial, stop.discount)
+    return max(0.0, total / len(models))
+
+
+def open_decisions(worth: np.ndarray, least: float) -> np.ndarray:
+    """The states in decreasing worth, without those at the end that together are worth no more than ``least``.
+
+    >>> open_decisions(np.array([0.0, 0.3, 0.02, 0.5, 0.03]), 0.06)
+    array([3, 1])
+    """
+    order = np.argsort(-worth, kind="stable")
+    together = np.cumsum(worth[order][::-1])[::-1]
+    return order[together > least]
+
+
+# --- the steps they take
+
+
+class DrawnWorld(NamedTuple):
+    """A drawn MDP to play in."""
+
+    model: ExactModel
+    coin: np.ndarray  # (M,) whether a pair pays 0 or 1
+    noise: np.ndarray  # (M,) standard deviations of what others pay
+
+
+def _noise(seen: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+    """Who paid nothing but 0 and 1, those never played among them, and how much the others varied."""
+    n = np.maximum(1, seen.visits)
+    variance = np.maximum(0.0, seen.r_squares / n - (seen.r_sum / n) ** 2)
+    return seen.r_sum - seen.r_squares <= SAME * n, np.sqrt(variance)
+
+
+def play_drawn(agent: Learner, world: DrawnWorld, steps: int, state: int, rng: np.random.Generator) -> np.ndarray:
+    """(steps,) the pairs that a learner plays in a drawn MDP, where rewards vary as they did in the log."""
+    (rows, rest, mean, *_), ptr, S = world.model, np.array(agent.pairs.ptr), agent.pairs.n_states
+    path = np.empty(steps, np.int64)
+    for t in range(steps):
+        pair = path[t] = int(pair_played(agent.decide(state), ptr, state, 0))
+        row = rows.row(pair)
+        along = np.cumsum(rows.prob[row])
+        place = int(np.searchsorted(along, rng.random() * (along[-1] + rest[pair] if len(along) else 1.0)))
+        state = int(rows.succ[row][place]) if place < len(along) else int(rng.integers(S))
+        tossed, varied = float(rng.random() < mean[pair]), mean[pair] + world.noise[pair] * rng.standard_normal()
+        agent.record_step(pair, tossed if world.coin[pair] else min(1.0, max(0.0, varied)), state)
+    return path
+
+
+def steps_by_decision(path: np.ndarray, state: np.ndarray, known: np.ndarray, undecided: np.ndarray) -> np.ndarray:
+    """(S,) how many steps of a path were spent on each of some decisions, ``known`` being a pair per state.
+
+    An unbroken run of other pairs counts for the undecided state in it, until there is another.
+
+    >>> steps_by_decision(np.array([0, 3, 1, 3, 0, 3]), np.array([0, 0, 1, 1]), np.array([0, 2]), np.array([0]))
+    array([3., 0.])
+    """
+    spent, is_open, away, cause = np.zeros(len(known)), np.isin(np.arange(len(known)), undecided), 0, -1
+    for pair, s in zip(path.tolist(), state[path].tolist(), strict=True):
+        if pair == known[s]:
+            away, cause = 0, -1
+            continue
+        away, cause = away + 1, s if is_open[s] else cause
+        if cause >= 0:
+            spent[cause] += away
+            away = 0
     return spent

@@ -28,6 +28,8 @@ class Table:
     ----------
     columns : mapping of str to sequence
         The columns in their order; arrays become lists of plain values.
+    when_empty : str
+        What a table without rows says instead of its columns.
 
     Examples
     --------
@@ -41,7 +43,8 @@ class Table:
     | on | 2 |
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Any] | np.ndarray]) -> None:
+    def __init__(self, columns: Mapping[str, Sequence[Any] | np.ndarray], when_empty: str = "") -> None:
+        self.when_empty = when_empty
         self.columns: dict[str, list[Any]] = {
             name: values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in columns.items()
@@ -70,7 +73,7 @@ class Table:
     def head(self, n: int = SHOWN) -> Table:
         """The first ``n`` rows."""
         n = whole_number("n", n, least=0)
-        return Table({name: values[:n] for name, values in self.columns.items()})
+        return Table({name: values[:n] for name, values in self.columns.items()}, self.when_empty)
 
     def texts(self) -> list[list[str]]:
         """The cells as text, row by row; numbers with six significant digits."""
@@ -100,6 +103,8 @@ class Table:
         return write_csv(checked_path("path", path), self.columns, list(zip(*self.columns.values(), strict=True)))
 
     def _repr_html_(self) -> str:
+        if not len(self) and self.when_empty:
+            return f"<p>{html.escape(self.when_empty)}</p>"
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.head().texts()
@@ -108,6 +113,8 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def __repr__(self) -> str:
+        if not len(self) and self.when_empty:
+            return self.when_empty
         shown = self.head()
         rows = [list(self.columns), *shown.texts()]
         widths = [max(len(row[k]) for row in rows) for k in range(len(self.columns))]

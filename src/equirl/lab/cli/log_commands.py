@@ -55,7 +55,7 @@ def learn(
     ] = 0.0,
     draws: Annotated[int, typer.Option(help="Problems drawn from the posterior.", min=1)] = 50,
     steps: Annotated[
-        int, typer.Option(help="Say where so many more steps are best spent; 0: not at all.", min=0)
+        int, typer.Option(help="Say which decisions are open, and what so many more steps go to; 0: not.", min=0)
     ] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
     csv: Annotated[Path | None, typer.Option(help="Write the whole policy to this file.")] = None,
@@ -73,7 +73,9 @@ def learn(
         log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
     )
     found = find_policy(counts, draws=draws, caution=caution, discount=discount, seed=seed)
-    more = next_steps(counts, steps, discount=discount, seed=seed) if steps else None
+    more = None
+    if steps:
+        more = next_steps(counts, steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
     policy = found.table()
     if as_json:
         print_json(_as_json(str(log), found, policy, more))
@@ -131,8 +133,17 @@ def _print(name: str, found: Learned, policy: Table, more: Table | None, steps: 
     })  # fmt: skip
     print_some(policy, "Policy", "--csv FILE or --json has all")
     if more is not None:
-        print_some(more, f"Where the next {steps:,} steps are best spent", "--json has all")
+        _print_open_decisions(more, steps)
     print_limitations(log)
+
+
+def _print_open_decisions(more: Table, steps: int) -> None:
+    title = f"Decisions still open, and where the next {steps:,} steps are best spent"
+    if len(more):
+        print_some(more, title, "--json has all")
+    else:
+        console().print(title, style="bold")
+        console().print(f"- {more.when_empty}", soft_wrap=True)
 
 
 def _as_json(name: str, found: Learned, policy: Table, more: Table | None) -> dict[str, Any]:
