@@ -9,8 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 import equirl as eq
+from equirl.estimation.counts import Snapshot
 from equirl.lab.cli import app
-from equirl.logs.next_steps import NOTHING_OPEN, decisions_of, open_decisions, share_of_play, steps_by_decision
+from equirl.logs.next_steps import (
+    NOTHING_OPEN,
+    DrawnWorld,
+    decisions_of,
+    noise_of,
+    open_decisions,
+    play_drawn,
+    share_of_play,
+    steps_by_decision,
+)
 from equirl.model.rows import Rows
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
@@ -68,6 +78,25 @@ def test_shares_and_chances_of_a_decision_by_hand():
     assert found.chance.tolist() == [0.0, 0.75, 0.25]
 
 
+def test_what_can_be_reached_from_the_first_state_is_planned_in():
+    """State "one" pays half for ever, "two", where one can go from there, pays all; "far" is a world of its own."""
+    log = eq.from_log([("one", "stay", 0.5, "one"), ("one", "walk", 0.0, "two"), ("two", "stay", 1.0, "two"),
+                       ("far", "stay", 0.0, "far")])  # fmt: skip
+    far, one, two = (log.pairs.state_names.index(name) for name in ("far", "one", "two"))
+    stay, walk, after, other = (
+        log.pairs.index(*pair) for pair in (("one", "stay"), ("one", "walk"), ("two", "stay"), ("far", "stay"))
+    )
+    succ, reward = np.zeros(4, np.int32), np.zeros(4)
+    succ[[stay, walk, after, other]], reward[[stay, after]] = [one, two, two, far], [0.5, 1.0]
+    model = ExactModel(Rows(np.arange(5), succ, np.ones(4)), np.zeros(4), reward, np.array(log.pairs.state), 0.5)
+    now = np.zeros(3, np.int64)
+    now[[one, two, far]] = stay, after, other
+    found = decisions_of(log, now, [model], Stop(1.0, 1e-9, 10_000, 5), draw_state(np.random.SeedSequence(0)))
+    assert found.worth[one] == pytest.approx(0.5)
+    assert found.worth.sum() == pytest.approx(0.5)
+    assert found.rival[one] == walk
+
+
 def test_discounted_visits_are_those_of_the_chain():
     rows = Rows(np.arange(3), np.array([1, 0], np.int32), np.ones(2))
     model = ExactModel(rows, np.zeros(2), np.zeros(2), np.arange(2), 0.0)
@@ -87,10 +116,55 @@ def test_decisions_are_left_out_by_what_they_are_worth_together():
 def test_a_run_of_departures_counts_for_the_open_decision_in_it():
     """State s has the pairs 2s and 2s + 1, the policy plays 2s; state 1 is open, and then state 2 too."""
     state, known = np.repeat(np.arange(3), 2), np.array([0, 2, 4])
+    assert steps_by_decision(np.array([5, 3]), state, known, np.array([1])).tolist() == [0, 2, 0]
     path = np.array([0, 1, 1, 3, 5, 2, 5, 0, 3, 3, 5])
     assert steps_by_decision(path, state, known, np.array([1])).tolist() == [0, 7, 0]
     assert steps_by_decision(path, state, known, np.array([1, 2])).tolist() == [0, 5, 3]
     assert steps_by_decision(path, state, known, np.array([], int)).tolist() == [0, 0, 0]
+
+
+def test_rewards_vary_in_drawn_worlds_as_they_did_in_the_log():
+    """Coins, sure amounts, amounts that vary, and a pair never played."""
+    paid = [[0, 1, 1, 1], [0.4] * 4, [0.2, 0.6, 0.2, 0.6], []]
+    r_sum, r_squares = ([sum(r**k for r in pair) for pair in paid] for k in (1, 2))
+    visits = np.array([len(pair) for pair in paid])
+    seen = Snapshot(np.zeros(5, np.int64), np.zeros(0), np.zeros(0), visits, np.array(r_sum), np.array(r_squares))
+    coin, noise = noise_of(seen)
+    assert coin.tolist() == [True, False, False, True]
+    assert noise[1:3] == pytest.approx([0.0, 0.2], abs=1e-7)
+
+
+def test_a_learner_plays_in_the_drawn_world():
+    """From state 0 always to 1, from there to 0 or anywhere; the first pays coins, the second a sure amount."""
+    rows = Rows(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([1.0, 0.5]))
+    world = DrawnWorld(
+        ExactModel(rows, np.array([0.0, 0.5]), np.array([0.3, 0.6]), np.arange(2), 0.5),
+        np.array([True, False]),
+        np.zeros(2),
+    )
+    agent = eq.make_agent("psrl", 2, 1)
+    path = play_drawn(agent, world, 3000, 1, np.random.default_rng(0))
+    assert path[0] == 1
+    assert set(path[1:][path[:-1] == 0].tolist()) == {1}
+    assert np.mean(path[1:][path[:-1] == 1] == 0) == pytest.approx(0.75, abs=0.05)
+    seen = agent.counts.snapshot()
+    assert seen.visits.tolist() == np.bincount(path).tolist()
+    assert seen.r_sum / seen.visits == pytest.approx([0.3, 0.6], abs=0.05)
+    assert seen.r_squares[0] == seen.r_sum[0]
+    assert seen.r_squares[1] == pytest.approx(0.36 * seen.visits[1])
+
+
+def test_amounts_that_vary_stay_in_their_range():
+    rows = Rows(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1))
+    world = DrawnWorld(
+        ExactModel(rows, np.zeros(1), np.array([0.5]), np.zeros(1, np.int64), 0.5), np.array([False]), np.array([0.1])
+    )
+    agent = eq.make_agent("psrl", 1, 1)
+    play_drawn(agent, world, 2000, 0, np.random.default_rng(0))
+    seen = agent.counts.snapshot()
+    mean = seen.r_sum[0] / 2000
+    assert mean == pytest.approx(0.5, abs=0.02)
+    assert np.sqrt(seen.r_squares[0] / 2000 - mean**2) == pytest.approx(0.1, abs=0.01)
 
 
 # --- in the answers

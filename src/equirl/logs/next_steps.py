@@ -110,7 +110,7 @@ def next_steps(
         of_play, *of_learners = root.spawn(1 + min(draws, WORLDS))
         dice, first = np.random.default_rng(of_play), int(np.argmax(log.initial))
         for own, model in zip(of_learners, models, strict=False):
-            path = play_drawn(log.agent(learner, own, **aim), DrawnWorld(model, *_noise(seen)), steps, first, dice)
+            path = play_drawn(log.agent(learner, own, **aim), DrawnWorld(model, *noise_of(seen)), steps, first, dice)
             spent += steps_by_decision(path, log.pairs.state, known, undecided) / len(of_learners)
     return Table({
         "state": state_labels(log.pairs, undecided.tolist()),
@@ -197,7 +197,7 @@ class DrawnWorld(NamedTuple):
     noise: np.ndarray  # (M,) standard deviations of what others pay
 
 
-def _noise(seen: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+def noise_of(seen: Snapshot) -> tuple[np.ndarray, np.ndarray]:
     """Who paid nothing but 0 and 1, those never played among them, and how much the others varied."""
     n = np.maximum(1, seen.visits)
     variance = np.maximum(0.0, seen.r_squares / n - (seen.r_sum / n) ** 2)
