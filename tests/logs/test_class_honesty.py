@@ -66,7 +66,7 @@ def test_with_many_visits_it_is_the_difference_in_standard_errors():
 def test_what_could_have_shown_is_three_standard_errors_of_a_fair_coin():
     found = one_class(counted([50, 50], [200, 100]))
     assert found.could_see == pytest.approx(3 * math.sqrt(0.25 / 100 + 0.25 / 300))
-    assert one_class(counted([2], [1])).could_see.tolist() == [1.0, 1.0]
+    assert one_class(counted([500], [1])).could_see.tolist() == [1.0, 1.0]
     alone = differences(counted([50, 50], [200, 200], [0]), Grouping(np.arange(3), 3))
     assert alone.could_see[:2] == pytest.approx([0.15, 0.075])
     assert np.isnan(alone.apart).all()
