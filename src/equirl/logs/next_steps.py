@@ -24,7 +24,7 @@ from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Stop, single_sweep
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, _chain, plan_from, worth_in
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, chain_of, plan_from, worth_in
 from equirl.posterior.reward_priors import SAME
 from equirl.solving.policies import policy_pairs
 from equirl.solving.renewal import share_of_time
@@ -97,6 +97,7 @@ def next_steps(
     now = policy_pairs(log.pairs, given)
     agent = posterior_of(log, root, discount=by)
     agent.rows.plain()
+    agent.rewards.plain()
     seen = agent.counts.snapshot()
     models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
 
@@ -158,7 +159,7 @@ def share_of_play(model: ExactModel, policy: np.ndarray, initial: np.ndarray, di
     from scipy import sparse
     from scipy.sparse.linalg import spsolve
 
-    chain, _ = _chain(model, policy)
+    chain, _ = chain_of(model, policy)
     if discount == 1.0:
         return share_of_time(chain, initial)
     return spsolve(sparse.csc_array(sparse.identity(len(initial)) - discount * chain.T), initial)

@@ -111,7 +111,7 @@ def mean_model(pairs: Pairs, played: np.ndarray, models: list[ExactModel]) -> Ex
 
 def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float:
     """The gain of a policy, a pair per state, in a drawn MDP from the first state."""
-    chain, reward = _chain(model, policy)
+    chain, reward = chain_of(model, policy)
     return float(share_of_time(chain, initial) @ reward)
 
 
@@ -122,12 +122,13 @@ def worth_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray, discoun
 
     if discount == 1.0:
         return gain_in(model, policy, initial)
-    chain, reward = _chain(model, policy)
+    chain, reward = chain_of(model, policy)
     system = sparse.csc_array(sparse.identity(len(initial)) - discount * chain)
     return float(initial @ spsolve(system, reward))
 
 
-def _chain(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
+def chain_of(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
+    """The chain of a policy, a pair per state, in a drawn MDP, and what its states pay."""
     from scipy import sparse
 
     own, S = model.restrict(policy), len(policy)
