@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from equirl.lab.cli import app
 from equirl.lab.leaderboard.board_page import draw_boards, markdown, write_page
-from equirl.lab.leaderboard.entrants import (
+from equirl.lab.leaderboard.expectations import advise, check_expectations, lock_ins, overall
+from equirl.lab.leaderboard.leaderboard_study import (
     BASES,
     BOTH,
     CLASSES,
@@ -17,9 +18,9 @@ from equirl.lab.leaderboard.entrants import (
     NOTHING,
     given_to,
     is_oblivious,
+    leaderboard_study,
+    raised,
 )
-from equirl.lab.leaderboard.expectations import advise, check_expectations, lock_ins, overall
-from equirl.lab.leaderboard.leaderboard_study import leaderboard_study, raised
 from equirl.lab.leaderboard.standings import boards, least_regret, n_locked_in, ratio_of_means
 from equirl.lab.studies.expansion import expand
 from equirl.lab.studies.runs import RunFailure, RunResult

@@ -47,7 +47,8 @@ class Hope(NamedTuple):
 
     def scaled(self, by: float) -> Hope:
         """So many times as many exceptions; with 0 the model and nothing else."""
-        return Hope(by * self.lonely, by * self.bridge, by * self.apart, self.outward if by else 0.0, by > 0)
+        outward, near = (self.outward, self.near) if by > 0 else (0.0, False)
+        return Hope(by * self.lonely, by * self.bridge, by * self.apart, outward, near)
 
 
 class Reach(NamedTuple):

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from equirl.lab.leaderboard.entrants import BASES
+from equirl.lab.leaderboard.leaderboard_study import BASES
 from equirl.lab.leaderboard.standings import Board, Ratio, Standing, least_regret, n_locked_in, ratio_of_means
 from equirl.lab.paper.html_parts import ReportTable, Row, Section
 from equirl.words.formatting import number

@@ -21,9 +21,8 @@ from equirl.lab.leaderboard.base_comparison import (
     compare_with_bases,
     comparison_row,
 )
-from equirl.lab.leaderboard.entrants import GIVEN, NOTHING
 from equirl.lab.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
-from equirl.lab.leaderboard.leaderboard_study import SUITES
+from equirl.lab.leaderboard.leaderboard_study import GIVEN, NOTHING, SUITES
 from equirl.lab.leaderboard.standings import Board, Standing
 from equirl.lab.paper.html_parts import (
     ReportTable,

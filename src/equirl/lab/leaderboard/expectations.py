@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from equirl.lab.leaderboard.entrants import BASES, GIVEN, NOTHING
+from equirl.lab.leaderboard.leaderboard_study import BASES, GIVEN, NOTHING
 from equirl.lab.leaderboard.standings import Board, Standing, excess, ratio_of_means
 from equirl.words.formatting import counted, number
 

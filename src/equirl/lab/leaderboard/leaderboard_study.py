@@ -1,4 +1,4 @@
-"""The studies of the leaderboard's suites, whole or restricted to some worlds and learners.
+"""The studies of the leaderboard's suites, whole or restricted to some worlds and learners; and who plays.
 
 A suite is a TOML file beside this one and a row of ``SUITES``: a command, a page and resuming follow from it.
 """
@@ -10,14 +10,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from equirl.lab.leaderboard.entrants import ENTRANTS, ERGODIC_ONLY
 from equirl.lab.studies.expansion import PlannedRun, expand
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, shipped_study
-from equirl.learners import AGENTS
+from equirl.learners import AGENTS, COLUMNS, FAMILIES
 from equirl.solving import chain_kind
 from equirl.words.checking import choice, unknown_name
 from equirl.worlds import load_world
+
+ALONE, LOOKING = COLUMNS[:2]
+ENTRANTS = [  # column after column; learners for discounted rewards have no gain to be compared by
+    names[column]
+    for column in COLUMNS
+    for family in FAMILIES
+    if column in (names := family.learners()) and not family.discounted
+]
+ERGODIC_ONLY = [name for family in FAMILIES if family.ergodic_only for name in family.learners().values()]
+BASES = {  # a learner given nothing that looks for classes -> the learner it is without them
+    names[LOOKING]: names[ALONE] for family in FAMILIES if LOOKING in (names := family.learners())
+}
+NOTHING, CLASSES, BOTH = "given nothing", "given the classes", "given classes and profiles"
+GIVEN = (NOTHING, CLASSES, BOTH)
+
+
+def given_to(learner: str) -> str:
+    """What a learner is given of classes and profiles.
+
+    >>> given_to("c-psrl"), given_to("c-psrl-c"), given_to("c-psrl-c-sigma")
+    ('given nothing', 'given the classes', 'given classes and profiles')
+    """
+    return dict(zip(COLUMNS, (NOTHING, *GIVEN), strict=True))[AGENTS[learner].column]
+
+
+def is_oblivious(learner: str) -> bool:
+    """Whether a learner treats every pair on its own.
+
+    >>> is_oblivious("psrl"), is_oblivious("c-psrl"), is_oblivious("c-psrl-c")
+    (True, False, False)
+    """
+    return AGENTS[learner].column == ALONE
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.lab.leaderboard.entrants import GIVEN, NOTHING, given_to, is_oblivious
+from equirl.lab.leaderboard.leaderboard_study import GIVEN, NOTHING, given_to, is_oblivious
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import build_world
 from equirl.lab.studies.study_file import StudyPart
