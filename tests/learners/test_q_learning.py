@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.estimation.counts import Counts
 from equirl.learners.imed import ImedLearner
 from equirl.learners.q_learning import QLearner
 
@@ -131,27 +132,85 @@ def test_asked_again_it_keeps_to_what_it_decided_and_in_another_state_decides_an
     assert agent.chosen[0] == 3
 
 
-@pytest.mark.parametrize("classes", [False, True])
-def test_started_from_counts_the_values_are_those_of_replaying_them_for_ever(classes):
-    world = eq.make("riverswim", n_states=4, reward_law="bernoulli")
+ERGODIC = eq.make("ergodic-riverswim", n_states=5, reward_law="bernoulli")
+
+
+def known(world, rewards):
+    """Labels and orders of successors as they are told: by laws alone where rewards are kept by pair."""
+    label, table = eq.equivalence_classes(world, rewards=rewards == "per_class").label, eq.profiles(world)
+    return label, [table.succ[table.ptr[k] : table.ptr[k + 1]].tolist() for k in range(world.n_pairs)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"steps": "power", "rate": 0.6}, {"discount": 0.5}])
+@pytest.mark.parametrize("rewards", ["none", "per_class", "per_pair"])
+def test_a_step_teaches_its_pair_or_every_pair_of_its_class_with_the_successor_in_the_same_place(rewards, settings):
+    world, rng = ERGODIC, np.random.default_rng(3)
+    if rewards == "none":
+        agent = eq.agent_for(world, "q-learning", **settings)
+        label, order = np.arange(world.n_pairs), None
+    else:
+        agent = eq.agent_for(world, "c-q-learning-c-sigma", rewards=rewards, **settings)
+        label, order = known(world, rewards)
+    discount, rate = settings.get("discount", 0.95), settings.get("rate")
+    q, n, paid, visits = np.ones(world.n_pairs), *np.zeros((3, world.n_pairs))
+    for _ in range(200):
+        pair = int(rng.integers(world.n_pairs))
+        x, reward = int(rng.choice(world.rows.succ[world.rows.row(pair)])), float(rng.random() < 0.4)
+        agent.record_step(pair, reward, x)
+        paid[pair] += reward
+        visits[pair] += 1
+        for k in np.flatnonzero(label == label[pair]):
+            if rewards == "per_pair" and not visits[k]:
+                continue
+            y = order[k][order[pair].index(x)] if order else x
+            mean = paid[k] / visits[k] if rewards == "per_pair" else reward
+            n[k] += 1
+            step = n[k] ** -rate if rate else 1 / (1 + (1 - discount) * n[k])
+            q[k] += step * ((1 - discount) * mean + discount * q[2 * y : 2 * y + 2].max() - q[k])
+        np.testing.assert_allclose(agent.q, q, atol=1e-12)
+        assert agent.n.tolist() == n.tolist()
+        assert agent.policy[pair // 2] == 2 * (pair // 2) + agent.q[2 * (pair // 2) :][:2].argmax()
+
+
+@pytest.mark.parametrize("rewards", ["none", "per_class", "per_pair"])
+def test_started_from_counts_the_values_are_those_of_replaying_them_for_ever(rewards):
+    world = eq.make("ergodic-riverswim", n_states=4, reward_law="bernoulli")
     seen = eq.simulate(world, "random", 4000, seed=1).agent.counts.snapshot()
-    name = "c-q-learning-c-sigma" if classes else "q-learning"
-    agent = eq.agent_for(world, name, discount=0.8)
+    label, order = np.arange(M), None
+    if rewards == "none":
+        agent = eq.agent_for(world, "q-learning", discount=0.8)
+    else:
+        agent = eq.agent_for(world, "c-q-learning-c-sigma", discount=0.8, rewards=rewards)
+        label, order = known(world, rewards)
     agent.start_from(seen)
-    label = eq.equivalence_classes(world).label if classes else np.arange(M)
-    table, q = eq.profiles(world), np.ones(M)
+    q = np.ones(M)
     for _ in range(400):
         best, new = q.reshape(S, 2).max(1), np.zeros(M)
         for k in range(M):
             mates = np.flatnonzero(label == label[k])
             total = sum(seen.visits[j] for j in mates)
             for j in mates:
-                order, mine = (table.succ[table.ptr[i] : table.ptr[i + 1]].tolist() for i in (j, k))
                 for i in range(seen.ptr[j], seen.ptr[j + 1]):
-                    x = mine[order.index(seen.succ[i])] if classes else seen.succ[i]
+                    x = order[k][order[j].index(seen.succ[i])] if order else seen.succ[i]
                     new[k] += 0.8 * best[x] * seen.count[i] / total
-                new[k] += 0.2 * seen.r_sum[j] / total
+            paying = [k] if rewards == "per_pair" else mates
+            new[k] += 0.2 * sum(seen.r_sum[j] for j in paying) / sum(seen.visits[j] for j in paying)
         q = new
     np.testing.assert_allclose(agent.q, q, atol=1e-8)
     assert agent.t == 4001
     np.testing.assert_array_equal(agent.n, [seen.visits[label == label[k]].sum() for k in range(M)])
+    assert agent.policy.tolist() == [2 * s + int(agent.q[2 * s + 1] > agent.q[2 * s]) for s in range(S)]
+
+
+@pytest.mark.parametrize("rewards", ["none", "per_class", "per_pair"])
+def test_started_from_few_counts_values_stay_at_the_optimistic_end_where_nothing_was_seen(rewards):
+    counts = Counts(ERGODIC.n_pairs)
+    counts.record(2, 0.0, 1)
+    name, settings = ("q-learning", {}) if rewards == "none" else ("c-q-learning-c-sigma", {"rewards": rewards})
+    agent = eq.agent_for(ERGODIC, name, **settings)
+    agent.start_from(counts.snapshot())
+    label, _ = known(ERGODIC, rewards)
+    taught = label == label[2] if rewards == "per_class" else np.arange(ERGODIC.n_pairs) == 2
+    assert taught.sum() >= 1 + (rewards == "per_class")
+    assert agent.n.tolist() == taught.astype(int).tolist()
+    np.testing.assert_allclose(agent.q, np.where(taught, 0.95, 1.0), atol=1e-9)

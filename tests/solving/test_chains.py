@@ -143,6 +143,14 @@ def test_rows_that_sum_to_one_up_to_rounding_stay_and_others_are_divided_by_thei
     assert defect == chains.EXACT_SUM
 
 
+def test_a_sweep_may_be_off_by_a_rounding_per_entry_of_the_widest_row_and_by_the_defect() -> None:
+    part = whole(TabularMDP.from_pairs(ABSORBING, 3))
+    assert part.rounding == 4 * np.finfo(float).eps + part.defect
+    river = whole(make("riverswim", n_states=5))
+    assert river._replace(defect=0.0).rounding == 6 * np.finfo(float).eps
+    assert river._replace(defect=0.5).rounding == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_searches_that_are_cut_short_find_the_same_components(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     mdp = random_mdp(np.random.default_rng(seed), 60, branching=2)

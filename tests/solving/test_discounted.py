@@ -184,3 +184,87 @@ def test_sweeps_in_several_calls_are_those_of_one(evaluations: int, monkeypatch:
         assert found.n_sweeps <= 40
         assert found.method == ("modified" if evaluations else "value")
     np.testing.assert_allclose(one.value, several.value, atol=one.bound + several.bound)
+
+
+WORLD = make("random", n_states=6, n_actions=3, branching=4, seed=2)
+P, R = WORLD.to_arrays()
+
+
+def swept(v: np.ndarray, discount: float) -> np.ndarray:
+    return (R + discount * P @ v).max(axis=1)
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("size", [0.0, 0.1, 7.0])
+def test_bounds_give_their_middle_and_all_that_rounding_may_hide(discount: float, size: float) -> None:
+    part = whole(WORLD)._replace(defect=0.01)
+    v = size * np.random.default_rng(3).normal(size=6)
+    after = swept(v, discount)
+    lower, upper = (after + discount / (1 - discount) * end for end in ((after - v).min(), (after - v).max()))
+    value, bound = discounted._macqueen(part, discount, after, (after - v).min(), (after - v).max())
+    np.testing.assert_allclose(value, (lower + upper) / 2, atol=1e-12)
+    hidden = 0.01 / (1 - discount) * (1 + np.abs(value).max())
+    assert bound == pytest.approx((upper - lower)[0] / 2 + hidden, rel=1e-9)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_sweep_that_evaluates_follows_the_policy_and_puts_the_first_state_at_zero(plain: bool) -> None:
+    rng, out = np.random.default_rng(4), np.empty(6)
+    v, actions = rng.normal(size=6), rng.integers(0, 3, 6)
+    after = np.array([R[s, a] + 0.8 * P[s, a] @ v for s, a in enumerate(actions)])
+    run = discounted._evaluate.py_func if plain else discounted._evaluate
+    run(whole(WORLD).model, 0.8, 3 * np.arange(6) + actions, v, out)
+    np.testing.assert_allclose(v, after - after[0], atol=1e-13)
+
+
+def paced(v: np.ndarray, pace: discounted._Pace) -> tuple[int, float, float, np.ndarray]:
+    """Sweeps that look every time whether half the bounds and rounding meet the accuracy, or rounding is all left."""
+    n, gamma = 0, pace.discount
+    while True:
+        after = swept(v, gamma)
+        n, low, high = n + 1, (after - v).min(), (after - v).max()
+        half = gamma / (1 - gamma) * (high - low) / 2
+        noise = pace.rounding / (1 - gamma) * (1 + np.abs(after + gamma / (1 - gamma) * (low + high) / 2).max())
+        if half + noise <= pace.accuracy or half <= noise or n >= pace.max_sweeps:
+            return n, low, high, after
+        v = after - after[0]
+        actions = (R + gamma * P @ v).argmax(axis=1)
+        for _ in range(min(pace.evaluations, pace.max_sweeps - n - 1)):
+            new = R[np.arange(6), actions] + gamma * P[np.arange(6), actions] @ v
+            n, v = n + 1, new - new[0]
+
+
+@pytest.mark.parametrize(
+    "pace",
+    [
+        discounted._Pace(0.9, 1e-6, 0, 1000, 0.0), discounted._Pace(0.9, 1e-6, 3, 1000, 0.0),
+        discounted._Pace(0.9, 0.0, 0, 7, 0.0), discounted._Pace(0.9, 0.0, 3, 7, 0.0),
+        discounted._Pace(0.9, 0.0, 3, 9, 0.0), discounted._Pace(0.9, 0.0, 0, 1, 0.0),
+        discounted._Pace(0.9, 0.3, 0, 1000, 2e-3), discounted._Pace(0.9, 0.0, 0, 1000, 1e-3),
+        discounted._Pace(0.9, 0.0, 2, 1000, 1e-4), discounted._Pace(0.5, 0.1, 0, 1000, 0.01),
+        discounted._Pace(0.0, 0.1, 0, 1000, 0.0), discounted._Pace(0.9, 0.0, 0, 1000, 1.0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [0.0, 5.0])
+def test_sweeps_end_by_their_bounds_by_rounding_or_by_their_cap(pace: discounted._Pace, size: float) -> None:
+    start, model = size * np.random.default_rng(1).normal(size=6), whole(WORLD).model
+    *expected, after = paced(start.copy(), pace)
+    for run in (discounted._discounted_sweeps, discounted._discounted_sweeps.py_func):
+        out = np.empty(6)
+        found = run(model, pace, start.copy(), out, np.zeros(6, np.int64))
+        assert found == pytest.approx(tuple(expected), abs=1e-9)
+        np.testing.assert_allclose(out, after, atol=1e-9)
+
+
+def test_policy_iteration_counts_its_steps_and_ends_where_a_policy_repeats() -> None:
+    part, limits = whole(WORLD), SolverLimits(1e-9, 100)
+    actions, n, seen = (R + 0.9 * P @ np.zeros(6)).argmax(axis=1), 0, set()
+    while tuple(actions) not in seen:
+        seen.add(tuple(actions))
+        rows = np.arange(6), actions
+        v = np.linalg.solve(np.eye(6) - 0.9 * P[rows], R[rows])
+        n, actions = n + 1, (R + 0.9 * P @ v).argmax(axis=1)
+    found = discounted._policy_iteration(part, 0.9, np.zeros(6), limits, 4)
+    assert (found.n_sweeps, found.method) == (n + 4, "policy")
+    np.testing.assert_allclose(found.value, v, atol=1e-9)
+    assert discounted._policy_iteration(part, 0.9, np.zeros(6), SolverLimits(1e-9, 5), 4).n_sweeps == 5

@@ -16,7 +16,10 @@ from equirl.solving.value_iteration import (
     better,
     greedy,
     improve,
+    mean_value,
     relax,
+    rounding_error,
+    size_of,
     value_iteration,
 )
 
@@ -42,6 +45,31 @@ def test_a_sweep_is_the_bellman_operator_and_tells_the_least_and_largest_change(
         assert (low, high) == pytest.approx(((expected - u).min(), (expected - u).max()))
         best_of(MODEL, discount, u, best)
         np.testing.assert_array_equal(best, 3 * np.arange(6) + actions)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_mean_value_after_a_pair_is_the_sum_over_its_successors(plain):
+    u, run = np.random.default_rng(7).normal(size=6), mean_value.py_func if plain else mean_value
+    found = [run(MODEL, np.uint64(k), u) for k in range(WORLD.n_pairs)]
+    np.testing.assert_allclose(found, (P @ u).ravel(), atol=1e-14)
+
+
+def test_of_equal_pairs_the_first_is_greedy():
+    best = np.full(6, -1)
+    greedy(MODEL._replace(reward=np.ones(WORLD.n_pairs)), 0.0, np.ones(6), best)
+    assert best.tolist() == (3 * np.arange(6)).tolist()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_size_of_values_is_the_largest_without_its_sign(plain):
+    run = size_of.py_func if plain else size_of
+    assert [run(np.array(u)) for u in ([0.5, -3.0, 2.0], [0.25], [-0.125, 0.0])] == [3.0, 0.25, 0.125]
+
+
+def test_what_rounding_may_hide_grows_with_values_from_a_least_amount():
+    part = whole(WORLD)
+    assert rounding_error(part, np.zeros(6)) == part.rounding
+    assert rounding_error(part, np.array([0.0, -4.0, 3.0, 0.0, 0.0, 0.0])) == pytest.approx(5 * part.rounding)
 
 
 def damped(u, rule):
