@@ -17,6 +17,10 @@ from equirl.estimation.refutation import (
     GivenStructure,
     StructureTest,
     _find_most_visited,
+    _strongest,
+    first_outside,
+    log_best,
+    log_mixture,
 )
 from equirl.structure.similarity import Profiles
 
@@ -184,3 +188,104 @@ def test_pairs_are_compared_with_the_two_most_visited_of_their_class_of_equals_t
     for c in range(5):
         members = sorted(np.flatnonzero(label == c), key=lambda k: -visits[k])  # stable: of equals the first
         assert (first[c], second[c]) == (*members, -1, -1)[:2]
+
+
+def counted(matrix, paid=None):
+    """Counts with so many visits of each pair to each state."""
+    counts = Counts(len(matrix))
+    for k, row in enumerate(matrix):
+        for x, n in enumerate(row):
+            for _ in range(n):
+                counts.record(k, 0.0 if paid is None else paid[k], x)
+    return counts.snapshot()
+
+
+@pytest.mark.parametrize("n_states", [1, 2, 3])
+@pytest.mark.parametrize("order", [False, True])
+def test_with_one_state_nothing_tells_pairs_apart_and_two_are_enough(n_states, order):
+    matrix = np.array([[9, 1, 0], [2, 8, 0]]) if n_states > 1 else np.array([[10, 0, 0], [10, 0, 0]])
+    succ = np.tile(np.arange(n_states, dtype=np.int32), 2)
+    table = Profiles(n_states * np.arange(3), succ, np.full(2 * n_states, np.nan)) if order else None
+    test = StructureTest(GivenStructure(np.zeros(2, int), 1, table, False, n_states), 0.1)
+    test.refutations(counted(matrix))
+    one, two = matrix if order else -np.sort(-matrix)
+    expected = mixture(one[:n_states], n_states) + mixture(two[:n_states], n_states) - likelihood(one + two)
+    assert test.found.of_rows.tolist() == pytest.approx([0.0 if n_states == 1 else expected] * 2)
+    assert test.found.of_means.tolist() == [0.0, 0.0]  # not stated to be equal
+
+
+def test_a_pair_refuted_by_another_is_named_with_both_visits_and_the_distance_of_their_profiles():
+    label = np.array([0, 1, 1, 1])
+    matrix = np.array([[0, 5, 0], [40, 0, 40], [0, 60, 0], [1, 1, 0]])
+    test = StructureTest(GivenStructure(label, 2, None, False, 3), 0.05)
+    (found,) = test.refutations(counted(matrix))
+    assert (found.label, found.what, found.pair, found.other) == (1, SUCCESSORS, 1, 2)
+    assert (found.visits, found.other_visits) == (80, 60)
+    assert found.difference == pytest.approx(abs(0.5 - 1.0) + 0.5)
+    assert found.evidence == test.found.of_rows[1] == test.found.of_rows[2] > found.bound == test.row_bound
+    assert found.bound == pytest.approx(math.log(3 / 0.05))
+
+
+def test_means_and_rows_are_told_with_what_the_rest_of_the_class_did():
+    table = Profiles(2 * np.arange(4), np.tile(np.arange(2, dtype=np.int32), 3), np.full(6, np.nan))
+    matrix, paid = np.array([[30, 10], [5, 75], [20, 0]]), [0.9, 0.1, 0.9]
+    test = StructureTest(GivenStructure(np.zeros(3, int), 1, table, True, 2), 0.05)
+    rows, means = test.refutations(counted(matrix, paid))
+    assert (rows.what, rows.pair, rows.other, rows.visits, rows.other_visits) == (SUCCESSORS, 1, REST, 80, 60)
+    assert rows.difference == pytest.approx(abs(5 / 80 - 50 / 60) + abs(75 / 80 - 10 / 60))
+    assert (means.what, means.pair, means.other, means.visits, means.other_visits) == (REWARDS, 1, REST, 80, 60)
+    assert means.difference == pytest.approx(0.8)
+    assert (rows.evidence, means.evidence) == (test.found.of_rows[1], test.found.of_means[1])
+
+
+def test_of_each_class_the_successor_outside_that_was_seen_most_often_is_told():
+    matrix = np.zeros((5, S), int)
+    matrix[0, 4], matrix[1, 1], matrix[3, 2], matrix[3, 4] = 2, 3, 3, 7
+    matrix[2, 0] = 1
+    found = StructureTest(stated(), 0.05).refutations(counted(matrix))
+    told = [(one.label, one.pair, one.other, one.visits, one.difference) for one in found if one.what == OUTSIDE]
+    assert told == [(0, 1, 1, 3, 3.0), (1, 2, 0, 1, 1.0)]
+    assert all((one.other_visits, one.evidence, one.bound) == (0, math.inf, 0.0) for one in found)
+
+
+@pytest.mark.parametrize("paid", [-1e-9, 1 + 1e-9])
+def test_sums_of_rewards_a_rounding_beyond_their_range_count_as_its_ends(paid):
+    matrix = np.zeros((5, S), int)
+    matrix[0, 0], matrix[1, 2] = 8, 6
+    test, exact = StructureTest(stated(), 0.05), StructureTest(stated(), 0.05)
+    test.refutations(counted(matrix)._replace(r_sum=np.array([8.0, 6.0, 0.0, 0.0, 0.0]) * paid))
+    exact.refutations(counted(matrix)._replace(r_sum=np.array([8.0, 6.0, 0.0, 0.0, 0.0]) * round(paid)))
+    assert exact.found.of_means[0] != 0.0
+    np.testing.assert_allclose(test.found.of_means, exact.found.of_means, rtol=1e-6)
+    assert np.isfinite(test.found.of_means).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_each_class_the_strongest_evidence_at_or_beyond_the_bound_is_kept(seed):
+    rng = np.random.default_rng(seed)
+    evidence, label = rng.integers(0, 6, 20).astype(float), rng.integers(0, 5, 20)
+    expected = []
+    for c in range(5):
+        good = [k for k in range(20) if label[k] == c and evidence[k] >= 4.0]
+        expected += [max(good, key=lambda k: evidence[k])] if good else []
+    assert _strongest(evidence, 4.0, label) == expected
+    assert _strongest(evidence, 7.0, label) == []
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_first_step_that_leaves_its_profile_is_found(plain):
+    run = first_outside.py_func if plain else first_outside
+    table, owner = profiles(), np.array([0, 1, 2, 3, 4])  # a pair per state
+    for path, final, first in (
+        ([0, 1, 2], 4, -1), ([0, 1, 2], 1, -1), ([0, 1, 2], 0, 2), ([0, 3, 4], 2, 0), ([0, 2, 3], 0, 1), ([0, 2, 1], 3, -1), ([4], 4, 0),
+        ([0, 0, 0], 0, -1), ([], 3, -1),
+    ):  # fmt: skip
+        assert run(np.array(path, np.int64), final, owner, table.ptr, table.succ) == first
+
+
+def test_outcomes_without_samples_add_nothing_and_others_their_terms():
+    for mixed, best in ((log_mixture, log_best), (log_mixture.py_func, log_best.py_func)):
+        assert mixed(0.0, 0.25) == best(0.0, 3.0) == 0.0
+        assert mixed(2.0, 0.25) == pytest.approx(math.log(0.25 * 1.25))
+        assert mixed(0.5, 0.5) == pytest.approx(-math.log(math.pi) / 2)
+        assert best(2.0, 3.0) == pytest.approx(2 * math.log(2 / 3))

@@ -11,11 +11,12 @@ import equirl as eq
 from equirl.estimation.given_knowledge import Given
 from equirl.estimation.pooling import Grouping
 from equirl.learners.contract import UNLIMITED
-from equirl.learners.parts import Problem
+from equirl.learners.parts import Known, Problem
 from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths
 from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling, VanishingRule, doubling_limits
 from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure, number_labels
 from equirl.model.pairs import Pairs
+from equirl.structure.partition import Partition
 
 VISITS = np.array([0, 7, 2, 100])
 GROUPS = Grouping(np.array([0, 1, 1, 0]), 3)  # the last is empty
@@ -186,3 +187,24 @@ def test_whole_classes_are_pooled_where_every_pair_has_its_own():
     river = eq.make("riverswim", n_states=4)
     assert eq.agent_for(river, "c-ucrl-c", classes=np.arange(8)).settings.pooling == "class"
     assert eq.agent_for(river, "c-ucrl-c", classes=[0, *range(7)]).settings.pooling == "balanced"
+
+
+@pytest.mark.parametrize(
+    ("classes", "laws", "rewards", "pooling"),
+    [
+        ([0, 0, 1, 2, 3, 4, 5, 6], None, "per_class", "balanced"),
+        ([0, 0, 1, 2, 3, 4, 5, 6], None, "per_pair", "balanced"),
+        ([0, 0, 1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 1, 1, 1, 1], "per_class", "balanced"),
+        ([0, 0, 1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 1, 1, 1, 1], "per_pair", "class"),
+        ([0, 1, 2, 3, 4, 5, 6, 7], None, "per_class", "class"),
+        ([0, 1, 2, 3, 4, 5, 6, 7], [0, 0, 1, 1, 1, 1, 1, 1], "per_class", "class"),
+    ],
+)
+def test_whole_classes_are_pooled_where_they_are_of_laws_alone_or_of_single_pairs(classes, laws, rewards, pooling):
+    settings = eq.make_settings("c-ucrl-c", rewards=rewards)
+    both, alone = (None if label is None else Partition(label) for label in (classes, laws))
+    known = Known(Pairs.uniform(4, 2), Given(both, transition_classes=alone))
+    assert GivenClasses().resolved(settings, known).pooling == pooling
+    assert GivenClasses().resolved(settings, None).pooling == "auto"
+    for chosen in ("class", "balanced"):
+        assert GivenClasses(pooling=chosen).resolved(settings, known).pooling == chosen

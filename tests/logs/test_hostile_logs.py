@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -388,6 +389,47 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_is_read(par
     monkeypatch.setattr(log_files, "ALWAYS_READ", 10**6)
     not_read(monkeypatch)
     assert "bytes and would unpack to" in complaint(path)
+
+
+class Said:
+    """What a Parquet file says of its sizes: groups of columns, each with its values and bytes unpacked."""
+
+    def __init__(self, n_rows, *groups):
+        self.num_rows, self.groups, self.num_row_groups = n_rows, groups, len(groups)
+
+    def row_group(self, number):
+        names = ("path_in_schema", "num_values", "total_uncompressed_size")
+        chunks = [SimpleNamespace(**dict(zip(names, chunk, strict=True))) for chunk in self.groups[number]]
+        return SimpleNamespace(num_columns=len(chunks), column=chunks.__getitem__)
+
+
+def refused(said, size):
+    try:
+        log_files._check_size("log.parquet", said, ["s", "a"], size)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def test_rows_are_as_many_as_the_longest_wanted_column_says_and_a_larger_file_may_have_more(monkeypatch):
+    monkeypatch.setattr(log_files, "MOST_ROWS", 100)
+    assert not refused(Said(100, [("s", 100, 1)]), 8)
+    assert "8 bytes and 101 rows; at most 100 are read" in refused(Said(101, [("s", 1, 1)]), 8)
+    assert "and 150 rows; at most 100" in refused(Said(7, [("s", 9, 1)], [("a", 150, 1)]), 8)
+    assert "and 150 rows; at most 100" in refused(Said(7, [("s.list.element", 150, 1)]), 8)
+    assert not refused(Said(7, [("other", 150, 1), ("sa", 150, 1)]), 8)
+    assert not refused(Said(150), 4 * 150)
+    assert "and 150 rows; at most 149 are read" in refused(Said(150), 4 * 150 - 1)
+
+
+def test_bytes_unpacked_of_wanted_columns_add_up_and_a_larger_file_may_have_more(monkeypatch):
+    monkeypatch.setattr(log_files, "ALWAYS_READ", 1000)
+    monkeypatch.setattr(log_files, "MOST_EXPANSION", 50)
+    assert not refused(Said(1, [("s", 1, 600), ("a", 1, 400), ("other", 1, 10**6)]), 1)
+    assert "1 bytes and would unpack to 1,001; at most 1,000 are read" in refused(Said(1, [("s", 1, 1001)]), 1)
+    assert "to 1,001;" in refused(Said(1, [("s", 1, 600), ("a", 1, 1)], [("s", 1, 400)]), 1)
+    assert not refused(Said(1, [("s", 1, 5000)]), 100)
+    assert "100 bytes and would unpack to 5,001; at most 5,000 are read" in refused(Said(1, [("s", 1, 5001)]), 100)
 
 
 def test_a_long_name_that_many_rows_repeat_is_held_once(parquet):

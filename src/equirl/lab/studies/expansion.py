@@ -167,7 +167,7 @@ def _resolve_world(entry: WorldEntry, folder: Path) -> _ResolvedWorld:
     try:
         name, params = parse_world(str(entry.world))
         params |= entry.params
-        known_world(name, json_key(params))  # a mistake is an error here, not in every run
+        known_world(name, json_key(params), None)  # a mistake is an error here, not in every run
         changed, everything = params_of(name, params)
     except (TypeError, ValueError) as error:
         raise StudyError(f"world {entry.world!r}: {error}") from None
