@@ -277,8 +277,8 @@ def test_the_first_step_that_leaves_its_profile_is_found(plain):
     run = first_outside.py_func if plain else first_outside
     table, owner = profiles(), np.array([0, 1, 2, 3, 4])  # a pair per state
     for path, final, first in (
-        ([0, 1, 2], 4, -1), ([0, 1, 2], 1, -1), ([0, 1, 2], 0, 2), ([0, 3, 4], 2, 0), ([0, 2, 3], 0, 1), ([0, 2, 1], 3, -1), ([4], 4, 0),
-        ([0, 0, 0], 0, -1), ([], 3, -1),
+        ([0, 1, 2], 4, -1), ([0, 1, 2], 1, -1), ([0, 1, 2], 0, 2), ([0, 3, 4], 2, 0), ([0, 2, 3], 0, 1),
+        ([0, 2, 1], 3, -1), ([4], 4, 0), ([0, 0, 0], 0, -1), ([], 3, -1),
     ):  # fmt: skip
         assert run(np.array(path, np.int64), final, owner, table.ptr, table.succ) == first
 
