@@ -159,8 +159,9 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
         node.name for node in ast.parse(tree.sources[name]).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     importers = tree.importers.get(module, set())
+    named = {stem, *map(_underscored, function.split("."))}  # a test file may be of a file, a class or a function
     return (
-        32 * (Path(test).stem == f"test_{stem}")
+        32 * (Path(test).stem.removeprefix("test_") in named)
         + 16 * bool(set(function.split(".")) & words)
         + 16 * (module in text)
         + 12 * (test == KEY_TEST and folder in KEY_FOLDERS)
@@ -259,6 +260,11 @@ def _files(root: Path) -> dict[str, Path]:
 
 def _module(name: str) -> str:
     return name.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _underscored(name: str) -> str:
+    """``_ClassSampler`` as files are named: class_sampler."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).strip("_").lower()
 
 
 def _processor_seconds() -> float:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import mutants
-from mutants import Tree, drawn, main, outcome
+from mutants import Tree, drawn, main, nearness, outcome
 from mutations import mutations
 
 LOOP = '''"""A loop of 1 thing."""
@@ -137,3 +137,13 @@ def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(pack
     found = json.loads((tmp_path / "work" / "mutants-5.json").read_text())
     assert [line["index"] for line in found] == [0, 1, 2]
     assert all(line["place"].startswith("src/equirl/numerics/loop.py:") and "\n+" in line["diff"] for line in found)
+
+
+def test_a_test_file_is_near_what_it_is_named_after_be_it_a_file_a_class_or_a_function(package, tmp_path):
+    tree, name = Tree(package, tmp_path / "work"), "src/equirl/numerics/loop.py"
+    for test, function, near in (
+        ("test_loop", "steps", True), ("test_steps", "steps", True), ("test_dask_pool", "DaskPool.submit", True),
+        ("test_class_sampler", "_ClassSampler.draw", True),
+        ("test_pool", "DaskPool.submit", False), ("test_other", "steps", False),
+    ):  # fmt: skip
+        assert (nearness(f"tests/numerics/{test}.py", "", name, function, tree) >= 32) == near
