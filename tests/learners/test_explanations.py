@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from equirl.learners.explanations import _actions, _alike, _successors, _why
 from equirl.model.rows import Rows
 from equirl.planning.kl_ball import KLModels
 from equirl.planning.l1_ball import ConfidenceSet
+from equirl.words.tables import Table
 from outside_learners import OUTSIDE
 
 RANGE = (-100.0, 20.0)
@@ -102,6 +104,32 @@ def test_who_is_alike_is_given_estimated_or_drawn_and_how_surely():
     assert eq.simulate(RIVER, "c-ucrl", 500).agent.beliefs.explain(2, 0).alike_by == "estimated"
     alone = eq.make_agent("ucrl2-l", 3, 2).beliefs.explain(0, 0)
     assert (alone.alike_by, len(alone.alike)) == ("", 0)
+
+
+def test_facts_are_told_in_words_and_what_is_not_known_is_said():
+    agent = fed("c-ucrl")
+    found = agent.beliefs.explain("warm", "heat")
+    pair = Table({"state": ["cold"], "action": ["heat"]})
+    two = Table({"state": ["cold", "hot"], "action": ["heat", "heat"]})
+    for alike_by, alike, expected in (
+        ("", Table({}), "nothing: the learner treats every pair on its own"),
+        ("given", Table({}), "no other pair; classes are given"),
+        ("estimated", pair, "1 pair listed; classes are estimated"),
+        ("drawn", two, "2 pairs listed; classes are drawn"),
+    ):
+        told = replace(found, alike_by=alike_by, alike=alike)
+        facts = dict(zip(told.table()["what"], told.table()["value"], strict=True))
+        assert facts["alike"] == expected
+        assert ("\n\nalike\n" in str(told)) == (len(alike) > 0)
+        assert (facts["visits"], facts["why"], facts["bounds"]) == ("100", found.why, found.bounds_by)
+    told = replace(found, visits=1234, mean_reward=-82.5, reward_bounds=(-100.0, -60.25), samples=4321)
+    facts = dict(zip(told.table()["what"], told.table()["value"], strict=True))
+    assert (facts["visits"], facts["mean reward"], facts["mean reward in"]) == ("1,234", "-82.5", "[-100, -60.25]")
+    assert facts["samples behind its probabilities"] == "4,321"
+    for visits, expected in ((-1, "not counted"), (0, "0")):
+        told = replace(found, visits=visits, mean_reward=math.nan)
+        facts = dict(zip(told.table()["what"], told.table()["value"], strict=True))
+        assert (facts["visits"], facts["mean reward"]) == (expected, "not known")
 
 
 def test_pooled_samples_are_more_than_visits():
