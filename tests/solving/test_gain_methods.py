@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.solving import gain_methods
 from equirl.solving.chains import whole
 from equirl.solving.gain_methods import (
+    EPS,
     Bias,
     _advantage,
     _bracket,
@@ -31,6 +33,7 @@ from equirl.solving.value_iteration import Answer, SolverLimits
 WORLD = eq.make("random", n_states=5, n_actions=3, branching=3, seed=4)
 P, R = WORLD.to_arrays()
 PART = whole(WORLD)
+N_SUCC = len(PART.rows.succ)
 GAIN = eq.solve(WORLD, accuracy=1e-12).gain
 
 
@@ -58,6 +61,10 @@ def test_changes_brackets_and_advantages_are_those_of_exact_arithmetic(seed, pla
             assert abs(Fraction(found) - total) <= Fraction(bound)
             assert bound <= 1e-13
             exact[s, a], error[s, a] = found, bound
+            row = slice(rows.ptr[k], rows.ptr[k + 1])
+            apart = np.abs(bias.main[rows.succ[row]] - bias.main[s]) + np.abs(bias.rest[rows.succ[row]] - bias.rest[s])
+            size = PART.reward[k] + rows.prob[row] @ apart  # a rounding for each of the terms, and the defect
+            assert bound == pytest.approx(((len(apart) + 4) * EPS + PART.defect) * size)
     low, high = run(_bracket)(model, bias, np.zeros(5, np.int64))
     assert low == (exact - error).max(axis=1).min()
     assert high == (exact + error).max(axis=1).max()
@@ -185,3 +192,93 @@ def test_the_work_of_factors_is_bounded_by_the_bandwidth_of_the_graph(n):
         assert n <= band_work(whole(mdp)) <= 4 * n  # one or two states to the side
     everywhere = eq.TabularMDP.from_arrays(np.full((n, 1, n), 1 / n), np.zeros((n, 1)))
     assert band_work(whole(everywhere)) == n * (n - 1) ** 2
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What solvers are asked for, in order; they answer with the brackets given, after all sweeps they may make."""
+    calls, brackets = [], []
+
+    def stub(name):
+        def solver(part, u, limits, done=0):
+            calls.append((name.split("_")[0], limits.accuracy, limits.max_sweeps, done))
+            low, high = brackets.pop(0) if brackets else (0.0, 1.0)
+            return answer(low, high, n_sweeps=limits.max_sweeps)
+
+        return solver
+
+    for name in ("value_iteration", "policy_iteration"):
+        monkeypatch.setattr(gain_methods, name, stub(name))
+    monkeypatch.setattr(
+        gain_methods, "_helped_where_stalled", lambda part, u, limits, found: calls.append(("help", *limits)) or found
+    )
+    return calls, brackets
+
+
+@pytest.mark.parametrize(
+    ("width", "max_sweeps", "expected"),
+    [
+        (1.0, 9000, [("policy", 1e-3, 5000, 0), ("help", 1e-3, 9000), ("policy", 1e-3, 9000, 5000)]),
+        (1.0, 5000, [("policy", 1e-3, 5000, 0), ("help", 1e-3, 5000)]),
+        (1.0, 70, [("policy", 1e-3, 70, 0), ("help", 1e-3, 70)]),
+        (2e-3, 9000, [("policy", 1e-3, 5000, 0), ("help", 1e-3, 9000)]),
+    ],
+)
+def test_policy_iteration_goes_on_where_it_had_all_its_sweeps_and_is_not_accurate(asked, width, max_sweeps, expected):
+    calls, brackets = asked
+    brackets.append((0.0, width))
+    solve_block(PART, "policy", SolverLimits(1e-3, max_sweeps))
+    assert calls == expected
+
+
+@pytest.mark.parametrize(
+    ("width", "work", "max_sweeps", "expected"),
+    [
+        (2e-3, 1e7, 9000, [("value", 1e-3, 1000, 0), ("policy", 1e-3, 2000, 1000), ("help", 1e-3, 9000)]),
+        (2e-3, 1.1e7, 9000, [("value", 1e-3, 1000, 0), ("help", 1e-3, 9000)]),
+        (
+            1.0, 2e9, 1500,
+            [("value", 1e-3, 1000, 0), ("policy", 1e-3, 1500, 1000), ("help", 1e-3, 1500)],
+        ),
+        (
+            1.0, 2.1e9, 9000,
+            [("value", 1e-3, 1000, 0), ("help", 1e-3, 9000), ("value", 1e-3, 9000, 1000)],
+        ),
+        (1.0, 1.0, 600, [("value", 1e-3, 600, 0), ("help", 1e-3, 600)]),
+    ],
+)  # fmt: skip
+def test_sweeps_come_first_then_policies_if_affordable(asked, monkeypatch, width, work, max_sweeps, expected):
+    calls, brackets = asked
+    brackets.extend([(0.0, width), (0.0, width)])
+    monkeypatch.setattr(gain_methods, "band_work", lambda part: work)
+    solve_block(PART, "auto", SolverLimits(1e-3, max_sweeps))
+    assert calls == expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "large"),
+    [("SMALL", 5, False), ("SMALL", 4, True), ("LARGE", N_SUCC, False), ("LARGE", N_SUCC - 1, True)],
+)
+def test_a_block_is_large_by_its_states_or_by_its_successors(asked, monkeypatch, limit, value, large):
+    monkeypatch.setattr(gain_methods, limit, value)
+    solve_block(PART, "auto", SolverLimits(1e-3, 9000))
+    assert asked[0][0] == ("value", 1e-3, 50 if large else 1000, 0)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "most", "brackets", "expected"),
+    [
+        (1e-6, 9000, [(0.0, 1.0), (0.0, 0.5), (0.0, 1e-6)], [50, 100, 1000, "help"]),
+        (1e-6, 9000, [(0.0, 1.0), (0.0, 0.5), (0.0, 0.1), (0.0, 0.1)], [50, 100, 1000, "help", 9000]),
+        (1e-8, 9000, [(0.0, 1.0), (0.0, 0.5), (0.0, 0.1)], [50, 100, "help", 9000]),
+        (1e-6, 9000, [(0.5, 0.5 + 1e-6)], [50, "help"]),
+        (1e-6, 70, [(0.0, 1.0), (0.0, 0.5)], [50, 70, "help"]),
+        (1e-6, 30, [(0.0, 1.0)], [30, "help"]),
+        (1e-6, 9000, [(0.0, 1.0), (0.0, 1e-6)], [50, 100, "help"]),
+    ],
+)
+def test_large_blocks_are_swept_on_where_a_thousand_will_do(asked, monkeypatch, accuracy, most, brackets, expected):
+    monkeypatch.setattr(gain_methods, "LARGE", 0)
+    asked[1].extend(brackets)
+    solve_block(PART, "auto", SolverLimits(accuracy, most))
+    assert [call[2] if call[0] == "value" else call[0] for call in asked[0]] == expected
