@@ -13,6 +13,7 @@ FLAT = np.array([[0.5, 0.5, 0], [0, 0, 1], [1, 0, 0], [0, 0.2, 0.8], [0, 1, 0], 
 P = FLAT.reshape(3, 2, 3)
 R = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
 LISTED = [(s, a, {x: P[s, a, x] for x in range(3) if P[s, a, x]}, R[s, a]) for s in range(3) for a in range(2)]
+NONE = np.zeros(0, int)
 PTR, (OWNER, SUCC) = np.array([0, 2, 3, 4, 6, 7, 10]), np.nonzero(FLAT)
 
 
@@ -60,6 +61,8 @@ def test_rewards_may_go_by_state_or_by_transition():
         (lambda: read_rows(P, R, 2), r"transitions have shape \(3, 2, 3\); \(M, S\), one row per pair, is needed"),
         (lambda: read_rows((PTR, SUCC, np.ones(9)), R.ravel(), 2), r"succ has 10 entries, prob has shape \(9,\)"),
         (lambda: read_rows((PTR[:-1], SUCC, np.ones(10)), R.ravel(), 2), "ptr"),
+        (lambda: read_rows((NONE[:0], NONE, NONE), [], 2), "ptr"),
+        (lambda: read_rows(([0], NONE, NONE), [], 2), "transitions have 0 rows, which 2 actions"),
         (lambda: read_pairs([], None), "pairs is empty; every state needs at least one pair"),
         (lambda: read_pairs([*LISTED, LISTED[2]], None), r"pair \(s=1, a=0\) is listed twice"),
         (lambda: read_pairs([(0, 0, {7: 1.0}, 0.0)], 1), r"p\(. \| s=0, a=0\) leads to an unknown state: state 7"),
