@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from equirl.estimation.ucrl3_bounds import (
+    _proxy_slope,
+    _quadratic_end,
     bernoulli_proxy,
     bernstein_end,
     lower_end,
@@ -129,3 +131,60 @@ def test_compiled_equals_its_plain_python_body():
 @pytest.mark.parametrize("q", [-0.1, 0.0, 1.0, 1.1])
 def test_the_proxy_is_zero_at_both_ends_and_beyond(q):
     assert bernoulli_proxy(q) == bernoulli_proxy.py_func(q) == 0.0
+
+
+def outermost(p_hat, n, d, end):
+    """The plausible number farthest towards an end, by bisection: what is plausible is an interval around p_hat."""
+    if plausible(end, p_hat, n, d):
+        return end
+    good, bad = p_hat, end
+    while abs(bad - good) > 1e-16 * max(1.0, abs(good)) and (middle := 0.5 * (good + bad)) not in (good, bad):
+        good, bad = (middle, bad) if plausible(middle, p_hat, n, d) else (good, middle)
+    return good
+
+
+@pytest.mark.parametrize("n", [1, 3, 40, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("d", [0.2, 1e-3, 1e-12])
+def test_the_ends_are_right_to_twelve_digits_and_never_cut_what_is_plausible(n, d):
+    for p_hat in (0.0, 1e-6, 0.02, 0.25, 0.4999, 0.5, 0.6, 0.99, 1 - 1e-7, 1.0):
+        for plain in (False, True):
+            above, below = (end.py_func if plain else end for end in (upper_end, lower_end))
+            high, low = outermost(p_hat, n, d, 1.0), outermost(p_hat, n, d, 0.0)
+            assert -1e-15 <= above(p_hat, float(n), math.log(d)) - high <= 1e-12
+            assert -1e-15 <= low - below(p_hat, float(n), math.log(d)) <= 1e-12
+
+
+@pytest.mark.parametrize("q", [1e-6, 0.01, 0.3, 0.4999, 0.49996, 0.5, 0.50004, 0.5001, 0.8, 1 - 1e-6])
+def test_the_slope_of_the_proxy_is_that_of_small_differences(q):
+    step = 1e-4 * min(q, 1 - q)
+    slope = (g(q + step) - g(q - step)) / (2 * step)
+    for run in (_proxy_slope, _proxy_slope.py_func):
+        assert run(q) == pytest.approx(slope, rel=1e-5, abs=2e-8)
+
+
+def test_the_end_by_a_quadratic_is_one_where_the_inequality_holds_everywhere():
+    for run in (_quadratic_end, _quadratic_end.py_func):
+        assert run(0.5, 1.0) == run(0.5, 1.5) == 1.0
+        for a, b in ((0.3, 0.0), (0.3, 0.2), (1e-6, 0.7), (5.0, 0.99)):
+            q = run(a, b)
+            assert q - b == pytest.approx(math.sqrt(a * q * (1 - q)), rel=1e-9)
+            assert q > b
+
+
+def test_rows_and_means_are_filled_one_by_one():
+    ptr, prob, samples = np.array([0, 2, 2, 3]), np.array([0.25, 0.75, 1.0 + 1e-12]), np.array([40, 3, 900])
+    lower, upper, unseen = ucrl3_intervals(ptr, prob, samples, -9.0)
+    assert lower.tolist() == [lower_end(min(p, 1.0), float(n), -9.0) for p, n in zip(prob, (40, 40, 900), strict=True)]
+    assert upper.tolist() == [upper_end(min(p, 1.0), float(n), -9.0) for p, n in zip(prob, (40, 40, 900), strict=True)]
+    assert unseen.tolist() == [upper_end(0.0, float(n), -9.0) for n in samples]
+    means = ucrl3_mean_upper([0.1, 0.5], [0.02, 0.2], [40, 3], -9.0)
+    assert means.tolist() == [mean_upper(0.1, 0.02, 40.0, -9.0), mean_upper(0.5, 0.2, 3.0, -9.0)]
+
+
+def test_a_bound_on_a_mean_is_the_smaller_of_two_and_at_most_one():
+    for run in (mean_upper, mean_upper.py_func):
+        for variance, n in ((0.0, 5000), (0.01, 5000), (0.2, 5000), (-1e-18, 5000), (0.25, 2)):
+            share = l_n(n, math.exp(-9.0)) / n
+            bernstein = math.sqrt(2 * max(variance, 0.0) * share) + 7 * share / 3
+            hoeffding = math.sqrt((1 + 1 / n) * (0.5 * math.log(n + 1) + 9.0) / (2 * n))
+            assert run(0.3, variance, float(n), -9.0) == pytest.approx(min(1.0, 0.3 + min(bernstein, hoeffding)))
