@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from equirl.planning.intervals import Intervals, interval_value
+from equirl.planning.intervals import IntervalModels, Intervals, interval_value
 from oracles_best_laws import interval_maximum
 
 
@@ -107,3 +107,28 @@ def test_compiled_equals_its_plain_python_body():
         assert interval_value(models, 0, u, best_first(u)) == pytest.approx(
             interval_value.py_func(copy, 0, u, best_first(u)), abs=1e-12
         )
+
+
+def test_a_set_tells_its_sizes_and_keeps_its_pairs_apart():
+    bounds = Intervals(
+        np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([0.1, 0.5, 0.0]), np.array([0.4, 0.9, 1.0]),
+        np.array([0.05, 1.5]),
+    )  # fmt: skip
+    models = IntervalModels(bounds, np.array([0.1, 0.2]), np.array([0.3, 0.4]), np.array([0.7, 0.8]))
+    np.testing.assert_allclose(models.widths(), [0.3 + 0.4 + 0.05, 2.0])
+    assert models.n_entries == 3
+    lower, upper, other = models.row_bounds(0)
+    assert (lower.tolist(), upper.tolist(), other) == ([0.1, 0.5], [0.4, 0.9], 0.05)
+    lower, upper, other = models.row_bounds(1)
+    assert (lower.tolist(), upper.tolist(), other) == ([0.0], [1.0], 1.0)
+    one = models.restrict(np.array([1]))
+    assert (one.bounds.succ.tolist(), one.bounds.unseen_upper.tolist(), one.slack.tolist()) == ([1], [1.5], [0.8])
+    assert (one.r_lower.tolist(), one.r_upper.tolist()) == ([0.2], [0.4])
+    paid = models.with_rewards(np.array([0.5, 0.6]))
+    assert (paid.r_lower.tolist(), paid.r_upper.tolist()) == ([0.5, 0.6], [0.5, 0.6])
+    plain = models.without_supports()
+    assert plain.slack is plain.restrict(np.array([0])).slack is None
+    assert type(models.prepare()[1]).__name__ == "GrowingSupport"
+    copied = plain.prepare()[1]
+    copied.lower[0] = 9.0
+    assert bounds.lower[0] == 0.1  # sweeps reorder what they are given

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equirl.model.rows import Rows
-from equirl.planning.kl_ball import KLBall, kl_value
+from equirl.planning.kl_ball import KLBall, KLModels, kl_value
 from oracles_best_laws import kl_maximum
 
 
@@ -105,3 +105,23 @@ def test_compiled_equals_its_plain_python_body():
     for _ in range(50):
         p, d, u = random_case(rng)
         assert best(p, d, u) == pytest.approx(best(p, d, u, kl_value.py_func), abs=1e-12)
+
+
+def test_a_set_tells_its_sizes_and_keeps_its_pairs_apart():
+    rows = Rows(np.array([0, 2, 3]), np.array([0, 2, 1], np.int32), np.array([0.25, 0.75, 1.0]))
+    models = KLModels(rows, np.array([0.02, 3.0]), np.array([0.1, 0.2]), np.array([0.3, 0.4]))
+    np.testing.assert_allclose(models.widths(), [0.2, 2.0])  # Pinsker: the L1 distance is at most sqrt(2 d), and 2
+    assert models.n_entries == 3
+    lower, upper, other = models.row_bounds(0)
+    for p, low, high in zip((0.25, 0.75, 0.0), [*lower, 0.0], [*upper, other], strict=True):
+        for q in {low, high} - {0.0}:
+            assert (p * math.log(p / q) if p else 0.0) + (1 - p) * math.log((1 - p) / (1 - q)) == pytest.approx(0.02)
+        assert low < p < high or p == low == 0.0 < high
+    assert models.row_bounds(1)[0].tolist() == pytest.approx([math.exp(-3.0)])
+    one = models.restrict(np.array([1]))
+    assert (one.rows.succ.tolist(), one.radius.tolist(), one.r_lower.tolist(), one.r_upper.tolist()) == (
+        [1], [3.0], [0.2], [0.4],
+    )  # fmt: skip
+    paid = models.with_rewards(np.array([0.5, 0.6]))
+    assert (paid.r_lower.tolist(), paid.r_upper.tolist()) == ([0.5, 0.6], [0.5, 0.6])
+    assert models.without_supports() is models

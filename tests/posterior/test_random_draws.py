@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.numerics.random_draws import below, beta_draw, draw_state, log_gamma_draw, log_rising, normal, pick, uniform
+from equirl.numerics import random_draws
+from equirl.numerics.random_draws import (
+    below,
+    beta_draw,
+    draw_state,
+    gamma_shares,
+    log_gamma_draw,
+    log_rising,
+    normal,
+    pick,
+    uniform,
+)
 
 N = 20_000
 
@@ -129,3 +140,22 @@ def test_a_whole_number_is_below_its_bound_where_the_uniform_one_rounds_to_one()
     state = np.array([(z - 0x9E3779B97F4A7C15) % whole], np.uint64)
     assert uniform(state.copy()) == 1.0
     assert [below(state.copy(), n) for n in (1, 7, 1000)] == [0, 6, 999]
+
+
+@pytest.mark.parametrize("log_weight", [[0.0, -np.inf], [-np.inf, 0.0, -np.inf, -np.inf], [-3.0, 1.0, -np.inf]])
+def test_what_has_no_weight_is_not_picked_where_rounding_leaves_something_over(log_weight, monkeypatch):
+    monkeypatch.setattr(random_draws, "uniform", lambda _: 1.0)
+    possible = np.flatnonzero(np.isfinite(log_weight))
+    assert pick.py_func(rng(), np.array(log_weight), len(log_weight)) == possible[-1]
+    monkeypatch.setattr(random_draws, "uniform", lambda _: 0.0)
+    assert pick.py_func(rng(), np.array(log_weight), len(log_weight)) == possible[0]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_shares_of_gamma_variables_are_these_over_their_sum(plain):
+    run, log_gamma = gamma_shares.py_func if plain else gamma_shares, np.log([9.0, 1.0, 2.0, 4.0, 9.0])
+    assert run(log_gamma, 1, 4, np.log(3.0)) == pytest.approx(0.3)
+    np.testing.assert_allclose(log_gamma, [np.log(9.0), 0.1, 0.2, 0.4, np.log(9.0)])
+    small = np.array([-2000.0, -2001.0, -np.inf])
+    assert run(small, 0, 3, -np.inf) == 0.0
+    np.testing.assert_allclose(small, np.array([1.0, np.exp(-1.0), 0.0]) / (1 + np.exp(-1.0)))
