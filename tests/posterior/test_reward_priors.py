@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import equirl as eq
 from equirl.numerics.random_draws import draw_state
@@ -15,11 +15,13 @@ from equirl.posterior.reward_priors import (
     base_of,
     draw_means,
     empty_tables,
+    log_marginal,
     normal_within,
     only_coins,
     recount_tables,
     resample_tables,
     scatter,
+    table_weights,
 )
 from oracles_posterior import chi_square, noisy_table_posterior, snapshot, table_posterior
 
@@ -249,3 +251,61 @@ def test_saved_tables_and_noise_that_cannot_be_are_refused(name, wrong):
     state.arrays[name] = np.full_like(state.arrays[name], wrong + 1000 if name == "reward_table" else wrong)
     with pytest.raises(ValueError, match=r"reward"):
         agent.copy().restore(state)
+
+
+@pytest.mark.parametrize("paid", [[0.3, 0.5], [0.2, 0.25, 0.9], [0.4], [0.1, 0.1, 0.15, 0.8, 0.35]])
+@pytest.mark.parametrize("b", [0.02, 0.3])
+def test_the_likelihood_of_a_table_has_its_mean_and_variance_integrated_out(paid, b):
+    n, total, squares = len(paid), sum(paid), float(np.square(paid).sum())
+
+    def likelihood(log_variance):
+        """Of the rewards, their mean anywhere: Normal around it, times the inverse Gamma prior of the variance."""
+        variance = np.exp(log_variance)
+        apart = sum((x - total / n) ** 2 for x in paid)
+        log_normal = -0.5 * apart / variance - 0.5 * (n - 1) * np.log(2 * np.pi * variance) - 0.5 * np.log(n)
+        return np.exp(log_normal + stats.invgamma(SHAPE, scale=b).logpdf(variance) + log_variance)
+
+    expected, _ = integrate.quad(likelihood, -25, 25, points=[-6, -3, 0], limit=400)
+    for run in (log_marginal, log_marginal.py_func):
+        assert run(float(n), total, squares, b) == pytest.approx(np.log(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "good"), [(1, 0), (1, 1), (5, 2), (9, 9)])
+def test_the_likelihood_of_coins_has_their_chance_integrated_out(n, good):
+    expected, _ = integrate.quad(lambda p: p**good * (1 - p) ** (n - good), 0, 1)
+    for run in (log_marginal, log_marginal.py_func):
+        assert run(float(n), float(good), float(good), 0.1) == pytest.approx(np.log(expected), abs=1e-9)
+        assert run(float(n), good + 1e-10, float(good), 0.1) == pytest.approx(np.log(expected), abs=1e-8)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_table_weighs_its_members_times_how_well_the_pair_fits_and_a_new_one_alpha(plain):
+    run, of = (table_weights.py_func, log_marginal.py_func) if plain else (table_weights, log_marginal)
+    paid = [[0.3, 0.4], [0.35], [1.0, 0.0], [0.8, 0.9], [0.31]]
+    seen, state = seen_of(paid), empty_tables(5)
+    state.table[:] = [0, 0, 1, 3, -1]
+    recount_tables(seen, state)
+    assert state.used[0] == 4
+    weight = np.full(6, np.nan)
+    assert run(4, 0.7, seen, state, weight) == 2  # which is empty
+    together = [0.3, 0.4, 0.35]
+
+    def fits(rewards):
+        return of(float(len(rewards)), sum(rewards), float(np.square(rewards).sum()), state.noise[0])
+
+    expected = [
+        np.log(2) + fits([*together, 0.31]) - fits(together), -np.inf, np.log(0.7) + fits([0.31]),
+        fits([0.8, 0.9, 0.31]) - fits([0.8, 0.9]),
+    ]  # fmt: skip
+    np.testing.assert_allclose(weight[:4], expected)
+    assert np.isnan(weight[4:]).all()
+    state.table[:] = [0, 0, 1, 2, -1]
+    recount_tables(seen, state)
+    assert run(4, 0.7, seen, state, weight) == 3  # none is empty: one more
+
+
+def test_a_normal_that_hardly_ever_falls_into_the_range_is_its_centre():
+    for run in (normal_within, normal_within.py_func):
+        assert run(rng(1), 0.25, 1e12) == 0.25
+        assert run(rng(1), -1e9, 1.0) == 0.0
+        assert run(rng(1), 1e9, 1.0) == 1.0
