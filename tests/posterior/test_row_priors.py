@@ -1,0 +1,169 @@
+"""Samplers of rows: their settings, whose turn it is, and what keeps a learner exploring."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from equirl.estimation.given_knowledge import Given
+from equirl.model.pairs import Pairs
+from equirl.numerics.random_draws import draw_state
+from equirl.posterior import row_priors
+from equirl.posterior.exceptional_pairs import hope, stay_length
+from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
+from equirl.structure.partition import Partition
+from oracles_posterior import snapshot
+
+PAIRS = Pairs.uniform(3, 2)
+SEEN = snapshot([[3, 1], [], [2], [], [], []], n_states=3)
+CLASSES = Partition([0, 0, 1, 1, 2, 2])
+
+
+def sampler(**settings):
+    return ClassRows(**settings).row_sampler(PAIRS, Given())
+
+
+def given(**settings):
+    return GivenClassRows(**settings).row_sampler(PAIRS, Given(CLASSES))
+
+
+def rng():
+    return draw_state(np.random.SeedSequence(1))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "good", "wrong"),
+    [
+        (DirichletRows, "prior", [1e-9, 1e9], [0.0, -1.0, 1.1e9, math.inf, math.nan]),
+        (GivenProfileRows, "prior", [1e-9, 1e12], [0.0, math.inf]),
+        (ClassRows, "alpha", [1e-9, 1e12, "drawn"], [0.0, math.inf, -1.0]),
+        (ClassRows, "gamma", [1e-9, 1e12, "drawn"], [0.0, math.inf, -1.0]),
+        (ClassRows, "scan", [1, 10**6], [0, -1, 1.5]),
+        (ClassRows, "lonely", [0.0, 1e9], [-0.1, 1.1e9]),
+        (ClassRows, "bridge", [0.0, 1e9], [-0.1, 1.1e9]),
+        (ClassRows, "apart", [0.0, 1e9], [-0.1, 1.1e9]),
+        (ClassRows, "local", [0.0, 1.0, "drawn"], [-0.1, 1.1]),
+        (ClassRows, "outward", [0.0, 1.0], [-0.1, 1.1]),
+        (ClassRows, "unseen", [1e-9, 5.0], [0.0, -1.0]),
+        (ClassRows, "beside", [1e-9, math.inf], [0.0, -1.0]),
+        (GivenClassRows, "gamma", [0.5, "drawn"], [0.0]),
+        (GivenClassRows, "outward", [0.0, 1.0], [1.1]),
+    ],
+)
+def test_settings_out_of_their_range_are_named_and_its_ends_are_in_it(part, name, good, wrong):
+    for value in good:
+        assert getattr(part(**{name: value}), name) == value
+    for value in wrong:
+        with pytest.raises((TypeError, ValueError), match=name):
+            part(**{name: value})
+
+
+def test_a_flat_prior_is_shared_by_all_states():
+    assert DirichletRows(6.0).row_sampler(PAIRS, Given()).strength == 2.0
+
+
+@pytest.mark.parametrize(
+    ("scan", "turns"),
+    [
+        (4, [[(0, 4), (0, 0)], [(4, 6), (0, 2)], [(2, 6), (0, 0)], [(0, 4), (0, 0)]]),
+        (6, [[(0, 6), (0, 0)], [(0, 6), (0, 0)]]),
+        (100, [[(0, 6), (0, 0)], [(0, 6), (0, 0)]]),
+        (1, [[(0, 1), (0, 0)], [(1, 2), (0, 0)]]),
+    ],
+)
+def test_new_pairs_are_drawn_first_and_the_others_in_turn(scan, turns, monkeypatch):
+    drawn, asked = sampler(scan=scan), []
+
+    def resample(seen, random, first, last, only_new):
+        asked.append((first, last, only_new))
+        return 10
+
+    monkeypatch.setattr(drawn, "_resample", resample)
+    for turn in turns:
+        asked.clear()
+        assert drawn.refresh(SEEN, rng()) == 30
+        assert asked == [(0, 6, True), *((*part, False) for part in turn)]
+    assert drawn.before is SEEN
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [("drawn", 0.3), (0.7, "drawn"), (0.7, 0.3), ("drawn", "drawn")])
+def test_only_what_is_drawn_is_drawn(alpha, gamma, monkeypatch):
+    drawn, asked = sampler(alpha=alpha, gamma=gamma), []
+    monkeypatch.setattr(
+        row_priors, "draw_hyper", lambda random, state, which, grid, room: asked.append((which, len(room)))
+    )
+    drawn.refresh(SEEN, rng())
+    assert asked == [(which, 12) for which, value in enumerate((alpha, gamma)) if value == "drawn"]
+    assert drawn.measures() == {"alpha": 1.0 if alpha == "drawn" else 0.7, "gamma": 0.5 if gamma == "drawn" else 0.3}
+
+
+def test_placements_are_as_near_as_set_or_as_successors_were(monkeypatch):
+    assert sampler(local=0.25)._local(SEEN, rng()) == 0.25
+    monkeypatch.setattr(row_priors, "count_near", lambda *_: (3, 10))
+    monkeypatch.setattr(row_priors, "beta_draw", lambda random, a, b: (a, b))
+    assert sampler(local="drawn")._local(SEEN, rng()) == (4.0, 8.0)
+
+
+def test_states_never_left_are_looked_for_where_masses_go_outward():
+    assert sampler(outward=0.5)._never_left(SEEN).tolist() == [2]
+    assert sampler(outward=0.0)._never_left(SEEN).tolist() == []
+
+
+def test_unknown_pairs_are_left_in_the_end_unless_classes_are_given():
+    assert sampler()._leave(SEEN) == 1 / stay_length(6) == 1 / 30
+    assert given()._leave(SEEN) == 0.0
+
+
+def test_where_classes_are_given_only_pairs_of_classes_never_visited_stay_put():
+    assert sampler(lonely=3.0)._lonely(SEEN) == 3.0
+    known = given(lonely=3.0)
+    known.refresh(SEEN, rng())
+    assert known._lonely(SEEN) == 3.0 * 4 / 2  # of four pairs never visited two are of such a class
+    full = snapshot([[1], [], [1], [], [1], []])
+    known.refresh(full, rng())
+    assert known._lonely(full) == 3.0 * 3
+
+
+def test_stays_grow_and_exceptions_fade_with_time():
+    assert [stay_length(t) for t in (0, 10_000, 40_000)] == [30.0, 30.0, 60.0]
+    assert [hope(t) for t in (0, 900, 3600)] == [1.0, 1.0, 0.5]
+
+
+def test_a_plain_sampler_makes_no_exceptions():
+    for drawn in (sampler(), given()):
+        drawn.plain()
+        part = drawn.part
+        assert (part.lonely, part.bridge, part.local, part.outward, part.apart) == (0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("make", [sampler, given])
+def test_what_was_drawn_is_kept_and_restored(make):
+    one, two = make(scan=4), make(scan=4)
+    one.draw(SEEN, rng())
+    two.restore(one.arrays(), SEEN)
+    assert two.next == one.next == 4
+    assert two.labels().tolist() == one.labels().tolist()
+    assert two.measures() == one.measures()
+    first, second = (twin.draw(SEEN, rng()) for twin in (one, two))
+    assert first[1] == second[1]
+    np.testing.assert_array_equal(first[0].prob[: first[0].ptr[-1]], second[0].prob[: second[0].ptr[-1]])
+
+
+def test_other_classes_than_those_given_are_not_restored():
+    known = given()
+    known.draw(SEEN, rng())
+    other = known.arrays() | {"class_label": np.array([0, 1, 1, 1, 2, 2])}
+    with pytest.raises(ValueError, match="the classes drawn are not those given"):
+        given().restore(other, SEEN)
+
+
+@pytest.mark.parametrize("make", [sampler, given, lambda: DirichletRows().row_sampler(PAIRS, Given())])
+def test_rows_drawn_have_mass_one(make):
+    rows, work = make().draw(SEEN, rng())
+    assert work >= 0
+    for k in range(6):
+        part = slice(rows.ptr[k], rows.ptr[k + 1])
+        assert rows.prob[part].sum() + rows.rest[k] == pytest.approx(1.0)
+        assert set(SEEN.succ[SEEN.ptr[k] : SEEN.ptr[k + 1]]) <= set(rows.succ[part])
