@@ -88,6 +88,22 @@ def test_new_pairs_are_drawn_first_and_the_others_in_turn(scan, turns, monkeypat
     assert drawn.before is SEEN
 
 
+def test_work_adds_up_where_cells_run_out_and_the_draw_goes_on_where_it_stopped(monkeypatch):
+    drawn, asked, renumbered = sampler(), [], []
+    ends = [(2, 5), (4, 7), (6, 1)]
+
+    def resample_range(random, first, last, only_new, fixed, seen, state, scratch):
+        asked.append((first, last, only_new, fixed))
+        return ends.pop(0)
+
+    monkeypatch.setattr(row_priors, "resample_range", resample_range)
+    monkeypatch.setattr(row_priors, "carry_over", lambda state, before, seen: renumbered.append(before) or state)
+    assert drawn._resample(SEEN, rng(), 1, 6, only_new=True) == 13
+    assert asked == [(1, 6, True, False), (2, 6, True, False), (4, 6, True, False)]
+    assert len(renumbered) == 2
+    assert drawn._resample(SEEN, rng(), 6, 6, only_new=False) == 0
+
+
 @pytest.mark.parametrize(("alpha", "gamma"), [("drawn", 0.3), (0.7, "drawn"), (0.7, 0.3), ("drawn", "drawn")])
 def test_only_what_is_drawn_is_drawn(alpha, gamma, monkeypatch):
     drawn, asked = sampler(alpha=alpha, gamma=gamma), []

@@ -8,9 +8,15 @@ from hypothesis import given, settings, strategies as st
 from equirl.interop.gym_tables import from_gymnasium
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.model.rows import rows_from_triplets
+from equirl.model.rows import Rows, rows_from_triplets
 from equirl.structure import equivalence
-from equirl.structure.equivalence import equivalence_classes, separation
+from equirl.structure.equivalence import (
+    SeparationError,
+    _too_wide,
+    equivalence_classes,
+    separating_tolerance,
+    separation,
+)
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import profile_distance, profiles, similar
 from equirl.worlds.world_registry import make
@@ -286,3 +292,43 @@ def test_pairs_exactly_a_tolerance_apart_are_alike(p, reward):
     assert equivalence_classes(mdp, tolerance=0.125).n_classes == 1
     apart = 1 if (p, reward) == (0.5, 0.5) else 2
     assert equivalence_classes(mdp, tolerance=0.124).n_classes == apart
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_component_is_too_wide_where_any_two_of_its_points_are(seed, plain):
+    rng = np.random.default_rng(seed)
+    means, component = rng.integers(0, 8, 24) / 8, np.sort(rng.integers(0, 4, 24))
+    points = Rows(np.arange(25), np.zeros(24, np.int32), np.ones(24))  # profiles are equal
+    order, edges = np.arange(24), np.searchsorted(component, np.arange(5))
+    widest = max(np.ptp(means[component == c]) for c in set(component.tolist()))
+    run = _too_wide.py_func if plain else _too_wide
+    for limit in (0.0, 0.125, widest - 0.01, widest, widest + 0.01, 2.0):
+        far = np.full(2, -1)
+        assert bool(run(points, means, order, edges, limit, far)) == (widest > limit)
+        if widest > limit:
+            assert component[far[0]] == component[far[1]]
+            assert abs(means[far[0]] - means[far[1]]) > limit
+        else:
+            assert far.tolist() == [-1, -1]
+
+
+def means_of_one_state(means):
+    return TabularMDP.from_arrays(np.ones((1, len(means), 1)), [means])
+
+
+def test_a_chain_is_as_wide_as_its_ends_wherever_these_stand():
+    chain = means_of_one_state([0.5 + 0.01 * step for step in (0, -1, -2, -3, -4, -5, 1, 2, 3, 4, 5, 6)])
+    assert equivalence_classes(chain, tolerance=0.0111).n_classes == 1  # less than ten tolerances
+    with pytest.raises(SeparationError, match=r"\(s=0, a=5\) and \(s=0, a=11\) .* lie 0\.11 apart"):
+        equivalence_classes(chain, tolerance=0.0105)
+
+
+def test_tolerances_are_tried_up_to_a_hundredth():
+    blurred = [0.1 * group + 0.9 * 10.0 ** (group - 10) * k for group in range(1, 8) for k in range(13)]
+    assert separating_tolerance(means_of_one_state(blurred)) == pytest.approx(1e-2)
+    assert equivalence_classes(means_of_one_state(blurred), tolerance="auto").n_classes == 7
+    assert separating_tolerance(means_of_one_state(blurred[:-13])) == pytest.approx(1e-3)
+    assert separating_tolerance(means_of_one_state(blurred), rewards=False) == pytest.approx(1e-9)
+    with pytest.raises(SeparationError):
+        separating_tolerance(means_of_one_state([*blurred, *(0.85 + 0.009 * k for k in range(13))]))
