@@ -1,14 +1,23 @@
-"""MDPs that a posterior-sampling agent is restored with: what does not fit the pairs is refused by its name."""
+"""Posterior sampling: MDPs it is restored with, how its episodes begin, and what it believes by drawing."""
 
 from __future__ import annotations
+
+import itertools
+import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.learners.posterior_sampling import PosteriorLearner, checked_model
+from equirl.learners import posterior_sampling
+from equirl.learners.contract import pair_limits
+from equirl.learners.posterior_sampling import LEAST_DRAWS, DrawnPlanner, PosteriorLearner, checked_model
+from equirl.planning.optimistic_planning import Plan, Stop
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model
 
 RIVER = eq.make("riverswim", n_states=4)
+M = RIVER.n_pairs
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +108,117 @@ def test_how_surely_pairs_are_alike_is_given_or_the_share_of_draws_that_say_so()
     chance = drawn.alike_to(2)
     assert chance[2] == 1.0
     assert ((chance > 0) & (chance < 1)).any()
+
+
+# --- episodes
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_entries", "sweeps"),
+    [
+        ({"max_lookups": 1e4}, 100, 100), ({"max_lookups": 1e4}, 90, 111), ({"max_lookups": 10.0}, 100, 20),
+        ({"max_lookups": 1e9, "max_sweeps": 50}, 100, 50), ({"max_lookups": 10.0, "max_sweeps": 7}, 100, 7),
+    ],
+)  # fmt: skip
+def test_a_plan_makes_as_many_sweeps_as_its_lookups_allow_and_at_least_twenty(settings, n_entries, sweeps, monkeypatch):
+    asked = []
+    monkeypatch.setattr(posterior_sampling, "plan_from", lambda *call: asked.append(call))
+    model = SimpleNamespace(n_entries=n_entries)
+    DrawnPlanner(accuracy=0.5, **settings).plan(3, "ptr", model, 0.1, "bias", "rng")
+    assert asked == [(3, "ptr", model, "bias", Stop(1.0, 0.05, sweeps, POLICY_SWEEPS), "rng")]
+
+
+class Noted:
+    """A part that notes what it is asked."""
+
+    def __init__(self, answer):
+        self.answer, self.calls, self.staying, self.discount = answer, [], 0.25, 1.0
+
+    def __call__(self, *call):
+        self.calls.append(call)
+        return self.answer
+
+    plan = limits = __call__
+
+
+def test_an_episode_begins_with_a_draw_a_plan_from_the_last_values_and_limits_for_the_work():
+    agent = eq.agent_for(RIVER, "psrl", seed=2)
+    plan = Plan(np.array([0, 2, 4, 6]), 0.5, np.arange(4.0), 3, 0.1, False)
+    planner, lengths = Noted(plan), Noted(pair_limits(np.full(M, 9)))
+    agent.parts = agent.parts._replace(planner=planner, lengths=lengths)
+    for t, last, bias in ((1, 0, [0.0] * 4), (6, 5, [0.0, 1.0, 2.0, 3.0])):
+        agent.t = t
+        agent.limits = None
+        stretch = agent.decide(2)
+        state, _, model, accuracy, start, _ = planner.calls[-1]
+        assert (state, start.tolist(), accuracy) == (2, bias, agent.criterion.accuracy(t))
+        assert model is agent.model
+        assert model.stay == 0.25
+        assert len(model.rows.succ) == len(model.rows.prob) == model.rows.ptr[-1]
+        visits, now, before, work = lengths.calls[-1]
+        assert (visits.tolist(), now, before) == ([0] * M, t, last)
+        assert work == 3 * model.n_entries  # nothing was seen, so drawing took no look-ups
+        assert stretch.policy is plan.policy
+    assert (agent.episode_starts, agent.n_unconverged) == ([1, 6], 2)
+    agent.limits = pair_limits(np.full(M, 9))
+    assert agent.decide(1).limits is agent.limits
+    assert len(planner.calls) == 2  # the episode goes on
+
+
+def law_of(model, pair):
+    law = np.full(4, model.rest[pair] / 4)
+    np.add.at(law, model.rows.succ[model.rows.row(pair)], model.rows.prob[model.rows.row(pair)])
+    return law
+
+
+def test_beliefs_of_a_pair_are_the_mean_and_the_middle_of_draws(agent, monkeypatch):
+    drawn, draw = [], PosteriorLearner.draw_model
+
+    def kept(self, seen):
+        drawn.append(draw(self, seen))
+        return drawn[-1]
+
+    monkeypatch.setattr(PosteriorLearner, "draw_model", kept)
+    for pair in (1, 5):
+        drawn.clear()
+        found = agent.beliefs.pair_belief(pair)
+        assert len(drawn) == LEAST_DRAWS
+        laws = np.array([law_of(model, pair) for model, _ in drawn])
+        np.testing.assert_allclose(found.prob, laws.mean(axis=0)[found.succ])
+        assert (np.diff(found.prob) <= 0).all()
+        np.testing.assert_allclose(found.lower, np.quantile(laws, 0.05, axis=0)[found.succ])
+        np.testing.assert_allclose(found.upper, np.quantile(laws, 0.95, axis=0)[found.succ])
+        assert found.unseen_upper == pytest.approx(np.quantile([model.rest[pair] / 4 for model, _ in drawn], 0.95))
+        means = [model.reward[pair] for model, _ in drawn]
+        assert (found.mean, found.r_lower, found.r_upper) == pytest.approx(
+            (np.mean(means), *np.quantile(means, [0.05, 0.95]))
+        )
+        assert found.samples == agent.counts.visits[pair]
+
+
+def best_gain(model, state):
+    """The best gain in a drawn MDP and the policy that has it, over all policies."""
+    policies = [np.array(choice) for choice in itertools.product(*((2 * s, 2 * s + 1) for s in range(4)))]
+    return max((gain_in(model, policy, np.eye(4)[state]), tuple(policy)) for policy in policies)
+
+
+@pytest.mark.parametrize(("delta", "draws"), [(0.3, LEAST_DRAWS), (0.04, 50)])
+def test_the_gap_of_the_recommended_policy_is_a_quantile_of_what_it_loses_in_drawn_mdps(
+    agent, delta, draws, monkeypatch
+):
+    drawn, draw = [], PosteriorLearner.draw_model
+
+    def kept(self, seen):
+        drawn.append(draw(self, seen)[0])
+        return drawn[-1], 0
+
+    monkeypatch.setattr(PosteriorLearner, "draw_model", kept)
+    found = agent.beliefs.policy_gap(1, delta)
+    assert len(drawn) == draws
+    recommended, here = np.array(found.policy), np.eye(4)[1]
+    mean = mean_model(RIVER.pairs, agent.counts.visits > 0, drawn)
+    assert gain_in(mean, recommended, here) == pytest.approx(best_gain(mean, 1)[0], abs=5e-3)
+    lost = sorted(best_gain(model, 1)[0] - gain_in(model, recommended, here) for model in drawn)
+    place = math.ceil((1 - delta) * (draws - 1) - 1e-9)
+    assert found.gap == pytest.approx(lost[place], abs=5e-3)
+    assert not found.certified
