@@ -169,3 +169,17 @@ def test_searches_that_are_cut_short_find_the_same_components(seed: int, monkeyp
     assert ((label >= 0) == (expected >= 0)).all()
     member = label >= 0
     assert ((label[member][:, None] == label[member]) == (expected[member][:, None] == expected[member])).all()
+
+
+def test_of_pairs_that_lead_closer_equally_surely_the_first_is_taken() -> None:
+    pairs = [
+        (0, 0, {0: 0.5, 1: 0.5}, 0.0), (0, 1, {1: 1.0}, 0.0), (0, 2, {1: 1.0}, 0.0), (1, 0, {0: 1.0}, 0.0),
+        (1, 1, {2: 0.25, 0: 0.75}, 0.0), (2, 0, {0: 1.0}, 0.0), (2, 1, {2: 1.0}, 0.0),
+    ]  # fmt: skip
+    part = whole(TabularMDP.from_pairs(pairs, 3))
+    target = np.array([False, False, True])
+    assert chains.steps_to(incoming(part), target).tolist() == [2, 1, 0]
+    assert chains.approach(part, target).tolist() == [1, 4, 5]
+    apart = whole(TabularMDP.from_pairs(ABSORBING, 3))
+    assert chains.steps_to(incoming(apart), target).tolist() == [1, -1, 0]
+    assert chains.approach(apart, target) is None

@@ -88,6 +88,15 @@ def test_a_policy_changes_only_where_another_pair_is_better_by_more_than_the_tie
     assert (outside[1:] - 3 * np.arange(1, 5)).tolist() == q.argmax(axis=1)[1:].tolist()
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_pair_that_is_just_as_good_replaces_none_and_of_better_ones_the_first_is_taken(plain):
+    alike, none = PART.model._replace(reward=np.tile([0.2, 0.7, 0.7], 5)), Bias(np.zeros(5), np.zeros(5))
+    for kept, expected, moved in ((0, 1, True), (1, 1, False), (2, 2, False)):
+        pair = 3 * np.arange(5) + kept
+        changed = (_greedy.py_func if plain else _greedy)(alike, none, 0.0, pair)
+        assert (pair.tolist(), bool(changed)) == ((3 * np.arange(5) + expected).tolist(), moved)
+
+
 def test_sums_of_two_doubles_lose_nothing_but_the_last_digit_of_the_rest():
     rng = np.random.default_rng(0)
     for scale in (1.0, 1e-8, 1e8):

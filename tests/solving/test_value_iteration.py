@@ -120,6 +120,15 @@ def test_a_policy_is_improved_by_gain_first_then_by_value_and_kept_where_nothing
     assert bool(changed) == (expected.tolist() != before.tolist())
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_pair_that_is_just_as_good_replaces_none_and_of_better_ones_the_first_is_taken(plain):
+    alike = MODEL._replace(reward=np.tile([0.2, 0.7, 0.7], 6))
+    for kept, expected, moved in ((0, 1, True), (1, 1, False), (2, 2, False)):
+        pair = 3 * np.arange(6) + kept
+        changed = (improve.py_func if plain else improve)(alike, np.zeros(6), np.zeros(6), Ties(0.0, 0.0), pair)
+        assert (pair.tolist(), bool(changed)) == ((3 * np.arange(6) + expected).tolist(), moved)
+
+
 def test_the_more_accurate_of_two_answers_is_kept_with_all_sweeps_counted():
     old, nothing = Answer(0.0, 1.0, 0.1, np.zeros(1), np.zeros(1), 5, "value"), np.ones(1)
     assert old.accuracy == pytest.approx(0.6)
