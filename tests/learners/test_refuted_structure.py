@@ -85,9 +85,7 @@ def test_it_looks_again_after_half_as_many_steps_or_some_times_its_work(t, pairs
 def test_every_class_refuted_is_warned_of_once_by_its_strongest_evidence():
     agent = fed([0.0, 1.0, 0.3, 0.3])
     watch = StructureWatch(agent)
-    with pytest.warns(
-        RefutedStructure, match=r"is refuted: .*mean rewards differ by 1 .*has a table"
-    ) as told:
+    with pytest.warns(RefutedStructure, match=r"is refuted: .*mean rewards differ by 1 .*has a table") as told:
         watch.look(agent)
     assert len(told) == 1
     assert watch.warned.tolist() == [True, False]
