@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from equirl.model.rows import Rows
+from equirl.planning import kl_ball
 from equirl.planning.kl_ball import KLBall, KLModels, kl_value
 from oracles_best_laws import kl_maximum
 
@@ -125,3 +126,36 @@ def test_a_set_tells_its_sizes_and_keeps_its_pairs_apart():
     paid = models.with_rewards(np.array([0.5, 0.6]))
     assert (paid.r_lower.tolist(), paid.r_upper.tolist()) == ([0.5, 0.6], [0.5, 0.6])
     assert models.without_supports() is models
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_where_the_search_ends_early_the_value_is_still_an_upper_bound(steps, monkeypatch):
+    monkeypatch.setattr(kl_ball, "STEPS", steps)
+    monkeypatch.setattr(kl_ball, "_solve", kl_ball._solve.py_func)
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        p, d, u = random_case(rng)
+        low, _ = kl_maximum(p, d, u)
+        assert low - 1e-12 <= best(p, d, u, kl_value.py_func) <= u.max()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_divergence_and_its_slope_are_those_of_their_formulas(plain):
+    run = kl_ball._divergence.py_func if plain else kl_ball._divergence
+    p, u = np.array([0.2, 0.3, 0.5]), np.array([1.0, 3.0, -1.0])
+    for a in (0.01, 0.7, 30.0):
+
+        def f(a):
+            z = (3.0 - u) / a
+            return p @ np.log1p(z) + np.log1p(-(p @ (z / (1 + z))))
+
+        found, slope, log_mean = run(one_row(p, 0.1), 0, u, 3.0, a)
+        assert (found, log_mean) == pytest.approx((f(a), p @ np.log1p((3.0 - u) / a)))
+        assert slope == pytest.approx((f(a * math.exp(1e-5)) - f(a * math.exp(-1e-5))) / 2e-5, rel=1e-6)
+
+
+def test_only_successors_with_mass_are_seen():
+    models = KLBall(Rows(np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([0.5, 0.0, 0.5])), np.ones(1))
+    for run in (kl_ball._seen_range, kl_ball._seen_range.py_func):
+        assert run(models, 0, np.array([2.0, 9.0, 1.0])) == (1.0, 2.0)
+        assert run(models, 0, np.array([2.0, -9.0, 1.0])) == (1.0, 2.0)
