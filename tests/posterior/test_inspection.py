@@ -1,11 +1,14 @@
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from equirl.learners.learner_registry import agent_for, make_agent
 from equirl.model.pairs import Pairs
-from equirl.posterior.inspection import ClassPosterior, class_posterior
+from equirl.posterior.drawn_rows import DrawnRows
+from equirl.posterior.inspection import ClassPosterior, class_posterior, row_spread
+from equirl.posterior.row_priors import RowSampler
 from equirl.simulation.simulated_runs import simulate
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
@@ -152,3 +155,77 @@ def test_wrong_pairs_are_named():
     with pytest.raises(ValueError, match=r"\(state, action\)"):
         found.alike((0, 0, 0), 1)
     assert repr(found) == "<ClassPosterior: 1 draws, M=4, 2 classes expected>"
+
+
+class Scripted(RowSampler):
+    """Rows drawn in the order given: a dense law and a rest by pair."""
+
+    def __init__(self, *draws):
+        self.draws = list(draws)
+
+    def draw(self, seen, rng):
+        laws, rest = self.draws.pop(0)
+        laws = np.asarray(laws, float)
+        pair, succ = np.nonzero(laws)
+        ptr = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(laws)))])
+        room = np.zeros(3)  # arrays may be longer than what was drawn
+        prob, state = np.concatenate([laws[pair, succ], room]), np.concatenate([succ, room]).astype(np.int32)
+        return DrawnRows(ptr, state, prob, np.asarray(rest, float)), 1
+
+
+def test_the_spread_of_rows_is_the_mean_distance_of_neighbouring_draws_and_at_most_two():
+    agent = SimpleNamespace(pairs=Pairs.uniform(2, 1), counts=make_agent("psrl", 2, 1).counts)
+    draws = [([[1.0, 0.0], [0.5, 0.5]], [0.0, 0.0]), ([[0.5, 0.0], [0.5, 0.5]], [0.5, 0.0]),
+             ([[0.0, 1.0], [0.5, 0.3]], [0.0, 0.2])]  # fmt: skip
+    agent.rows = Scripted(*draws)
+    np.testing.assert_allclose(row_spread(agent, draws=3), [(0.5 + 0.5 + 1.5 + 0.5) / 2, 0.4 / 2])
+    agent.rows = Scripted(*draws[:2])
+    np.testing.assert_allclose(row_spread(agent, draws=2), [1.0, 0.0])
+    assert len(agent.rows.draws) == 2  # a copy is drawn from
+    agent.rows = Scripted(([[1.0, 0.0], [1.0, 0.0]], [0.0, 1.0]), ([[0.0, 1.0], [0.0, 1.0]], [0.0, 0.0]))
+    np.testing.assert_allclose(row_spread(agent, draws=2), [2.0, 2.0])
+    with pytest.raises(ValueError, match="draws"):
+        row_spread(agent, draws=1)
+
+
+@pytest.mark.parametrize(
+    ("draws", "passes", "burn_in", "made"), [(3, 2, 0, 6), (3, 2, 4, 10), (1, 1, 0, 1), (2, 1, 1, 3)]
+)
+def test_draws_are_made_for_every_pass_and_some_thrown_away_first(agent, draws, passes, burn_in, made, monkeypatch):
+    rows = type(agent.rows)
+    calls, draw = [], rows.draw
+    monkeypatch.setattr(rows, "draw", lambda self, seen, rng: calls.append(1) or draw(self, seen, rng))
+    found = class_posterior(agent, draws, passes, burn_in=burn_in)
+    assert (len(calls), len(found.labels)) == (made, draws)
+
+
+def test_the_draw_that_agrees_best_is_that_of_least_loss_by_all_pairs():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        labels = np.array([Partition.from_labels(rng.integers(0, 3, 6)).label for _ in range(7)])
+        together = np.mean([row[:, None] == row for row in labels], axis=0)
+        losses = [np.abs((row[:, None] == row) - together).sum() for row in labels]
+        point = ClassPosterior(Pairs.uniform(3, 2), labels).partition()
+        loss = np.abs((point.label[:, None] == point.label) - together).sum()
+        assert loss == pytest.approx(min(losses))
+
+
+def test_pairs_without_a_class_are_left_out_and_stand_alone():
+    labels = np.array([[0, 0, -1, 1], [0, 0, 1, 1], [0, 1, -1, 2]])
+    found = ClassPosterior(Pairs.uniform(2, 2), labels)
+    assert found.alike(0, 1) == pytest.approx(2 / 3)
+    assert np.isnan(found.alike(0, 2))
+    assert found.n_classes.tolist() == [2, 2, 3]
+    assert found.partition().label.tolist() == [0, 0, 1, 2]
+    assert repr(found) == "<ClassPosterior: 3 draws, M=4, 2.33 classes expected>"
+    nothing = ClassPosterior(Pairs.uniform(2, 2), np.full((2, 4), -1))
+    assert nothing.n_classes.tolist() == [0, 0]
+    assert nothing.partition().n_classes == 4
+
+
+@pytest.mark.parametrize("labels", [np.zeros(4, int), np.zeros((0, 4), int), np.zeros((2, 3), int)])
+def test_draws_of_another_shape_are_refused(labels):
+    with pytest.raises(ValueError, match=r"labels has shape .*; one row per draw would be \(draws, 4\)"):
+        ClassPosterior(Pairs.uniform(2, 2), labels)
+    with pytest.raises(ValueError, match="reward_tables has shape"):
+        ClassPosterior(Pairs.uniform(2, 2), np.zeros((2, 4), int), labels)
