@@ -95,6 +95,7 @@ def test_picks_are_in_proportion_to_their_weights_whatever_their_scale():
 
 def test_picks_look_no_further_than_they_are_told():
     assert pick(rng(), np.array([0.0, 1e9]), 1) == 0
+    assert pick(rng(), np.array([-np.inf, 1e9]), 1) == 0  # below n, whatever the weights
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 12, 13, 400, 2.5])
