@@ -4,6 +4,7 @@ from scipy import stats
 
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.random_draws import draw_state
+from equirl.posterior import drawn_rows
 from equirl.posterior.drawn_rows import (
     LEAST,
     UNSEEN_POSITIONS,
@@ -352,3 +353,149 @@ def test_a_state_near_is_the_state_itself_or_a_successor_of_one_of_its_pairs():
     seen, ptr, random = snapshot([[1] * 9, [5, 3, 2], [], [1], [1] * 9]), np.array([0, 1, 4, 5]), rng(1)
     found = np.bincount([near_state(random, 1, ptr, seen) + 1 for _ in range(6000)], minlength=4) / 6000
     np.testing.assert_allclose(found, [1 / 4, 1 / 12 + 1 / 4, 1 / 12 + 1 / 4, 1 / 12], atol=0.03)
+
+
+# --- step by step, with scripted chances
+
+
+place_plainly, break_plainly, spread_plainly, divert_plainly = (
+    getattr(drawn_rows, name).py_func for name in ("_place", "_break", "_spread", "_divert")
+)
+
+
+class Chances:
+    """Numbers in the order given, for the plain bodies of the steps; all must be used."""
+
+    def __init__(self, monkeypatch, **scripts):
+        self.scripts, self.asked = {name: list(values) for name, values in scripts.items()}, []
+        for name in ("uniform", "below", "near_state", "beta_draw", "log_gamma_draw"):
+            monkeypatch.setattr(drawn_rows, name, lambda _, *call, name=name: self.next(name, call))
+        monkeypatch.setattr(drawn_rows, "_place", place_plainly)
+
+    def next(self, name, call):
+        if name in ("below", "beta_draw"):
+            self.asked.append(tuple(float(number) for number in call))
+        return self.scripts[name].pop(0)
+
+    def done(self):
+        return not any(self.scripts.values())
+
+
+def one_row(held=()):
+    rows = make_rows(1, 8, 4)
+    for i, x in enumerate(held):
+        rows.succ[i], rows.prob[i] = x, 0.1
+    return rows
+
+
+def place(rows, end, placing, seen=None, mass=0.5):
+    return place_plainly(None, mass, 0, end, snapshot([[1]]) if seen is None else seen, placing, rows)
+
+
+def test_a_mass_goes_to_any_state_that_the_row_does_not_hold(monkeypatch):
+    chances, rows = Chances(monkeypatch, below=[1, 3, 4]), one_row([1, 3])
+    assert place(rows, 2, placing_of(5, 2, 1)) == 3
+    assert (rows.succ[2], rows.prob[2], chances.asked) == (4, 0.5, [(5.0,)] * 3)
+    assert chances.done()
+    assert place(one_row(range(5)), 5, placing_of(5, 2, 1)) == 5  # all are held
+
+
+def test_where_tries_are_in_vain_the_others_are_counted_off(monkeypatch):
+    for skip, x in ((0, 2), (1, 4)):
+        chances, rows = Chances(monkeypatch, below=[0] * drawn_rows.TRIES + [skip]), one_row([0, 1, 3])
+        assert place(rows, 3, placing_of(5, 2, 1)) == 4
+        assert (rows.succ[3], chances.asked[-1]) == (x, (2.0,))
+        assert chances.done()
+
+
+def test_a_mass_goes_near_or_outward_as_often_as_set(monkeypatch):
+    near = placing_of(5, 2, 1)._replace(local=0.5)
+    outward = near._replace(outward=0.25, never_left=np.array([2, 4]))
+    for placing, held, script, x in (
+        (near, [1], {"uniform": [0.49], "near_state": [3]}, 3),
+        (near, [1], {"uniform": [0.5], "below": [2]}, 2),
+        (near, [1], {"uniform": [0.49], "near_state": [-1], "below": [2]}, 2),
+        (near, [1], {"uniform": [0.49], "near_state": [1], "below": [0]}, 0),
+        (outward, [1], {"uniform": [0.49], "near_state": [3]}, 3),
+        (outward, [1], {"uniform": [0.49, 0.24], "near_state": [1], "below": [1]}, 4),
+        (outward, [1], {"uniform": [0.5, 0.24], "below": [0]}, 2),
+        (outward, [1], {"uniform": [0.5, 0.25], "below": [3]}, 3),
+        (outward, [4], {"uniform": [0.5, 0.24], "below": [1, 0]}, 0),
+    ):
+        chances, rows = Chances(monkeypatch, **script), one_row(held)
+        assert place(rows, 1, placing) == 2
+        assert rows.succ[1] == x
+        assert chances.done()
+
+
+def test_a_pair_often_tried_reaches_only_what_was_entered_and_nothing_outward(monkeypatch):
+    reach = everywhere(5)._replace(order=np.array([3, 1, 0, 2, 4]), n_entered=2, often=2.0)
+    placing = placing_of(5, 2, 1)._replace(reach=reach, outward=1.0, never_left=np.array([4]))
+    chances, rows = Chances(monkeypatch, below=[1]), one_row([3])
+    assert place(rows, 1, placing, snapshot([[3]])) == 2
+    assert (rows.succ[1], chances.asked) == (1, [(2.0,)])
+    assert place(one_row([3, 1]), 2, placing, snapshot([[3]])) == 2
+    chances, rows = Chances(monkeypatch, uniform=[0.3], below=[0]), one_row([3])
+    place(rows, 1, placing, snapshot([[2]]))  # not yet too often
+    assert rows.succ[1] == 4
+
+
+def test_a_mass_is_broken_by_sticks_and_the_last_takes_all(monkeypatch):
+    seen, placing = snapshot([[1]]), placing_of(5, 3, 1)
+    chances, rows = Chances(monkeypatch, uniform=[0.25, 0.81], below=[0, 1, 2]), one_row()
+    assert break_plainly(None, 0.8, 2.0, 0, 0, seen, placing, rows) == 3
+    first, second = 0.8 * (1 - 0.5), 0.8 * 0.5 * (1 - 0.9)
+    np.testing.assert_allclose(rows.prob[:3], [first, second, 0.8 - first - second])
+    assert chances.done()
+    chances, rows = Chances(monkeypatch, below=[4]), one_row([0, 1, 2, 3])
+    assert break_plainly(None, 0.8, 2.0, 0, 4, seen, placing, rows) == 5  # one state is left
+    assert rows.prob[4] == 0.8
+    chances, rows = Chances(monkeypatch), one_row()
+    assert break_plainly(None, 0.99 * LEAST, 2.0, 0, 0, seen, placing, rows) == 0
+    assert break_plainly(None, 0.8, 2.0, 0, 5, seen, placing, one_row(range(5))) == 5
+
+
+def test_a_mass_is_shared_as_by_a_dirichlet_and_what_is_left_goes_to_one_state_or_to_all(monkeypatch):
+    seen, placing = snapshot([[1]]), placing_of(5, 2, 1)
+    chances, rows = Chances(monkeypatch, beta_draw=[0.5], below=[0, 1]), one_row()
+    assert spread_plainly(None, 0.8, 0.2, 0, 0, seen, placing, rows) == 2  # sparse: 0.2 * 4 <= 1
+    np.testing.assert_allclose(rows.prob[:2], [0.4, 0.4])
+    assert chances.asked[0] == pytest.approx((1.2, 0.2 * 4))
+    assert rows.rest[0] == 0.0
+    chances, rows = Chances(monkeypatch, beta_draw=[0.5] * 4, below=[0, 1, 2, 3, 4]), one_row()
+    assert spread_plainly(None, 0.8, 0.5, 0, 0, seen, placing, rows) == 5
+    np.testing.assert_allclose(rows.prob[:5], [0.4, 0.2, 0.1, 0.05, 0.05])
+    S = 40
+    n = placing.sticks + UNSEEN_POSITIONS
+    chances, rows = Chances(monkeypatch, beta_draw=[0.1] * n, below=list(range(n))), make_rows(1, 8, 4)
+    assert spread_plainly(None, 1.0, 1.0, 0, 0, seen, placing_of(S, 2, 1), rows) == n
+    left = 0.9**n
+    each = left / (S - n)  # of those not held; those held give as much back
+    assert rows.rest[0] == pytest.approx(each * S)
+    np.testing.assert_allclose(rows.prob[:n], 0.1 * 0.9 ** np.arange(n) - each)
+    assert rows.prob[:n].sum() + rows.rest[0] == pytest.approx(1.0)
+
+
+def test_a_row_is_closed_with_mass_one(monkeypatch):
+    rows = make_rows(2, 8, 4)
+    rows.ptr[1], rows.rest[1] = 2, 0.5
+    rows.prob[2:5] = [1.0, 2.0, 0.5]
+    for run in (drawn_rows._normalise, drawn_rows._normalise.py_func):
+        run(1, 5, rows)
+        np.testing.assert_allclose([*rows.prob[2:5], rows.rest[1]], [0.25, 0.5, 0.125, 0.125])
+        assert rows.ptr[2] == 5
+
+
+def test_an_exceptional_successor_takes_a_part_from_all_others_unless_it_is_there(monkeypatch):
+    chances, rows = Chances(monkeypatch, beta_draw=[0.25]), one_row([1, 3])
+    draw = draw_of(1, exception=[4])
+    assert divert_plainly(None, 0, 2, 7.0, draw, rows) == 3
+    np.testing.assert_allclose(rows.prob[:3], [0.075, 0.075, 0.25])
+    assert (rows.succ[2], chances.asked) == (4, [(1.0, 7.0)])
+    assert divert_plainly(None, 0, 2, 7.0, draw_of(1, exception=[3]), one_row([1, 3])) == 2
+
+
+def test_there_is_room_for_all_that_a_row_may_hold():
+    rows = make_rows(3, 10, 4)
+    assert len(rows.succ) == len(rows.prob) == 10 + 3 * (UNSEEN_POSITIONS + 4 + 2)
+    assert (len(rows.ptr), len(rows.rest)) == (4, 3)
