@@ -476,6 +476,33 @@ def test_a_mass_is_shared_as_by_a_dirichlet_and_what_is_left_goes_to_one_state_o
     assert rows.prob[:n].sum() + rows.rest[0] == pytest.approx(1.0)
 
 
+def test_where_not_all_is_open_what_is_left_goes_to_the_states_met(monkeypatch):
+    reach = everywhere(40)._replace(order=np.arange(40)[::-1].copy(), n_entered=30, often=2.0)
+    placing = placing_of(40, 2, 1)._replace(reach=reach)
+    n = placing.sticks + UNSEEN_POSITIONS
+    chances, rows = Chances(monkeypatch, beta_draw=[0.1] * n, below=list(range(1, n + 1))), make_rows(1, 8, 4)
+    rows.succ[0], rows.prob[0] = 39, 0.4
+    assert spread_plainly(None, 0.6, 1.0, 0, 1, snapshot([[3]]), placing, rows) == n + 1
+    assert chances.asked[1::2] == [(30.0,)] * n
+    assert chances.asked[0] == (2.0, 28.0)
+    part = 0.1 * 0.9 ** np.arange(n)
+    np.testing.assert_allclose(rows.prob[: n + 1], [0.4, *(0.6 * part / part.sum())])
+    assert rows.rest[0] == 0.0
+    assert rows.succ[1 : n + 1].tolist() == list(range(38, 38 - n, -1))
+
+
+def test_the_mass_of_what_a_pair_has_not_seen_is_that_of_the_states_open_to_it(monkeypatch):
+    for often, unseen in ((2.0, 0.5 * (3 - 2)), (9.0, 0.5 * (6 - 2))):
+        reach = everywhere(6)._replace(n_entered=3, often=often)
+        shapes = []
+        monkeypatch.setattr(drawn_rows, "log_gamma_draw", lambda _, shape, shapes=shapes: shapes.append(shape) or 0.0)
+        monkeypatch.setattr(drawn_rows, "_spread", lambda *call: call[4])
+        draw_own_rows.py_func(
+            None, 0.5, snapshot([[3, 1]]), placing_of(6, 2, 1)._replace(reach=reach), make_rows(1, 8, 4)
+        )
+        assert shapes == [3.5, 1.5, unseen]
+
+
 def test_a_row_is_closed_with_mass_one(monkeypatch):
     rows = make_rows(2, 8, 4)
     rows.ptr[1], rows.rest[1] = 2, 0.5

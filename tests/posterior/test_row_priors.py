@@ -12,7 +12,7 @@ from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior import row_priors
 from equirl.posterior.exceptional_pairs import hope, stay_length
-from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows
+from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows, PublishedRows
 from equirl.structure.partition import Partition
 from oracles_posterior import snapshot
 
@@ -62,6 +62,18 @@ def test_settings_out_of_their_range_are_named_and_its_ends_are_in_it(part, name
 
 def test_a_flat_prior_is_shared_by_all_states():
     assert DirichletRows(6.0).row_sampler(PAIRS, Given()).strength == 2.0
+
+
+def test_rows_of_single_pairs_reach_what_was_entered_and_as_published_everything(monkeypatch):
+    asked = []
+    monkeypatch.setattr(row_priors, "draw_own_rows", lambda *call: asked.append(call[3]))
+    for part in (DirichletRows(), PublishedRows()):
+        _, work = part.row_sampler(PAIRS, Given()).draw(SEEN, rng())
+        assert work == len(SEEN.succ)
+    entered, everything = (placing.reach for placing in asked)
+    assert (entered.n_entered, entered.often) == (2, pytest.approx(4.0))  # 4 sqrt(6 steps / 6 pairs)
+    assert (everything.n_entered, everything.often) == (3, math.inf)
+    assert all((placing.local, placing.outward, len(placing.never_left)) == (0.0, 0.0, 0) for placing in asked)
 
 
 @pytest.mark.parametrize(
