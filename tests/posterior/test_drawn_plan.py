@@ -12,7 +12,6 @@ from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, Stop
 from equirl.posterior.drawn_plan import (
     _reach,
-    best_worth,
     gain_in,
     losses,
     mean_model,
@@ -96,17 +95,6 @@ def test_where_only_some_pairs_leave_mass_to_chance_the_others_do_not():
     model = ExactModel(rows, np.array([0.0, 0.4]), np.array([0.0, 1.0]), np.array([0, 1]), 0.0)
     chain = np.array([[0.0, 1.0], [0.8, 0.2]])
     assert gain_in(model, np.array([0, 1]), np.array([1.0, 0.0])) == pytest.approx((long_run(chain) @ [0.0, 1.0])[0])
-
-
-@pytest.mark.parametrize("discount", [1.0, 0.8])
-def test_the_best_worth_is_certified_or_that_of_the_policy_played(discount):
-    model, _ = drawn(5)
-    start, policy = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0, 2, 4, 6])
-    plan = Plan(policy, 0.4, np.array([0.5, 0.0, 0.2, 0.1]), 9, 0.01, True)
-    certified = 0.4 if discount == 1.0 else 0.5 + 0.4 / 0.2
-    assert best_worth(model, plan, start, discount) == pytest.approx(certified)
-    unsure = plan._replace(converged=False)
-    assert best_worth(model, unsure, start, discount) == worth_in(model, policy, start, discount)
 
 
 def test_the_mean_of_drawn_mdps_keeps_what_was_never_played_where_it_is():

@@ -11,7 +11,7 @@ from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior import row_priors
-from equirl.posterior.exceptional_pairs import hope, stay_length
+from equirl.posterior.hope import Hope, stay_length
 from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows, PublishedRows
 from equirl.structure.partition import Partition
 from oracles_posterior import snapshot
@@ -41,15 +41,9 @@ def rng():
         (ClassRows, "alpha", [1e-9, 1e12, "drawn"], [0.0, math.inf, -1.0]),
         (ClassRows, "gamma", [1e-9, 1e12, "drawn"], [0.0, math.inf, -1.0]),
         (ClassRows, "scan", [1, 10**6], [0, -1, 1.5]),
-        (ClassRows, "lonely", [0.0, 1e9], [-0.1, 1.1e9]),
-        (ClassRows, "bridge", [0.0, 1e9], [-0.1, 1.1e9]),
-        (ClassRows, "apart", [0.0, 1e9], [-0.1, 1.1e9]),
-        (ClassRows, "local", [0.0, 1.0, "drawn"], [-0.1, 1.1]),
-        (ClassRows, "outward", [0.0, 1.0], [-0.1, 1.1]),
-        (ClassRows, "unseen", [1e-9, 5.0], [0.0, -1.0]),
-        (ClassRows, "beside", [1e-9, math.inf], [0.0, -1.0]),
+        (ClassRows, "hope", [0.0, 1e9], [-0.1, 1.1e9]),
         (GivenClassRows, "gamma", [0.5, "drawn"], [0.0]),
-        (GivenClassRows, "outward", [0.0, 1.0], [1.1]),
+        (GivenClassRows, "hope", [0.0, 1e9], [-0.1]),
     ],
 )
 def test_settings_out_of_their_range_are_named_and_its_ends_are_in_it(part, name, good, wrong):
@@ -127,16 +121,17 @@ def test_only_what_is_drawn_is_drawn(alpha, gamma, monkeypatch):
     assert drawn.measures() == {"alpha": 1.0 if alpha == "drawn" else 0.7, "gamma": 0.5 if gamma == "drawn" else 0.3}
 
 
-def test_placements_are_as_near_as_set_or_as_successors_were(monkeypatch):
-    assert sampler(local=0.25)._local(SEEN, rng()) == 0.25
+def test_placements_are_as_near_as_successors_were_where_there_is_hope(monkeypatch):
+    assert sampler(hope=0.0)._near(SEEN, rng()) == 0.0
     monkeypatch.setattr(row_priors, "count_near", lambda *_: (3, 10))
     monkeypatch.setattr(row_priors, "beta_draw", lambda random, a, b: (a, b))
-    assert sampler(local="drawn")._local(SEEN, rng()) == (4.0, 8.0)
+    assert sampler()._near(SEEN, rng()) == (4.0, 8.0)
 
 
 def test_states_never_left_are_looked_for_where_masses_go_outward():
-    assert sampler(outward=0.5)._never_left(SEEN).tolist() == [2]
-    assert sampler(outward=0.0)._never_left(SEEN).tolist() == []
+    assert given()._never_left(SEEN).tolist() == [2]
+    assert given(hope=0.0)._never_left(SEEN).tolist() == []
+    assert sampler()._never_left(SEEN).tolist() == []
 
 
 def test_unknown_pairs_are_left_in_the_end_unless_classes_are_given():
@@ -145,8 +140,8 @@ def test_unknown_pairs_are_left_in_the_end_unless_classes_are_given():
 
 
 def test_where_classes_are_given_only_pairs_of_classes_never_visited_stay_put():
-    assert sampler(lonely=3.0)._lonely(SEEN) == 3.0
-    known = given(lonely=3.0)
+    assert sampler(hope=3.0)._lonely(SEEN) == 3.0
+    known = given(hope=3.0)
     known.refresh(SEEN, rng())
     assert known._lonely(SEEN) == 3.0 * 4 / 2  # of four pairs never visited two are of such a class
     full = snapshot([[1], [], [1], [], [1], []])
@@ -154,16 +149,11 @@ def test_where_classes_are_given_only_pairs_of_classes_never_visited_stay_put():
     assert known._lonely(full) == 3.0 * 3
 
 
-def test_stays_grow_and_exceptions_fade_with_time():
-    assert [stay_length(t) for t in (0, 10_000, 40_000)] == [30.0, 30.0, 60.0]
-    assert [hope(t) for t in (0, 900, 3600)] == [1.0, 1.0, 0.5]
-
-
 def test_a_plain_sampler_makes_no_exceptions():
+    assert (sampler(hope=2.0).hope, given().hope) == (Hope(2.0, 2.0, 2.0), Hope(1.0, 1.0, 0.0, 0.5))
     for drawn in (sampler(), given()):
         drawn.plain()
-        part = drawn.part
-        assert (part.lonely, part.bridge, part.local, part.outward, part.apart) == (0.0, 0.0, 0.0, 0.0, 0.0)
+        assert drawn.hope == Hope(0.0, 0.0, 0.0, 0.0, False)
 
 
 @pytest.mark.parametrize("make", [sampler, given])
