@@ -327,3 +327,4 @@ def test_hope_is_scaled_and_without_any_the_model_is_all_there_is():
     assert usual.scaled(3.0) == (3.0, 3.0, 3.0, 0.25, True)
     assert usual.scaled(0.0) == (0.0, 0.0, 0.0, 0.0, False)
     assert usual.scaled(1e-9).near
+    assert not usual._replace(near=False).scaled(2.0).near

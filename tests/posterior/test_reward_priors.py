@@ -267,15 +267,26 @@ def test_the_likelihood_of_a_table_has_its_mean_and_variance_integrated_out(paid
 
     expected, _ = integrate.quad(likelihood, -25, 25, points=[-6, -3, 0], limit=400)
     for run in (log_marginal, log_marginal.py_func):
-        assert run(float(n), total, squares, b) == pytest.approx(np.log(expected), abs=1e-6)
+        assert run(float(n), total, squares, b, np.ones(2)) == pytest.approx(np.log(expected), abs=1e-6)
 
 
 @pytest.mark.parametrize(("n", "good"), [(1, 0), (1, 1), (5, 2), (9, 9)])
-def test_the_likelihood_of_coins_has_their_chance_integrated_out(n, good):
-    expected, _ = integrate.quad(lambda p: p**good * (1 - p) ** (n - good), 0, 1)
+@pytest.mark.parametrize("base", [(1.0, 1.0), (1.5, 3.0)])
+def test_the_likelihood_of_coins_has_their_chance_integrated_out(n, good, base):
+    law = stats.beta(*base)
+    expected, _ = integrate.quad(lambda p: p**good * (1 - p) ** (n - good) * law.pdf(p), 0, 1)
     for run in (log_marginal, log_marginal.py_func):
-        assert run(float(n), float(good), float(good), 0.1) == pytest.approx(np.log(expected), abs=1e-9)
-        assert run(float(n), good + 1e-10, float(good), 0.1) == pytest.approx(np.log(expected), abs=1e-8)
+        for total in (float(good), good + 1e-10):  # up to rounding
+            found = run(float(n), total, float(good), 0.1, np.array(base))
+            assert found == pytest.approx(np.log(expected), abs=1e-8)
+
+
+def test_without_hope_coins_come_from_what_pairs_pay_on_average():
+    seen = seen_of([[1.0, 0.0], [], [1.0, 1.0, 1.0, 1.0], [0.2]])
+    assert base_of(seen, True).tolist() == [1.0, 1.0]
+    mean = (0.5 + 0.5 + 1.0 + 0.2) / 4
+    np.testing.assert_allclose(base_of(seen, False), [mean, 1 - mean])
+    assert base_of(seen_of([[], []]), False).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -291,7 +302,7 @@ def test_a_table_weighs_its_members_times_how_well_the_pair_fits_and_a_new_one_a
     together = [0.3, 0.4, 0.35]
 
     def fits(rewards):
-        return of(float(len(rewards)), sum(rewards), float(np.square(rewards).sum()), state.noise[0])
+        return of(float(len(rewards)), sum(rewards), float(np.square(rewards).sum()), state.noise[0], state.base)
 
     expected = [
         np.log(2) + fits([*together, 0.31]) - fits(together), -np.inf, np.log(0.7) + fits([0.31]),
