@@ -172,9 +172,10 @@ def test_a_step_teaches_its_pair_or_every_pair_of_its_class_with_the_successor_i
         assert agent.policy[pair // 2] == 2 * (pair // 2) + agent.q[2 * (pair // 2) :][:2].argmax()
 
 
+@pytest.mark.parametrize("river", ["riverswim", "ergodic-riverswim"])
 @pytest.mark.parametrize("rewards", ["none", "per_class", "per_pair"])
-def test_started_from_counts_the_values_are_those_of_replaying_them_for_ever(rewards):
-    world = eq.make("ergodic-riverswim", n_states=4, reward_law="bernoulli")
+def test_started_from_counts_the_values_are_those_of_replaying_them_for_ever(rewards, river):
+    world = eq.make(river, n_states=4, reward_law="bernoulli")
     seen = eq.simulate(world, "random", 4000, seed=1).agent.counts.snapshot()
     label, order = np.arange(M), None
     if rewards == "none":

@@ -60,7 +60,7 @@ def json_key(params: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=32)
-def known_world(world: str, params: str, source: str | None = None) -> TabularMDP:
+def known_world(world: str, params: str, source: str | None) -> TabularMDP:
     """A world made once per process: where its study is read, many runs later find it."""
     values = json.loads(params)
     return _loaded(Path(source or ""), values["sha256"]) if world == FILE_WORLD else make(world, **values)
