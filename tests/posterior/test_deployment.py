@@ -42,6 +42,8 @@ def test_the_mean_and_the_draws_hold_what_was_drawn_of_the_successors_seen():
     assert (each.rank, len(each.prob), mean.rank, len(mean.prob)) == (1, 6, 0, 1)
     np.testing.assert_allclose(each.surplus.mean(axis=0), 0.0, atol=1e-12)
     assert mean.usual.sum() == pytest.approx(1.0)
+    alone = wary_model(log.pairs, seen, models[:1], caution=0.9)  # of one draw there is one rank
+    assert (alone.rank, len(alone.prob), alone.stay) == (0, 1, models[0].stay)
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
