@@ -183,3 +183,39 @@ def test_of_pairs_that_lead_closer_equally_surely_the_first_is_taken() -> None:
     apart = whole(TabularMDP.from_pairs(ABSORBING, 3))
     assert chains.steps_to(incoming(apart), target).tolist() == [1, -1, 0]
     assert chains.approach(apart, target) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_reached_is_what_a_plain_search_finds(seed):
+    """Edges may be there twice, and nodes without any."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 12)), int(rng.integers(0, 25))
+    source, target, start = rng.integers(n, size=m), rng.integers(n, size=m), rng.random(n) < 0.3
+    found, waiting = set(np.flatnonzero(start).tolist()), np.flatnonzero(start).tolist()
+    while waiting:
+        s = waiting.pop()
+        for x in target[source == s].tolist():
+            if x not in found:
+                found.add(x)
+                waiting.append(x)
+    assert set(np.flatnonzero(reached(start, source, target)).tolist()) == found
+
+
+def test_the_block_of_all_states_is_that_of_a_mask_that_holds_them_all():
+    mdp = make("random", n_states=6, n_actions=3, seed=2)
+    everything = np.ones(mdp.n_states, bool)
+    short, long = block(mdp, everything), block(mdp, everything, np.ones(mdp.pairs.n_pairs, bool))
+    for name in ("state", "pair", "pair_ptr", "reward", "defect"):
+        one, other = np.asarray(getattr(short, name)), np.asarray(getattr(long, name))
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
+    for one, other in zip(short.rows, long.rows, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
+        assert one.flags.writeable
+
+
+def test_reachable_states_can_be_changed_by_whoever_asked():
+    mdp = make("four-room")
+    mdp.reachable()[:] = False
+    assert mdp.reachable().all()

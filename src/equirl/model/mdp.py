@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from equirl.model.renumbering import (
 )
 from equirl.model.reward_laws import REWARD_LAWS, original_rewards, rescale_rewards
 from equirl.model.row_readers import initial_distribution, read_arrays, read_pairs, read_rows
-from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows, reached
+from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows, reached_along
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
 from equirl.words.checking import checked_path, choice, discount_below_one, flag, several, unknown_name
@@ -326,7 +327,11 @@ class TabularMDP(Frozen):
 
     def reachable(self) -> np.ndarray:
         """(S,) which states can be reached from the first one under some actions."""
-        return reached(self.initial > 0, self.pairs.state[owners(self.rows.ptr)], self.rows.succ)
+        return self._reachable.copy()
+
+    @cached_property
+    def _reachable(self) -> np.ndarray:
+        return reached_along(self.initial > 0, self.rows.ptr[self.pairs.ptr], self.rows.succ)
 
     def restrict_to_reachable(self) -> TabularMDP:
         """The MDP of the reachable states alone, each named by its old name or number.

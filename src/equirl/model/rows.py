@@ -123,13 +123,18 @@ def _sums(pairs: Pairs, row: np.ndarray, prob: np.ndarray, tolerance: float) -> 
 
 def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """What can be reached from some nodes along edges, in time linear in nodes and edges."""
+    order = np.argsort(source, kind="stable")
+    return reached_along(start, starts(np.bincount(source, minlength=len(start))), target[order])
+
+
+def reached_along(start: np.ndarray, ptr: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The same, the edges of node s leading to ``target[ptr[s]:ptr[s + 1]]``."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
     n, first = len(start), np.flatnonzero(start)
-    tail = np.concatenate([source, np.full(len(first), n)])  # one more node, from which the first are entered
-    head = np.concatenate([target, first])
-    graph = sparse.csr_array((np.ones(len(tail)), (tail, head)), shape=(n + 1, n + 1))
+    head = np.concatenate([target, first])  # one more node, from which the first are entered
+    graph = sparse.csr_array((np.ones(len(head)), head, np.append(ptr, len(head))), shape=(n + 1, n + 1))
     seen = np.zeros(n + 1, bool)
     seen[csgraph.breadth_first_order(graph, n, return_predecessors=False)] = True
     return seen[:n]

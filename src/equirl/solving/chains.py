@@ -92,7 +92,7 @@ class Block(NamedTuple):
         edges = scipy.sparse.csr_array(
             (np.ones(len(self.rows.succ), np.int8), self.rows.succ.copy(), ptr), shape=(self.n_states,) * 2
         )
-        edges.sum_duplicates()
+        edges.sum_duplicates()  # with an edge twice SciPy's search for strong components may never end
         edges.data[:] = 1
         return edges
 
@@ -107,6 +107,11 @@ class Arrivals(NamedTuple):
 
 def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) -> Block:
     """The block of the ``states`` (a mask), and of the ``pairs`` (a mask; all of these states' pairs if not given)."""
+    if pairs is None and states.all():
+        ptr, succ, prob = (np.array(part) for part in mdp.rows)  # copies: kernels for read-only ones are others
+        prob, defect = _summing_to_one(prob, ptr)
+        every = np.arange(mdp.n_states), np.arange(mdp.pairs.n_pairs)
+        return Block(*every, np.array(mdp.pairs.ptr), Rows(ptr, succ, prob), np.array(mdp.r_mean), defect)
     keep = states[mdp.pairs.state]
     if pairs is not None:
         keep &= pairs
