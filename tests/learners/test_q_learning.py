@@ -215,3 +215,16 @@ def test_started_from_few_counts_values_stay_at_the_optimistic_end_where_nothing
     assert taught.sum() >= 1 + (rewards == "per_class")
     assert agent.n.tolist() == taught.astype(int).tolist()
     np.testing.assert_allclose(agent.q, np.where(taught, 0.95, 1.0), atol=1e-9)
+
+
+def test_a_path_teaches_what_its_steps_one_by_one_do():
+    river = eq.make("riverswim", n_states=5)
+    one, other = (eq.agent_for(river, "q-learning", seed=0) for _ in range(2))
+    rng, states = np.random.default_rng(1), [0, 1, 2, 3, 2, 1, 1, 0]
+    path = np.array([river.pairs.find(s, int(rng.integers(2))) for s in states[:-1]])
+    rewards = rng.random(len(path))
+    one.record(path, rewards, states[-1])
+    for k, paid, after in zip(path.tolist(), rewards.tolist(), states[1:], strict=True):
+        other.record_step(k, paid, after)
+    np.testing.assert_array_equal(one.q, other.q)
+    assert (one.q != 1).sum() > 3

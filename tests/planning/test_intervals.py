@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from equirl.planning.intervals import IntervalModels, Intervals, interval_value
+from equirl.planning.intervals import GrowingSupport, IntervalModels, Intervals, interval_value, support_value
+from equirl.planning.optimistic_planning import single_sweep
 from oracles_best_laws import interval_maximum
 
 
@@ -132,3 +133,24 @@ def test_a_set_tells_its_sizes_and_keeps_its_pairs_apart():
     copied = plain.prepare()[1]
     copied.lower[0] = 9.0
     assert bounds.lower[0] == 0.1  # sweeps reorder what they are given
+
+
+@pytest.mark.parametrize("slack", [None, 0.2])
+def test_sweep_after_sweep_values_are_those_of_states_in_decreasing_order(slack):
+    """As one sweep follows another the order of the states changes, and maxima are by the order there is."""
+    rng, n, mixed = np.random.default_rng(5), 8, 0
+    rows = [random_set(rng, n) for _ in range(n)]
+    ptr = np.concatenate([[0], np.cumsum([len(row.succ) for row in rows])])
+    fields = (
+        np.concatenate([getattr(row, name) for row in rows]) for name in ("succ", "lower", "upper", "unseen_upper")
+    )
+    bounds, reward = Intervals(ptr, *fields).copy(), rng.random(n)
+    models = IntervalModels(bounds, reward, reward, None if slack is None else np.full(n, slack))
+    for _ in range(20):
+        u = rng.normal(size=n)
+        q, order = single_sweep(np.arange(n + 1), models, u)().q, best_first(u)
+        sets = bounds.copy() if slack is None else GrowingSupport(bounds.copy(), np.full(n, slack))
+        value = interval_value if slack is None else support_value
+        np.testing.assert_allclose(q, [reward[k] + value(sets, k, u, order) for k in range(n)], atol=1e-12)
+        mixed += not np.allclose(q, [reward[k] + value(sets, k, u, np.arange(n)) for k in range(n)])
+    assert mixed > 15  # the order matters
