@@ -353,3 +353,18 @@ def test_compiled_parts_of_a_step_equal_the_plain_ones():
             kernel(random, 0, c, seen, state, scratch)
         ends.append((random.tolist(), state.position.tolist()))
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_the_work_of_a_pass_is_classes_times_successors(fixed):
+    seen = snapshot([[3, 1], [2], [], [1, 1, 4]])
+    state, scratch = workspace(seen)
+    state.label[:] = [0, 1, -1, 1] if fixed else -1
+    if fixed:
+        state.used[0] = 2
+    stopped, work = resample_pairs(rng(3), 0, False, fixed, seen, state, scratch)
+    assert stopped == 4
+    if fixed:
+        assert work == 2 + 1 + 3
+    else:
+        assert 2 + 1 + 3 <= work <= 2 + 2 * 1 + 3 * 3  # the first makes a class, the others one more at most
