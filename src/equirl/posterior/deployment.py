@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -9,11 +11,10 @@ from equirl.estimation.counts import Snapshot
 from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import owners, take_rows
 from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan, Stop, extended_value_iteration
+from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.wary_model import WaryModel
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, resampled_means
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, chain_worth, resampled_means
 from equirl.posterior.drawn_rows import LEAST
-from equirl.solving.renewal import share_of_time
 
 ACCURACY = 1e-5
 MOST_SWEEPS, MOST_LOOKUPS = 5000, 2e9  # where parts of what was seen do not reach each other, sweeps do not converge
@@ -55,11 +56,10 @@ def _places_of_seen(seen: Snapshot, models: list[ExactModel]) -> list[np.ndarray
 def wary_plan(pair_ptr: np.ndarray, model: WaryModel, discount: float, coin: np.ndarray) -> Plan:
     """The best policy of a wary model; ``coin``, a number in [0, 1) per state, chooses among equals."""
     sweeps = int(min(MOST_SWEEPS, max(100, MOST_LOOKUPS / max(1, model.n_entries))))
-    stop = Stop(discount, ACCURACY * (1.0 if discount == 1.0 else 1.0 - discount), sweeps, POLICY_SWEEPS)
+    accuracy = ACCURACY * (1.0 if discount == 1.0 else 1.0 - discount)
     return extended_value_iteration(
-        pair_ptr, model, stop.accuracy, coin=coin, policy_sweeps=stop.policy_sweeps, max_sweeps=stop.max_sweeps,
-        discount=discount,
-    )  # fmt: skip
+        pair_ptr, model, accuracy, coin=coin, policy_sweeps=POLICY_SWEEPS, max_sweeps=sweeps, discount=discount
+    )
 
 
 def wary_worth(model: WaryModel, policy: np.ndarray, initial: np.ndarray, discount: float) -> float:
@@ -85,8 +85,8 @@ def wary_worth(model: WaryModel, policy: np.ndarray, initial: np.ndarray, discou
             np.concatenate([own.succ, np.full(S, S), usual]),
         ),
     )
-    chain = sparse.csr_array(cells, shape=(S + 1, S + 1))
-    return _worth(chain, np.append(own.reward, 0.0), np.append(initial, 0.0), np.arange(S + 1) < S, discount)
+    chain, passes = _chain(cells, S + 1), np.arange(S + 1) < S
+    return chain_worth(chain, np.append(own.reward, 0.0), np.append(initial, 0.0), discount, passes)
 
 
 def behaviour_worth(
@@ -108,20 +108,13 @@ def behaviour_worth(
         np.concatenate([weight / total[state], np.tile(initial[first], len(left))]),
         (np.concatenate([state, again[0]]), np.concatenate([seen.succ, again[1]])),
     )
-    chain = sparse.csr_array(cells, shape=(S, S))
     reward = np.bincount(state, weights=weight * mean[owner], minlength=S) / np.maximum(total, 1e-300)
-    return _worth(chain, reward, initial, np.ones(S, bool), discount)
+    return chain_worth(_chain(cells, S), reward, initial, discount)
 
 
-def _worth(
-    chain: sparse.csr_array, reward: np.ndarray, initial: np.ndarray, takes_time: np.ndarray, discount: float
-) -> float:
-    """The gain of a chain from its first state, or with a discount its value; in some states no time passes."""
+def _chain(cells: Any, n: int) -> sparse.csr_array:
+    """A chain of n states from (probabilities, (from, to)), in which only what can happen is stored."""
+    chain = sparse.csr_array(cells, shape=(n, n))
     chain.sum_duplicates()
     chain.eliminate_zeros()
-    if discount < 1.0:
-        ahead = sparse.diags_array(np.where(takes_time, discount, 1.0)) @ chain
-        system = sparse.csc_array(sparse.identity(len(reward)) - ahead)
-        return float(initial @ sparse.linalg.spsolve(system, reward))
-    share = share_of_time(chain, initial) * takes_time
-    return float(share @ reward / share.sum())
+    return chain

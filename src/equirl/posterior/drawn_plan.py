@@ -111,20 +111,27 @@ def mean_model(pairs: Pairs, played: np.ndarray, models: list[ExactModel]) -> Ex
 
 def gain_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray) -> float:
     """The gain of a policy, a pair per state, in a drawn MDP from the first state."""
-    chain, reward = chain_of(model, policy)
-    return float(share_of_time(chain, initial) @ reward)
+    return worth_in(model, policy, initial, 1.0)
 
 
 def worth_in(model: ExactModel, policy: np.ndarray, initial: np.ndarray, discount: float) -> float:
     """What a policy is worth from the first state in a drawn MDP: its gain, or with a discount its value."""
+    return chain_worth(*chain_of(model, policy), initial, discount)
+
+
+def chain_worth(
+    chain: Any, reward: np.ndarray, initial: np.ndarray, discount: float, takes_time: np.ndarray | None = None
+) -> float:
+    """The gain of a chain from its first state, or with a discount its value; in some states no time may pass."""
     from scipy import sparse
     from scipy.sparse.linalg import spsolve
 
+    timed = np.ones(len(reward), bool) if takes_time is None else takes_time
     if discount == 1.0:
-        return gain_in(model, policy, initial)
-    chain, reward = chain_of(model, policy)
-    system = sparse.csc_array(sparse.identity(len(initial)) - discount * chain)
-    return float(initial @ spsolve(system, reward))
+        share = share_of_time(chain, initial)
+        return float(share @ reward) if timed.all() else float(share[timed] @ reward[timed] / share[timed].sum())
+    ahead = sparse.diags_array(np.where(timed, discount, 1.0)) @ chain
+    return float(initial @ spsolve(sparse.csc_array(sparse.identity(len(reward)) - ahead), reward))
 
 
 def chain_of(model: ExactModel, policy: np.ndarray) -> tuple[Any, np.ndarray]:
