@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from equirl.model import rows as rows_module
 from equirl.model.pairs import Pairs
-from equirl.model.rows import Rows, check_n_states, checked_rows, reached, rows_from_triplets
+from equirl.model.rows import Rows, check_n_states, checked_rows, reached, rows_from_table, rows_from_triplets
 
 PAIRS = Pairs.uniform(3, 1)
 ROWS = Rows(np.array([0, 2, 3, 5]), np.array([0, 2, 1, 0, 1], np.int32), np.array([0.25, 0.75, 1.0, 0.5, 0.5]))
@@ -19,6 +20,22 @@ def test_entries_in_any_order_are_summed_and_zeros_dropped():
     assert (found.ptr.tolist(), found.succ.tolist()) == (ROWS.ptr.tolist(), ROWS.succ.tolist())
     np.testing.assert_allclose(found.prob, ROWS.prob)
     assert found.succ.dtype == np.int32
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 100])
+def test_a_table_becomes_rows_in_increasing_order_and_keeps_its_masses(at_once, monkeypatch):
+    monkeypatch.setattr(rows_module, "AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    succ = np.concatenate([rng.permutation(9)[:3] for _ in range(5)])
+    prob = rng.dirichlet(np.ones(3), 5).ravel()
+    expected = [dict(zip(succ[k : k + 3], prob[k : k + 3], strict=True)) for k in range(0, 15, 3)]
+    found = rows_from_table(succ, prob, 3)
+    assert found.ptr.tolist() == [0, 3, 6, 9, 12, 15]
+    for k, row in enumerate(expected):
+        assert found.succ[found.row(k)].tolist() == sorted(row)
+        assert found.prob[found.row(k)].tolist() == [row[x] for x in sorted(row)]
+    assert (found.succ.dtype, found.ptr.dtype) == (np.int32, np.int64)
+    assert found.prob is prob  # sorted in place
 
 
 def sums_to(total, normalize=False):
@@ -50,6 +67,10 @@ def test_sums_may_be_off_by_rounding_and_where_asked_by_a_thousandth(sign):
         ({"prob": [0.25, 0.75, 1.0, 0.0, 1.0]}, r"p\(0 \| s=2, a=0\) is 0; store positive ones only"),
         ({"prob": [-0.25, 1.25, 1.0, 0.5, 0.5]}, r"p\(0 \| s=0, a=0\) is -0.25, not a probability"),
         ({"prob": [0.25, np.nan, 1.0, 0.5, 0.5]}, r"p\(2 \| s=0, a=0\) is nan, not a probability"),
+        ({"prob": [0.25, np.inf, 1.0, 0.5, 0.5]}, r"p\(2 \| s=0, a=0\) is inf, not a probability"),
+        ({"ptr": [0, 2, 2, 5], "succ": [0, 2, 0, 1, 2]}, r"p\(. \| s=1, a=0\) sums to 0, not 1"),
+        ({"ptr": [0, 0, 3, 5], "succ": [0, 1, 2, 0, 1]}, r"p\(. \| s=0, a=0\) sums to 0, not 1"),
+        ({"prob": [0.25, 0.75, 0.9, 0.5, 0.5]}, r"p\(. \| s=1, a=0\) sums to 0.9, not 1"),
         ({"prob": [0.25, 0.75, 1.0, 0.5, 0.6]}, r"p\(. \| s=2, a=0\) sums to 1.1, not 1"),
     ],
 )

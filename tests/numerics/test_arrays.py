@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from equirl.numerics.arrays import check_starts, frozen, owners, starts
+from equirl.numerics.arrays import check_starts, frozen, owners, sealed, starts
 from equirl.words.checking import real_array, whole_array
 
 
@@ -22,6 +22,14 @@ def test_a_frozen_array_is_a_copy_of_its_own(given):
     assert array.flags.c_contiguous
     assert not array.flags.writeable
     assert not np.shares_memory(array, np.asarray(given))
+
+
+def test_a_sealed_array_is_taken_as_it_is_if_it_fits():
+    given = sealed(np.array([[1, 2], [3, 4]]))
+    assert frozen("x", given, np.int64) is given
+    assert frozen("x", given, np.int32).dtype == np.int32
+    for part in (given[0], given.T):  # a view, whose owner may still write; another order
+        assert not np.shares_memory(frozen("x", part, np.int64), given)
 
 
 @pytest.mark.parametrize("check", [real_array, whole_array, lambda name, x: frozen(name, x, np.int64)])

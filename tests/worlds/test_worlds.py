@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from equirl.worlds import grids
 from equirl.worlds.world_registry import load_world, make
 from worlds_kit import close, is_communicating, profiles
 
@@ -201,6 +202,39 @@ def test_random_walls_leave_the_goal_in_reach_of_all_floor(seed, density):
     mdp = make("random-walls", height=12, width=9, density=density, seed=seed)
     assert mdp.reachable().all()
     assert mdp.r_mean.sum() == 4
+
+
+def rows_by_the_rule(text, forward, side, stay):
+    """{(cell, action): {next cell: probability}} of a map whose goals lead to its starts, read off cell by cell."""
+    rows = text.split("/")
+    floor = {(i, j): mark for i, row in enumerate(rows) for j, mark in enumerate(row) if mark != "#"}
+    first = [cell for cell, mark in floor.items() if mark == "S"]
+    moves = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+    out = {}
+    for (i, j), mark in floor.items():
+        for action, (down, right) in moves.items():
+            row = dict.fromkeys(first, 1 / len(first)) if mark == "G" else {}
+            steps = [] if mark == "G" else [((0, 0), stay), ((down, right), forward)]
+            steps += [] if mark == "G" else [((right, down), side), ((-right, -down), side)]
+            for step, mass in steps:
+                to = (i + step[0], j + step[1])
+                to = to if to in floor else (i, j)
+                row[to] = row.get(to, 0.0) + mass
+            out[(i, j), action] = {cell: p for cell, p in row.items() if p > 0}
+    return out
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1000])
+@pytest.mark.parametrize("kernel", [(0.7, 0.1, 0.1), (1.0, 0.0, 0.0), (0.0, 0.25, 0.5)])
+@pytest.mark.parametrize("text", ["S.#./.G.S/..#G", "G/S/./S/G", "S.G"])
+def test_rows_of_a_grid_follow_the_rule_cell_by_cell(text, kernel, at_once, monkeypatch):
+    monkeypatch.setattr(grids, "AT_ONCE", at_once)
+    mdp = grids.grid(text, kernel)
+    for ((i, j), action), row in rows_by_the_rule(text, *kernel).items():
+        found = mdp.transition_probabilities(f"{i},{j}", action)
+        assert {mdp.pairs.state_names[x]: p for x, p in found.items()} == close(
+            {f"{a},{b}": p for (a, b), p in row.items()}
+        )
 
 
 def test_random_walls_have_the_given_density():

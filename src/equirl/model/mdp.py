@@ -499,9 +499,12 @@ def checked_picture(picture: Any) -> Picture | None:
         raise TypeError(f"picture.rows must be rows of text, not {shown(picture.rows)}")
     if cell.ndim != 2 or cell.shape[1] != 2:
         raise ValueError(f"picture.cell has shape {cell.shape}; a row and a column per state would be (S, 2)")
-    for s, (i, j) in enumerate(cell.tolist()):
-        if not (0 <= i < len(rows) and 0 <= j < len(rows[i])):
-            raise ValueError(f"picture.cell places state {s} at {i},{j}, outside the {len(rows)} rows of the map")
+    i, j = cell.T
+    width = np.array([*map(len, rows), 0])  # 0: of a row that is not there
+    out = np.flatnonzero((i < 0) | (j < 0) | (j >= width[np.clip(i, 0, len(rows))]))
+    if len(out):
+        s = int(out[0])
+        raise ValueError(f"picture.cell places state {s} at {i[s]},{j[s]}, outside the {len(rows)} rows of the map")
     return Picture(rows, cell)
 
 

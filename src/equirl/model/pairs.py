@@ -58,9 +58,10 @@ def checked_names(kind: str, values: Iterable[Any]) -> tuple[Name, ...]:
 def check_names(kind: str, names: Any) -> None:
     if not isinstance(names, tuple):
         raise TypeError(f"{kind} names must be a tuple of str, numbers or tuples, not {shown(names)}")
-    for name in names:
-        if not is_name(name):
-            raise TypeError(f"{kind} names must be strings, numbers or tuples of them, not {name!r}")
+    if set(map(type, names)) != {str}:
+        for name in names:
+            if not is_name(name):
+                raise TypeError(f"{kind} names must be strings, numbers or tuples of them, not {name!r}")
     if len(set(names)) < len(names):
         raise ValueError(f"two {kind}s are named {shown(Counter(names).most_common(1)[0][0])}")
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.pairs import Pairs
-from equirl.numerics.arrays import check_starts, frozen, owners, starts, take_rows
+from equirl.numerics.arrays import check_starts, frozen, owners, sealed, starts, take_rows
 from equirl.words.formatting import shown
 
 INDEX = np.int32  # states are numbered with this type
 ROW_TOLERANCE = 1e-8
+AT_ONCE = 2**13  # rows sorted at a time: what that needs stays in the processor's cache
 NORMALIZE_WITHIN = 1e-3  # how far from 1 a sum may be to be divided out where that is asked for
 
 
@@ -71,6 +72,19 @@ def rows_from_triplets(
     return Rows(starts(np.bincount(row, minlength=M)), (key % S).astype(INDEX), mass)
 
 
+def rows_from_table(succ: np.ndarray, prob: np.ndarray, n_columns: int) -> Rows:
+    """Rows of ``n_columns`` entries each, laid end to end and sorted in place: distinct successors, none of mass 0."""
+    found = np.empty(len(succ), INDEX)
+    for first in range(0, len(succ), AT_ONCE * n_columns):
+        part = slice(first, first + AT_ONCE * n_columns)
+        rows, mass = succ[part].reshape(-1, n_columns), prob[part].reshape(-1, n_columns)
+        order = rows.argsort(axis=1)
+        found[part] = np.take_along_axis(rows, order, axis=1).ravel()
+        mass[:] = np.take_along_axis(mass, order, axis=1)
+    ptr = np.arange(0, len(succ) + 1, n_columns, dtype=np.int64)
+    return Rows(sealed(ptr), sealed(found), sealed(prob))
+
+
 def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
     """Rows that kernels can rely on: owned and read-only, after a check of all that :class:`Rows` promises. O(nnz)."""
     if not isinstance(pairs, Pairs):
@@ -82,7 +96,28 @@ def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
     if ptr.shape != (pairs.n_pairs + 1,) or succ.ndim != 1 or succ.shape != prob.shape:
         raise ValueError(f"rows of shapes {ptr.shape}, {succ.shape}, {prob.shape} do not match {pairs.n_pairs} pairs")
     check_starts("rows.ptr", ptr, pairs.n_pairs, len(succ))
-    row = owners(ptr)
+    rows = Rows(ptr, succ, prob)
+    if not _sound(rows, pairs.n_states):
+        _refuse(pairs, rows)
+    return rows
+
+
+def _sound(rows: Rows, n_states: int) -> bool:
+    """Whether rows hold positive probabilities that sum to 1, and successors that are there and increase."""
+    ptr, succ, prob = rows
+    if (ptr[1:] == ptr[:-1]).any() or not (prob.min() > 0 and prob.max() < np.inf):
+        return False
+    rises = succ[1:] > succ[:-1]
+    rises[ptr[1:-1] - 1] = True  # from one row to the next
+    total = np.add.reduceat(prob, ptr[:-1])
+    sums = max(total.max() - 1, 1 - total.min())
+    return bool(rises.all() and succ.min() >= 0 and succ.max() < n_states and sums <= ROW_TOLERANCE)
+
+
+def _refuse(pairs: Pairs, rows: Rows) -> None:
+    """An error that names what is wrong with rows, if anything is."""
+    _, succ, prob = rows
+    row = owners(rows.ptr)
     check_entries(pairs, row, succ, prob)
     bad = np.flatnonzero((np.diff(row) == 0) & (np.diff(succ) <= 0))
     if len(bad):
@@ -91,7 +126,6 @@ def checked_rows(pairs: Pairs, rows: Rows) -> Rows:
     if len(bad):
         raise ValueError(f"p({succ[bad[0]]} | {pairs.describe(int(row[bad[0]]))}) is 0; store positive ones only")
     _sums(pairs, row, prob, ROW_TOLERANCE)
-    return Rows(ptr, succ, prob)
 
 
 def check_entries(pairs: Pairs, pair: np.ndarray, succ: np.ndarray, prob: np.ndarray) -> None:

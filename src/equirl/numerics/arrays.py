@@ -66,9 +66,17 @@ def check_visits(visits: np.ndarray, ptr: np.ndarray, counts: np.ndarray) -> Non
         raise ValueError(f"pair {k} has {visits[k]:g} visits, and its counts sum to {sums[k]}")
 
 
+def sealed(values: np.ndarray) -> np.ndarray:
+    """The array, read-only from now on: what its maker hands over, so that :func:`frozen` need not copy it."""
+    values.setflags(write=False)
+    return values
+
+
 def frozen(name: str, values: Any, dtype: Any) -> np.ndarray:
-    """A read-only copy of that type, which nobody else holds; an error where values do not fit it."""
+    """A read-only copy of that type, or the array itself if it is one; an error where values do not fit the type."""
     found, dtype = plain_array(name, values), np.dtype(dtype)
+    if found.dtype == dtype and found.flags.owndata and found.flags.c_contiguous and not found.flags.writeable:
+        return found
     if found.size and not np.can_cast(found.dtype, dtype, "same_kind"):
         raise TypeError(f"{name} must hold {dtype.name}, not {found.dtype}")
     if found.size and dtype.kind == "i":
@@ -77,9 +85,7 @@ def frozen(name: str, values: Any, dtype: Any) -> np.ndarray:
             if not limits.min <= extreme <= limits.max:
                 place = int((found == extreme).argmax())
                 raise ValueError(f"{name} must fit {dtype.name}; entry {place} is {extreme}")
-    own = np.array(found, dtype=dtype, order="C")
-    own.setflags(write=False)
-    return own
+    return sealed(np.array(found, dtype=dtype, order="C"))
 
 
 class Frozen:

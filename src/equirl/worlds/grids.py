@@ -17,13 +17,17 @@ import numpy as np
 
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
-from equirl.model.rows import rows_from_triplets
+from equirl.model.rows import INDEX, Rows
+from equirl.numerics.arrays import sealed, starts
 from equirl.words.checking import between, flag, several, unknown_name, whole_number
 from equirl.words.formatting import shown
 
 ACTIONS = ("up", "down", "left", "right")
 MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])
 SIDES = np.array([(2, 3), (2, 3), (0, 1), (0, 1)])  # the two actions perpendicular to each
+PLACES = (0, 4, 1, 3)  # of each action's successor among those of a state: above, left, here, right, below
+WALLED, GOAL = 16, 17  # kinds of states, after those by which of their moves are blocked
+AT_ONCE = 2**13  # states whose rows are written at a time: what that needs stays in the processor's cache
 KERNELS = {"main": (0.7, 0.1, 0.1), "appendix": (0.8, 0.05, 0.1)}  # forward, each side, stay
 PAYING = "123456789"  # tenths that every action on such a floor pays
 MARKS, ENDS = "#.SG" + PAYING, {"S": "start", "G": "goal"}
@@ -226,37 +230,68 @@ def _grid(cells: np.ndarray, kernel: Kernel, walls_are_states: bool, goal_reward
     forward, side, stay = read_kernel(kernel)
     cell = np.argwhere((cells != "#") | flag("walls_are_states", walls_are_states))  # (S, 2)
     n_states = len(cell)
-    mark, state = cells[tuple(cell.T)], np.arange(n_states)
+    mark = cells[tuple(cell.T)]
 
-    goes = neighbours(cells, cell)  # (S, 4) where a move in each direction ends
-    succ = np.stack([goes, goes[:, SIDES[:, 0]], goes[:, SIDES[:, 1]], np.repeat(state[:, None], 4, axis=1)])
-    prob = np.broadcast_to(np.array([forward, side, side, stay])[:, None, None], succ.shape)
-    pair = np.broadcast_to(np.arange(4 * n_states).reshape(n_states, 4), succ.shape)
-    moving = np.broadcast_to((mark != "G") & (mark != "#"), (4, 4, n_states)).swapaxes(1, 2)
-
-    starts = state[mark == "S"]
-    goals, walls = (pair[0, mark == kind].ravel() for kind in "G#")
-    pairs = Pairs.uniform(n_states, 4)
-    rows = rows_from_triplets(
-        pairs,
-        np.concatenate([pair[moving], np.repeat(goals, len(starts)), walls]),
-        np.concatenate([succ[moving], np.tile(starts, len(goals)), walls // 4]),
-        np.concatenate([prob[moving], np.full(len(goals) * len(starts), 1 / len(starts)), np.ones(len(walls))]),
-    )
+    rows = _grid_rows(neighbours(cells, cell), mark, (forward, side, stay))
     digit = mark.astype("<U1").view(np.uint32) - ord("0")
     pays = np.where((mark >= PAYING[0]) & (mark <= PAYING[-1]), digit / 10, 0.0)
     means = np.repeat(np.where(mark == "G", between("goal_reward", goal_reward), pays), 4)
-    names = tuple(f"{row},{column}" for row, column in cell.tolist())
-    picture = Picture(tuple("".join(row) for row in cells), cell)
-    initial = (mark == "S") / len(starts)
-    return TabularMDP(Pairs(pairs.ptr, pairs.action, names, ACTIONS), rows, means, initial, picture=picture)
+    first, second = [f"{row}," for row in range(cells.shape[0])], [str(column) for column in range(cells.shape[1])]
+    names = tuple([first[row] + second[column] for row, column in zip(*cell.T.tolist(), strict=True)])
+    picture = Picture(tuple(text.tobytes().decode("utf-32") for text in cells), cell)
+    initial = (mark == "S") / np.count_nonzero(mark == "S")
+    pairs = Pairs.uniform(n_states, 4)
+    pairs = Pairs(pairs.ptr, pairs.action, names, ACTIONS)
+    return TabularMDP(pairs, rows, sealed(means), sealed(initial), picture=picture)
+
+
+def _grid_rows(goes: np.ndarray, mark: np.ndarray, kernel: tuple[float, float, float]) -> Rows:
+    """The rows of all pairs, from where a step in each direction ends; equal surroundings have equal rows."""
+    here = np.arange(len(goes), dtype=INDEX)
+    kind = (goes == here[:, None]) @ np.array([1, 2, 4, 8])
+    kind[mark == "#"], kind[mark == "G"] = WALLED, GOAL
+    masses = _masses_by_kind(kernel)
+    first, goal = here[mark == "S"], np.flatnonzero(kind == GOAL)
+    size = np.count_nonzero(masses, axis=2)
+    size[GOAL] = len(first)
+    ptr = starts(size[kind].ravel())
+    succ, prob = np.empty(ptr[-1], INDEX), np.empty(ptr[-1])
+    for s in range(0, len(goes), AT_ONCE):
+        part = slice(s, s + AT_ONCE)
+        up, down, left, right = goes[part].T
+        around = np.stack([up, left, here[part], right, down], axis=1)[:, None]  # increasing, but for blocked moves
+        mass = masses[kind[part]]
+        entry = mass > 0
+        place = np.repeat(kind[part] != GOAL, size[kind[part]].sum(axis=1))
+        entries = slice(ptr[4 * s], ptr[min(4 * s + 4 * AT_ONCE, len(ptr) - 1)])
+        succ[entries][place], prob[entries][place] = np.broadcast_to(around, mass.shape)[entry], mass[entry]
+    place = (ptr[4 * goal[:, None] + np.arange(4)][..., None] + np.arange(len(first))).reshape(-1, len(first))
+    succ[place], prob[place] = first, 1 / len(first)
+    return Rows(sealed(ptr), sealed(succ), sealed(prob))
+
+
+def _masses_by_kind(kernel: tuple[float, float, float]) -> np.ndarray:
+    """(18, 4, 5) mass of each action on the states above, to the left, here, to the right and below.
+
+    By kind of state: the sum of 1, 2, 4, 8 for blocked moves up, down, left, right; in a wall; at the goal, where
+    rows are others.
+    """
+    forward, side, stay = kernel
+    out = np.zeros((18, 4, 5))
+    for kind, action in np.ndindex(16, 4):
+        row = out[kind, action]
+        for way, mass in zip((action, *SIDES[action].tolist()), (forward, side, side), strict=True):
+            row[2 if kind >> way & 1 else PLACES[way]] += mass
+        row[2] += stay
+    out[WALLED, :, 2] = 1.0
+    return out
 
 
 def neighbours(cells: np.ndarray, cell: np.ndarray) -> np.ndarray:
     """(S, 4) where a step in each direction ends: the next cell, or this one before a wall and at the edge."""
-    number = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1)  # -1: a wall, or off the map
-    is_floor = cells[tuple(cell.T)] != "#"
-    number[tuple(cell[is_floor].T + 1)] = np.flatnonzero(is_floor)
-    to = cell[:, None, :] + MOVES + 1
-    goes = number[to[..., 0], to[..., 1]]
-    return np.where(goes < 0, np.arange(len(cell))[:, None], goes)
+    number = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1, INDEX)  # -1: a wall, or off the map
+    row, column = cell.T + 1
+    floor = np.flatnonzero(cells[tuple(cell.T)] != "#")
+    number[row[floor], column[floor]] = floor
+    goes = np.stack([number[row + down, column + right] for down, right in MOVES.tolist()], axis=1)
+    return np.where(goes < 0, np.arange(len(cell), dtype=INDEX)[:, None], goes)

@@ -12,7 +12,8 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_PAIRS, MOST_STATES, Pairs
-from equirl.model.rows import rows_from_triplets
+from equirl.model.rows import rows_from_table, rows_from_triplets
+from equirl.numerics.arrays import sealed
 from equirl.words.checking import between, choice, whole_number
 
 REWARDS = ("class", "pair")
@@ -40,11 +41,13 @@ def garnet(
     branching = whole_number("branching", branching, least=1, most=n_states)
     rng = np.random.default_rng(whole_number("seed", seed, least=0))
     succ = _successors(rng, n_states, n_actions, branching)
-    prob = rng.standard_exponential(succ.shape)
+    prob = rng.standard_exponential(succ.size)
+    table = prob.reshape(succ.shape)
+    table /= table.sum(axis=1, keepdims=True)
     means = np.zeros(len(succ))
     paying = rng.permutation(len(succ))[: max(1, round((1 - between("sparsity", sparsity)) * len(succ)))]
     means[paying] = rng.random(len(paying))
-    return _assemble(n_actions, succ, prob / prob.sum(axis=1, keepdims=True), means)
+    return _assemble(n_actions, succ, prob, means)
 
 
 def planted(
@@ -90,7 +93,7 @@ def planted(
     means = rng.random(n_classes)[label]
     if choice("rewards", rewards, REWARDS) == "pair":
         means = rng.random(len(label))
-    return _assemble(n_actions, succ, profiles[label], means)
+    return _assemble(n_actions, succ, profiles[label].ravel(), means)
 
 
 def _sizes(n_states: int, n_actions: int) -> tuple[int, int]:
@@ -100,8 +103,13 @@ def _sizes(n_states: int, n_actions: int) -> tuple[int, int]:
 
 def _assemble(n_actions: int, succ: np.ndarray, prob: np.ndarray, means: np.ndarray) -> TabularMDP:
     pairs = Pairs.uniform(len(succ) // n_actions, n_actions)
-    rows = rows_from_triplets(pairs, np.repeat(np.arange(len(succ)), succ.shape[1]), succ.ravel(), prob.ravel())
-    return TabularMDP(pairs, rows, means, np.eye(1, pairs.n_states)[0])
+    if prob.all():
+        rows = rows_from_table(succ.ravel(), prob, succ.shape[1])
+    else:
+        rows = rows_from_triplets(pairs, np.repeat(np.arange(len(succ)), succ.shape[1]), succ.ravel(), prob)
+    initial = np.zeros(pairs.n_states)
+    initial[0] = 1.0
+    return TabularMDP(pairs, rows, sealed(means), sealed(initial))
 
 
 def _successors(rng: np.random.Generator, n_states: int, n_actions: int, size: int) -> np.ndarray:
@@ -130,7 +138,7 @@ def _sample_without_replacement(rng: np.random.Generator, n_rows: int, limit: in
         drawn = rng.integers(last + 1, size=n_rows)
         taken = (chosen[:, :k] == drawn[:, None]).any(axis=1)
         chosen[:, k] = np.where(taken, last, drawn)
-    return rng.permuted(chosen, axis=1)
+    return rng.permuted(chosen, axis=1, out=chosen)
 
 
 def _separated_profiles(rng: np.random.Generator, n_classes: int, support: int, separation: float) -> np.ndarray:
