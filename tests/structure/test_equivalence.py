@@ -279,9 +279,22 @@ def test_forty_thousand_different_laws_are_separated_without_comparing_all():
 def test_kernels_give_the_same_classes_uncompiled(monkeypatch):
     mdp = random_mdp(5, noise=3e-10)
     compiled = equivalence_classes(mdp), separation(mdp)
-    for name in ("_spread", "_too_wide", "_closest"):
+    for name in ("_differ", "_spread", "_too_wide", "_closest"):
         monkeypatch.setattr(equivalence, name, getattr(equivalence, name).py_func)
     assert (equivalence_classes(mdp), separation(mdp)) == compiled
+
+
+def test_equal_points_apart_in_the_order_are_one_class(monkeypatch):
+    mdp = random_mdp(5)
+    expected = equivalence_classes(mdp)
+    monkeypatch.setattr(equivalence, "projection", lambda points: np.zeros(len(points.ptr) - 1))  # tells nothing apart
+    assert equivalence_classes(mdp, rewards=False) == Partition.from_labels(_laws(mdp))
+    assert equivalence_classes(mdp) == expected
+
+
+def _laws(mdp):
+    """The profile of each pair as text, to nine digits."""
+    return [str(np.round(profiles(mdp).profile(k), 9).tolist()) for k in range(mdp.n_pairs)]
 
 
 @pytest.mark.parametrize("reward", [0.5, 0.625])

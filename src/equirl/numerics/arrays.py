@@ -6,6 +6,7 @@ it is checked wherever it comes from outside.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -31,8 +32,25 @@ def take_rows(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return new, np.repeat(first - new[:-1], last - first) + np.arange(new[-1])
 
 
+def rows_by_length(ptr: np.ndarray, at_once: int) -> Iterator[np.ndarray]:
+    """(n, length) places of the entries of up to ``at_once`` rows of one length, until every row had its turn."""
+    sizes = np.diff(ptr)
+    narrow = sizes.astype(np.uint16) if sizes.max(initial=0) < 2**16 else sizes  # NumPy sorts these by radix
+    order = np.argsort(narrow, kind="stable")
+    lengths, size = np.unique(narrow, return_counts=True)
+    for length, begin, end in zip(lengths.tolist(), starts(size)[:-1], starts(size)[1:], strict=True):
+        for start in range(begin, end, at_once):
+            yield ptr[order[start : min(start + at_once, end)]][:, None] + np.arange(length)
+
+
 def number_by_appearance(labels: np.ndarray) -> np.ndarray:
     """Numbers in place of labels, 0 for the first, each new one the next: [0, 1, 0, 2] for [7, 3, 7, 0]."""
+    if labels.dtype.kind == "i" and labels.size and labels.min() >= 0 and labels.max() < 2 * labels.size:
+        place = np.arange(len(labels))
+        seen_at = np.empty(labels.max() + 1, np.int64)
+        seen_at[labels[::-1]] = place[::-1]  # of equal labels the first is written last
+        first = seen_at[labels]
+        return (np.cumsum(first == place) - 1)[first]
     _, first, where = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(len(first), np.int64)
     number[np.argsort(first)] = np.arange(len(first))

@@ -21,7 +21,7 @@ from equirl.model.reward_laws import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
-from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1, profile_of, profiles, projection
+from equirl.structure.similarity import TOLERANCE, profile_l1, profile_of, profiles, projection, sorted_masses
 from equirl.words.checking import between, flag
 from equirl.words.formatting import counted, number
 
@@ -69,13 +69,18 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: Tolera
             raise TypeError(f"tolerance must be a number or 'auto', not {tolerance!r}")
         tolerance = separating_tolerance(mdp, rewards)
     tolerance = between("tolerance", tolerance, most=2)
-    table = profiles(mdp)
-    means = mdp.r_mean if rewards else np.zeros(mdp.n_pairs)
-    first, where = _distinct(table, means)
-    points = table.take(first)
-    component = _components(points, means[first], tolerance)
-    _check_widths(mdp, points, means[first], first, component, tolerance)
-    return Partition.from_labels(component[where])
+    points = sorted_masses(mdp.rows)
+    means = mdp.r_mean.copy() if rewards else np.zeros(mdp.n_pairs)
+    height = projection(points) + math.sqrt(0.5) * means
+    order = np.argsort(height, kind="stable")
+    new = np.empty(mdp.n_pairs, bool)
+    _differ(points, means, order, new)
+    distinct = order[new]  # one pair, the first, of each run of equal points
+    component = _components(points, means, distinct, height[distinct], tolerance)
+    _check_widths(mdp, points, means, distinct, component, tolerance)
+    label = np.empty(mdp.n_pairs, np.int64)
+    label[order] = component[np.cumsum(new) - 1]
+    return Partition.from_labels(label)
 
 
 def separating_tolerance(mdp: TabularMDP, rewards: bool = True) -> float:
@@ -94,23 +99,11 @@ def separating_tolerance(mdp: TabularMDP, rewards: bool = True) -> float:
     return LADDER[-1]
 
 
-def _distinct(table: Profiles, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One pair for each distinct (profile, mean), and for every pair the place of its own among them."""
-    lengths = np.diff(table.ptr)
-    first: list[np.ndarray] = []
-    where = np.empty(len(means), np.int64)
-    found = 0
-    for length in np.unique(lengths):
-        pairs = np.flatnonzero(lengths == length)
-        point = np.empty((len(pairs), length + 1))
-        point[:, :-1] = table.prob[table.ptr[pairs][:, None] + np.arange(length)]
-        point[:, -1] = means[pairs] + 0.0  # -0.0 becomes 0.0: points are compared by their bytes
-        as_bytes = point.view(np.dtype((np.void, point.itemsize * (length + 1)))).ravel()
-        _, index, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
-        first.append(pairs[index])
-        where[pairs] = found + inverse
-        found += len(index)
-    return np.concatenate(first), where
+@kernel
+def _differ(points: Rows, means: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
+    """``out``: whether each point, along the ``order``, is another than the one before it."""
+    for i in range(len(order)):
+        out[i] = i == 0 or _apart(points, means, order[i], order[i - 1]) > 0
 
 
 @kernel
@@ -119,16 +112,11 @@ def _apart(points: Rows, means: np.ndarray, k: int, j: int) -> float:
     return max(profile_l1(points, k, j), abs(means[k] - means[j]))
 
 
-def _components(points: Rows, means: np.ndarray, tolerance: float) -> np.ndarray:
-    """The component of each point under "profiles and means within tolerance"."""
-    height = projection(points) + math.sqrt(0.5) * means
+def _components(points: Rows, means: np.ndarray, order: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
+    """The component of some points under "profiles and means within tolerance"; they are in order of ``height``."""
+    out = np.empty(len(order), np.int64)
     window = (1.0 + math.sqrt(0.5)) * tolerance + ROUNDING
-    order = np.argsort(height, kind="stable")
-    height = height[order]
-    left = np.searchsorted(height, height - window, side="left")
-    right = np.searchsorted(height, height + window, side="right")
-    out = np.empty(len(means), np.int64)
-    _spread(points, means, order, left, right, tolerance, out)
+    _spread(points, means, order, height, window, tolerance, out)
     return out
 
 
@@ -146,15 +134,20 @@ def _spread(
     points: Rows,
     means: np.ndarray,
     order: np.ndarray,  # points by height
-    left: np.ndarray,  # places whose points may be near that at each place: left to right - 1
-    right: np.ndarray,
+    height: np.ndarray,  # of each, increasing
+    window: float,  # what is near a point is no further from it in height
     tolerance: float,
     out: np.ndarray,
 ) -> None:
     """Breadth-first over points within tolerance of each other; a taken place is never looked at again."""
     n = len(order)
     free = np.arange(n + 1)
-    queue = np.empty(n, np.int64)
+    queue, left = np.empty(n, np.int64), np.empty(n, np.int64)
+    first = 0
+    for place in range(n):
+        while height[first] < height[place] - window:
+            first += 1
+        left[place] = first
     for start in range(n):
         if free[start] != start:
             continue
@@ -165,9 +158,9 @@ def _spread(
             here = queue[head]
             head += 1
             k = order[here]
-            out[k] = start
+            out[here] = start
             place = _next_free(free, left[here])
-            while place < right[here]:
+            while place < n and height[place] <= height[here] + window:
                 j = order[place]
                 if abs(means[k] - means[j]) <= tolerance and _apart(points, means, k, j) <= tolerance:
                     free[place] = place + 1
@@ -180,12 +173,13 @@ def _check_widths(
     mdp: TabularMDP, points: Rows, means: np.ndarray, pairs: np.ndarray, component: np.ndarray, tolerance: float
 ) -> None:
     """An error where a component's diameter exceeds ten tolerances, naming two of its pairs that lie so far apart."""
-    order = np.argsort(component, kind="stable")
-    edges = np.flatnonzero(np.diff(component[order], prepend=-1, append=-1))
+    several = np.flatnonzero(np.bincount(component)[component] > 1)  # a point alone has no width
+    several = several[np.argsort(component[several], kind="stable")]
+    edges = np.flatnonzero(np.diff(component[several], prepend=-1, append=-1))
     far = np.empty(2, np.int64)
-    if not _too_wide(points, means, order, edges, 10 * tolerance + ROUNDING, far):
+    if not _too_wide(points, means, pairs[several], edges, 10 * tolerance + ROUNDING, far):
         return
-    one, other = sorted(pairs[far].tolist())
+    one, other = sorted(far.tolist())
     apart = _apart(points, means, far[0], far[1])
     raise SeparationError(
         f"({mdp.pairs.describe(one)}) and ({mdp.pairs.describe(other)}) are linked by pairs within tolerance "

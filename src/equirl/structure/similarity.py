@@ -15,12 +15,13 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.rows import Rows
-from equirl.numerics.arrays import owners
+from equirl.numerics.arrays import rows_by_length
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import between, choice, whole_number
 from equirl.words.formatting import shown
 
 TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
+AT_ONCE = 2**13  # rows sorted at a time: what that needs stays in the processor's cache
 CONTRASTS = ("l1", "squared", "kl")
 
 
@@ -64,8 +65,19 @@ def profiles(mdp: TabularMDP) -> Profiles:
     """
     check_mdp(mdp)
     rows = mdp.rows
-    order = np.lexsort((rows.succ, -rows.prob, owners(rows.ptr)))
-    return Profiles(rows.ptr.copy(), rows.succ[order], rows.prob[order])
+    succ, prob = np.empty_like(rows.succ), np.empty_like(rows.prob)
+    for place in rows_by_length(rows.ptr, AT_ONCE):
+        order = np.take_along_axis(place, np.argsort(-rows.prob[place], axis=1, kind="stable"), axis=1)
+        succ[place], prob[place] = rows.succ[order], rows.prob[order]
+    return Profiles(rows.ptr.copy(), succ, prob)
+
+
+def sorted_masses(rows: Rows) -> Rows:
+    """The rows with their probabilities decreasing; which states these belong to is not told."""
+    prob = np.empty_like(rows.prob)
+    for place in rows_by_length(rows.ptr, AT_ONCE):
+        prob[place] = -np.sort(-rows.prob[place], axis=1)
+    return rows._replace(prob=prob)
 
 
 def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1") -> float:
@@ -150,10 +162,21 @@ def _pair_number(mdp: TabularMDP, pair: Any) -> int:
 
 def projection(points: Rows) -> np.ndarray:
     """sum_j w_j p_j with |w_j| <= 1, so that it moves by at most the L1 distance; weights without a pattern."""
-    owner = owners(points.ptr)
-    place = np.arange(len(points.prob)) - points.ptr[owner]
-    weight = np.cos(1.0 + math.sqrt(7.0) * place)
-    return np.bincount(owner, weights=weight * points.prob, minlength=len(points.ptr) - 1)
+    weight = np.cos(1.0 + math.sqrt(7.0) * np.arange(np.diff(points.ptr).max()))
+    height = np.empty(len(points.ptr) - 1)
+    _project(points, weight, height)
+    return height
+
+
+@kernel
+def _project(points: Rows, weight: np.ndarray, height: np.ndarray) -> None:
+    """``height``: of each point, summed place by place, so that equal points have the same to the last bit."""
+    ptr, _, prob = points
+    for k in range(len(height)):
+        total = 0.0
+        for j in range(ptr[k], ptr[k + 1]):
+            total += weight[j - ptr[k]] * prob[j]
+        height[k] = total
 
 
 @kernel
