@@ -1,9 +1,10 @@
 """How many small wrong changes the nearest tests notice: ``make mutants N=100``, with SEED= and WHERE= as wanted.
 
 Random mutations of the package (``mutations.py``) are made one at a time in a private copy of the tree, and the tests
-nearest to each run until one fails. Before, these tests run unchanged: they must pass, their times are noted, and the
-kernels that they compile are kept, so that later only what a mutation touches is compiled. What is found is appended
-to a file at once: the same command again goes on where it was interrupted.
+nearest to each run until one fails. The first time a test file is needed it runs unchanged: it must pass, and its time
+is noted. Kernels that were compiled are kept, so that later only what a mutation touches is compiled. What is found is
+appended to a file at once: the same command again goes on where it was interrupted. In the end all tests that failed
+run once more without a mutation: where one fails even so, it does not count.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ MEMORY = 16 * 2**30
 COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "mkdocs.yml")
 # A plugin of the tests: one that loops for ever ends its process, in a kernel too.
 PLUGIN = "import signal\n\ndef pytest_runtest_logstart():\n    signal.setitimer(signal.ITIMER_PROF, {seconds})\n"
+KERNEL_FILES = {f"src/equirl/numerics/{name}.py" for name in ("kernel_cache", "compiling")}  # which name kernels
 OWN = {"tests/mutants.py", "tests/mutations.py"}
 PASSED, ALL_LEFT_OUT = 0, 5  # exit codes of pytest
 
@@ -78,12 +80,12 @@ class Tree:
         self.shared, self.key = _hash(kits), _hash([kits, self.tests])
 
     def seconds(self, test: str) -> float | None:
-        """What a test file takes of the processor unchanged; None where it does not pass, or holds no test."""
-        known = _read_lines(self.folder / "unchanged.jsonl")
+        """What a test file takes of the processor unchanged, or took before; None where it fails, or holds no test."""
         text = self.tests.get(test) or self.sources[test]
         stamp = _hash([self.shared, text])
-        for line in known:
-            if (line["test"], line["stamp"]) == (test, stamp):
+        known = [line for line in _read_lines(self.folder / "unchanged.jsonl") if line["test"] == test]
+        for line in reversed(known):
+            if line["stamp"] == stamp or line["seconds"] is not None:
                 return line["seconds"]
         code, seconds, said = 0, 0.0, ""
         for _ in range(2):  # again where kernels were compiled for long
@@ -97,7 +99,7 @@ class Tree:
         _append(self.folder / "unchanged.jsonl", line)
         return line["seconds"]
 
-    def run(self, tests: list[str], kernels: Path) -> tuple[int, float, str]:
+    def run(self, tests: list[str], kernels: Path, *more: str) -> tuple[int, float, str]:
         """The exit code of tests that stop at the first failure, their seconds of the processor, their last words."""
         scratch = self.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
@@ -108,7 +110,7 @@ class Tree:
         }  # fmt: skip
         if kernels != self.warm:
             env["PYTHONDONTWRITEBYTECODE"] = "1"
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "end_loops", "--tb=line"]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "end_loops", "--tb=line", *more]
         before = _processor_seconds()
         child = subprocess.Popen(
             [sys.executable, "-m", "pytest", *options, *tests], cwd=self.path, env=env, text=True,
@@ -201,13 +203,14 @@ def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, Any]:
         finally:
             place.write_text(tree.sources[name])
             os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if name not in KERNEL_FILES:
+            _keep_new(kernels, tree.warm)
         tests, total = tests + group, round(total + seconds, 1)
         if code != PASSED:
             break
     late = code in (-signal.SIGPROF, -signal.SIGKILL)
     result = "survived" if code == PASSED else "timed out" if late else "killed"
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
-    return {"outcome": result, "by": failed[:1], "code": code, "tests": tests, "seconds": total}
+    return {"outcome": result, "by": _failed(said)[:1], "code": code, "tests": tests, "seconds": total}
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
@@ -231,10 +234,27 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
         line = done[index]
         results.append(line)
         print(f"{index + 1:4} {line['outcome']:9} {line['seconds']:6} s  {line['place']}  {line['kind']}", flush=True)
+    confirm(tree, results)
     report(results)
     target = tree.folder / f"mutants-{asked.seed}.json"
     target.write_text(json.dumps(results, indent=1))
     print(f"details: {target}")
+
+
+def confirm(tree: Tree, results: list[dict]) -> None:
+    """Run what noticed mutants without them; where a test fails even so, the mutant counts as not tried."""
+    noticed = {_function(test) for line in results for test in line["by"]}
+    wrong: set[str] = set()
+    for tests, options in (({test for test in noticed if "::" in test}, []), (noticed, ["--collect-only"])):
+        while left := sorted(tests - wrong):
+            _, _, said = tree.run(left, tree.warm, *options)
+            failed = {_function(test) for test in _failed(said)} & set(left)
+            if not failed:
+                break
+            wrong |= failed
+    for line in results:
+        if wrong & {_function(test) for test in line["by"]}:
+            line["outcome"] = "not tried"
 
 
 def diff(source: str, mutation: Mutation) -> str:
@@ -249,8 +269,8 @@ def report(results: list[dict]) -> None:
             print(f"\nsurvived: {line['place']} in {line['function'] or 'the module'}\n{line['diff']}")
             print("tests: " + " ".join(line["tests"]))
     counts = Counter(line["outcome"] for line in results)
-    noticed = len(results) - counts["survived"]
-    print(f"\n{noticed} of {len(results)} noticed: {counts['killed']} killed, {counts['timed out']} timed out")
+    noticed, tried = counts["killed"] + counts["timed out"], len(results) - counts["not tried"]
+    print(f"\n{noticed} of {tried} noticed: {counts['killed']} killed, {counts['timed out']} timed out")
 
 
 def _files(root: Path) -> dict[str, Path]:
@@ -280,6 +300,25 @@ def _read_lines(path: Path) -> list[dict]:
     """What was appended; a last line that was cut off is left out."""
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def _failed(said: str) -> list[str]:
+    """The tests that failed, and the files that could not be read."""
+    return re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
+
+
+def _function(test: str) -> str:
+    """Without its parameters."""
+    return test.partition("[")[0]
+
+
+def _keep_new(kernels: Path, warm: Path) -> None:
+    """What was compiled with a mutation is kept too: a kernel is named by all that it is compiled from."""
+    for path in kernels.rglob("*.nbc"):
+        there = warm / path.relative_to(kernels)
+        if not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, there)
 
 
 def _append(path: Path, line: dict) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import mutants
-from mutants import Tree, drawn, main, nearness, outcome
+from mutants import Tree, confirm, drawn, main, nearness, outcome, report
 from mutations import mutations
 
 LOOP = '''"""A loop of 1 thing."""
@@ -128,7 +128,9 @@ def test_what_the_tests_notice_is_killed_and_a_loop_without_end_is_ended(package
 def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(package, tmp_path, monkeypatch, capsys):
     tried = []
     monkeypatch.setattr(
-        mutants, "outcome", lambda *call: tried.append(call) or {"outcome": "survived", "tests": ["t"], "seconds": 1.0}
+        mutants,
+        "outcome",
+        lambda *call: tried.append(call) or {"outcome": "survived", "by": [], "tests": ["t"], "seconds": 1.0},
     )
     for n in (1, 3):
         main([str(n), "--seed", "5", "--folder", str(tmp_path / "work")], package)
@@ -137,6 +139,32 @@ def test_a_second_run_goes_on_where_the_first_ended_and_survivors_are_shown(pack
     found = json.loads((tmp_path / "work" / "mutants-5.json").read_text())
     assert [line["index"] for line in found] == [0, 1, 2]
     assert all(line["place"].startswith("src/equirl/numerics/loop.py:") and "\n+" in line["diff"] for line in found)
+
+
+def test_a_mutant_noticed_by_a_test_that_fails_without_it_counts_as_not_tried(package, tmp_path, capsys):
+    tree, name = Tree(package, tmp_path / "work"), "tests/numerics/test_loop.py"
+    (tree.path / name).write_text(TESTS.replace("steps(3) == 3", "steps(3) == 4"))
+    by = ([f"{name}::test_steps_are_counted[1]"], [f"{name}::test_the_larger_one_is_taken"], [name], [])
+    results = [
+        {"outcome": outcome, "by": tests} for outcome, tests in zip(["killed"] * 3 + ["timed out"], by, strict=True)
+    ]
+    confirm(tree, results)
+    assert [line["outcome"] for line in results] == ["not tried", "killed", "killed", "timed out"]
+    report(results)
+    assert "3 of 3 noticed: 2 killed, 1 timed out" in capsys.readouterr().out
+
+
+def test_times_are_measured_once_and_kept_while_the_tests_change(package, tmp_path, monkeypatch):
+    name, ran = "tests/numerics/test_loop.py", []
+    monkeypatch.setattr(Tree, "run", lambda self, tests, *_: ran.append(tests) or (len(ran) - 1, 3.0, ""))
+    for text in (TESTS, TESTS, TESTS + "\n"):
+        (package / name).write_text(text)
+        assert Tree(package, tmp_path / "work").seconds(name) == 3.0
+    assert ran == [[name]]
+    assert Tree(package, tmp_path / "work").seconds("tests/numerics/test_other.py") is None  # it fails
+    (package / "tests/numerics/test_other.py").write_text("def test_more(): ...")
+    Tree(package, tmp_path / "work").seconds("tests/numerics/test_other.py")
+    assert len(ran) == 3  # another text may pass
 
 
 def test_a_test_file_is_near_what_it_is_named_after_be_it_a_file_a_class_or_a_function(package, tmp_path):

@@ -164,6 +164,15 @@ def test_outside_the_skeleton_a_better_mean_has_index_log_n():
     assert out == pytest.approx([math.log(1000), math.log(3)])
 
 
+@pytest.mark.parametrize(("gap", "tie"), [(1.2e-12, True), (2.2e-12, False)])
+def test_means_count_as_equal_within_what_rounding_may_do(gap, tie):
+    """1e-12 (1 + |gamma|), with a top so near that any other gap costs."""
+    out, model = np.empty(2), counted(np.ones((1, 2, 1)), [[9, 1]], [[0.5, 0.5 - gap]])
+    assert write_indices(model, np.ones(2, bool), 0, np.zeros(1), 0.5 + 1e-11, out) == 0.5
+    assert out[0] == math.log(9)
+    assert (out[1] == 0.0) == tie
+
+
 def test_compiled_equals_its_plain_python_body():
     model, _ = random_model(np.random.default_rng(5))
     keep, results = np.ones(15, bool), []

@@ -54,11 +54,17 @@ def test_radius_zero_is_the_law_itself():
     assert best([0.2, 0.0, 0.8], 0.0, [1.0, 9.0, -1.0]) == pytest.approx(-0.6, abs=1e-15)
 
 
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("d", [1e-300, 1e-100, 1e-40, 1e-20, 1e-16])
-def test_tiny_radii_hardly_move_the_mean(d):
+def test_tiny_radii_hardly_move_the_mean(d, plain, monkeypatch):
+    """There f is no more than rounding, or zero."""
+    if plain:
+        monkeypatch.setattr(kl_ball, "_solve", kl_ball._solve.py_func)
     p, u = np.array([0.2, 0.3, 0.5]), np.array([1.0, 3.0, -1.0])
     variance = p @ (u - p @ u) ** 2
-    assert best(p, d, u) == pytest.approx(p @ u + math.sqrt(2 * d * variance), abs=1e-14)
+    assert best(p, d, u, kl_value.py_func if plain else kl_value) == pytest.approx(
+        p @ u + math.sqrt(2 * d * variance), abs=1e-14
+    )
 
 
 @pytest.mark.parametrize("d", [44.0, 50.0, 1e3, 1e300, math.inf])

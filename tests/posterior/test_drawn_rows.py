@@ -462,6 +462,8 @@ def test_a_mass_is_shared_as_by_a_dirichlet_and_what_is_left_goes_to_one_state_o
     np.testing.assert_allclose(rows.prob[:2], [0.4, 0.4])
     assert chances.asked[0] == pytest.approx((1.2, 0.2 * 4))
     assert rows.rest[0] == 0.0
+    chances, rows = Chances(monkeypatch, beta_draw=[0.5], below=[0, 1]), one_row()
+    assert spread_plainly(None, 0.8, 0.25, 0, 0, seen, placing, rows) == 2  # 0.25 * 4 <= 1 still
     chances, rows = Chances(monkeypatch, beta_draw=[0.5] * 4, below=[0, 1, 2, 3, 4]), one_row()
     assert spread_plainly(None, 0.8, 0.5, 0, 0, seen, placing, rows) == 5
     np.testing.assert_allclose(rows.prob[:5], [0.4, 0.2, 0.1, 0.05, 0.05])
@@ -474,6 +476,16 @@ def test_a_mass_is_shared_as_by_a_dirichlet_and_what_is_left_goes_to_one_state_o
     assert rows.rest[0] == pytest.approx(each * S)
     np.testing.assert_allclose(rows.prob[:n], 0.1 * 0.9 ** np.arange(n) - each)
     assert rows.prob[:n].sum() + rows.rest[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("run", [break_plainly, spread_plainly])
+def test_masses_are_placed_from_the_least_on(run, monkeypatch):
+    """On the one state that is left; less is not placed, nor is anything where none is."""
+    seen, placing = snapshot([[1]]), placing_of(5, 2, 1)
+    for mass, held, n in ((LEAST, 4, 5), (0.99 * LEAST, 4, 4), (LEAST, 5, 5)):
+        chances, rows = Chances(monkeypatch, below=[4] if n > held else []), one_row(range(held))
+        assert run(None, mass, 2.0, 0, held, seen, placing, rows) == n
+        assert chances.done()
 
 
 def test_where_not_all_is_open_what_is_left_goes_to_the_states_met(monkeypatch):

@@ -1,5 +1,6 @@
 """Mean rewards: who shares a table, what a table pays, and how noisy rewards usually are."""
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -8,8 +9,11 @@ from scipy import integrate, stats
 
 import equirl as eq
 from equirl.numerics.random_draws import draw_state
+from equirl.posterior import reward_priors
 from equirl.posterior.reward_priors import (
+    LARGEST_VARIANCE,
     RANGE_VARIANCE,
+    SAME,
     SHAPE,
     _Tables,
     base_of,
@@ -207,6 +211,7 @@ def test_means_stay_within_the_range():
 def test_sums_tell_coins_and_scatter():
     assert only_coins(3.0, 2.0, 2.0)
     assert not only_coins(3.0, 2.0, 1.9)
+    assert [bool(only_coins(n, n * gap, 0.0)) for n in (1.0, 4.0) for gap in (SAME, 1.01 * SAME)] == [True, False] * 2
     assert scatter(3.0, 1.5, 0.77) == pytest.approx(3 * np.var([0.4, 0.5, 0.6]))
     assert scatter(2.0, 1.0, 0.5 - 1e-18) == 0.0
 
@@ -320,3 +325,40 @@ def test_a_normal_that_hardly_ever_falls_into_the_range_is_its_centre():
         assert run(rng(1), 0.25, 1e12) == 0.25
         assert run(rng(1), -1e9, 1.0) == 0.0
         assert run(rng(1), 1e9, 1.0) == 1.0
+
+
+def test_means_step_by_step_with_scripted_chances(monkeypatch):
+    """Coins at table 0, three amounts at 2, one at 3 that scatters as much as can be; the last pair was not seen."""
+    seen, state = seen_of([[1.0, 0.0], [0.2, 0.3], [0.4], [0.6], []]), empty_tables(5)
+    state.table[:], state.noise[0], state.base[:] = [0, 2, 2, 3, -1], 0.05, [1.5, 2.5]
+    recount_tables(seen, state)
+    asked, gammas = [], [math.log(4.0), math.log(0.01), math.log(7.0)]
+    monkeypatch.setattr(reward_priors, "beta_draw", lambda _, *call: asked.append(call) or 0.125)
+    monkeypatch.setattr(reward_priors, "log_gamma_draw", lambda _, *call: asked.append(call) or gammas.pop(0))
+    monkeypatch.setattr(reward_priors, "normal_within", lambda _, *call: asked.append(call) or call[0])
+    monkeypatch.setattr(reward_priors, "uniform", lambda _: 0.875)
+    out = np.empty(5)
+    draw_means.py_func(None, seen, state, np.empty(6), out)
+    variance = (0.05 + 0.5 * 0.02) / 4
+    expected = [
+        (2.5, 3.5), (SHAPE + 1.0,), (0.3, np.sqrt(variance / 3)), (SHAPE,), (0.6, np.sqrt(LARGEST_VARIANCE)),
+        (3 * SHAPE,),
+    ]  # fmt: skip
+    assert [len(call) for call in asked] == [len(call) for call in expected]
+    np.testing.assert_allclose(np.concatenate(asked), np.concatenate(expected))
+    np.testing.assert_allclose(out, [0.125, 0.3, 0.3, 0.6, 0.875])
+    assert state.noise[0] == pytest.approx(7 / (1 / RANGE_VARIANCE + 1 / variance + 1 / LARGEST_VARIANCE))
+
+
+def test_saved_tables_are_numbers_of_tables():
+    sampler = _Tables(3, 1.0)
+    noise = np.array([0.5])
+    sampler.restore({"reward_table": np.array([-1, 0, 2]), "reward_noise": noise})
+    assert sampler.tables().tolist() == [-1, 0, 2]
+    assert sampler.arrays()["reward_noise"] == [0.5]
+    for table in ([-1, 0, 3], [-2, 0, 1], [0, 1], [0.0, 1.0, 2.0]):
+        with pytest.raises(ValueError, match="tables of rewards"):
+            sampler.restore({"reward_table": np.array(table), "reward_noise": noise})
+    for wrong in (np.array([np.inf]), np.array([0.5, 0.5]), np.array([1])):
+        with pytest.raises(ValueError, match="noise of rewards"):
+            sampler.restore({"reward_table": np.array([-1, 0, 2]), "reward_noise": wrong})

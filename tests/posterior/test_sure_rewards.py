@@ -6,7 +6,8 @@ from scipy import stats
 
 import equirl as eq
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.reward_priors import base_of, draw_constant, paid_the_same
+from equirl.posterior import reward_priors
+from equirl.posterior.reward_priors import SAME, _SureOrNot, base_of, draw_constant, paid_the_same
 from oracles_posterior import snapshot
 
 ANY = np.ones(2)  # Beta(1, 1), of amounts not shown yet
@@ -141,3 +142,47 @@ def test_without_hope_another_amount_is_what_pairs_usually_pay():
         if not sure[10]:
             found.append(mean[10])
     assert np.mean(found) == pytest.approx(0.6 + (base[0] - 0.6) / 5, abs=0.01)  # Beta(1, 4) has the mean 1 / 5
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_amounts_are_strictly_between_the_ends_and_the_same_up_to_rounding(plain):
+    run = paid_the_same.py_func if plain else paid_the_same
+    for visits, amount, scatter, same in (
+        (1, SAME, 0.0, False), (1, 1.1 * SAME, 0.0, True), (1, 1.0 - SAME, 0.0, False), (1, 1.0 - 2 * SAME, 0.0, True),
+        (4, 0.5, 0.9 * SAME, True), (4, 0.5, 1.1 * SAME, False),
+    ):  # fmt: skip
+        seen = seen_of([0, visits], [0.0, visits * amount], [0.0, visits * (amount * amount + scatter)])
+        assert run(1, seen) == same
+        assert not run(0, seen)
+
+
+@pytest.mark.parametrize("hopeful", [True, False])
+def test_sure_amounts_step_by_step_with_scripted_chances(hopeful, monkeypatch):
+    """Two paid the same thrice, two once; then coins, always 1, nothing, once 1, two amounts."""
+    visits, r_sum = [3, 3, 1, 1, 4, 2, 2, 1, 2], [0.9, 0.6, 0.7, 0.7, 2.0, 2.0, 0.0, 1.0, 0.8]
+    seen = seen_of(visits, r_sum, [0.27, 0.12, 0.49, 0.49, 2.0, 2.0, 0.0, 1.0, 0.34])
+    asked, mean, sure = [], np.empty(9), np.empty(9, bool)
+    betas = [0.5, 0.25] if hopeful else [0.5, 0.25, 0.9]  # rho = 1/2: sure below 2/3 after three visits, 1/2 after one
+    chances = [0.66, 0.67, 0.9, 0.5, 0.49] if hopeful else [0.66, 0.67, 0.5, 0.49]
+    monkeypatch.setattr(reward_priors, "beta_draw", lambda _, a, b: asked.append((float(a), float(b))) or betas.pop(0))
+    monkeypatch.setattr(reward_priors, "uniform", lambda _: chances.pop(0))
+    draw_constant.py_func(None, seen, ANY if hopeful else np.array([0.4, 0.6]), mean, sure)
+    assert asked == [(3.0, 3.0), (1.0, 4.0)] + ([] if hopeful else [(0.4, 0.6)])
+    assert (betas, chances) == ([], [])
+    assert sure.tolist() == [True, False, False, True] + [False] * 5
+    np.testing.assert_allclose(mean, [0.3, 0.2 + 0.25 * (0.9 - 0.2), np.nan, 0.7] + [np.nan] * 5)
+
+
+def test_tables_of_sure_amounts_and_of_surprises_are_those_of_nobody_else():
+    class Fixed:
+        def tables(self):
+            return np.array([2, 1, -1, -1, -1, -1, 6, 0])
+
+    sampler = _SureOrNot(Fixed())
+    assert sampler.tables().tolist() == Fixed().tables().tolist()  # before the first draw
+    sampler.amount = np.array([np.nan, np.nan, 0.5, 0.25, 0.5 + 1e-12, np.nan, np.nan, 0.75])
+    sampler.surprise = np.array([False, False, False, False, False, True, False, False])
+    found = sampler.tables()
+    assert found[2] == found[4]
+    assert len(set(found.tolist())) == 7
+    assert found[[0, 1, 6]].tolist() == [2, 1, 6]
