@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from equirl.clustering import clusters as of_clusters
 from equirl.clustering.approximate_equivalence import make_rules
 from equirl.clustering.clusters import (
+    SLACK,
     Sample,
     allocate_clusters,
+    balanced,
+    excess_of_union,
     join,
+    mean_radius,
     members_agree,
+    profile_radius,
     singletons,
+    surely_agree,
     tighten,
 )
 from equirl.estimation.confidence import hoeffding, log_events, weissman
@@ -149,3 +158,56 @@ def compared(seed):
                 assert bool(found) == expected
                 seen.add(expected)
     return seen
+
+
+def plain(function):
+    return getattr(function, "py_func", function)
+
+
+def test_visits_per_pair_are_balanced_up_to_the_ratio_either_way():
+    for one, other, expected in ((4.0, 1.0, True), (1.0, 4.0, True), (4.0, 0.99, False), (0.99, 4.0, False)):
+        assert bool(plain(balanced)(one, other, 4.0)) == expected
+
+
+def test_the_excess_of_a_union_is_that_of_the_part_that_lies_farther_from_its_centre():
+    assert plain(excess_of_union)(-0.5, -0.4, 30, 10, 0.8) == pytest.approx(max(-0.5 + 0.8 / 4, -0.4 + 0.8 * 3 / 4))
+    assert plain(excess_of_union)(-0.1, -0.9, 30, 10, 0.8) == pytest.approx(-0.1 + 0.8 / 4)
+
+
+@pytest.mark.parametrize("theory", [False, True])
+def test_radii_are_those_of_all_visits_or_the_mean_of_the_members_radii(theory):
+    rules = make_rules(6, S, radius="theory" if theory else "pooled", means=True)
+    for run in (profile_radius, profile_radius.py_func):
+        assert run(40, 6.0, rules) == (0.15 if theory else weissman(40, rules.log_n_events, rules.log_level))
+    for run in (mean_radius, mean_radius.py_func):
+        assert run(40, 6.0, rules) == (0.15 if theory else hoeffding(40, rules.log_level))
+
+
+def agreed(monkeypatch, excess=-1.0, dist=0.0, r_excess=-1.0, apart=0.0, means=True):
+    """Whether bounds decide for clusters of 30 and 10 visits, each of this excess; their union has the radius 1/4."""
+    for name in ("_surely_every_two", "_surely_with_union", "excess_of_union"):
+        monkeypatch.setattr(of_clusters, name, plain(getattr(of_clusters, name)))
+    rules = make_rules(6, S, radius="theory", means=means)
+    a, b = (
+        SimpleNamespace(excess=excess, r_excess=r_excess, r_mean=mean, n=n, weight=n / 4, r_weight=n / 4)
+        for n, mean in ((30, 0.0), (10, apart))
+    )
+    found = [plain(run)(a, b, dist, rules) for run in (of_clusters._surely_every_two, of_clusters._surely_with_union)]
+    assert bool(plain(surely_agree)(a, b, dist, rules)) == all(found)
+    return [bool(each) for each in found]
+
+
+@pytest.mark.parametrize("by", [("excess", "dist"), ("r_excess", "apart")])
+def test_bounds_decide_where_rounding_cannot_matter(by, monkeypatch):
+    """Every two: twice the excess and the distance; with the union: the excess and 3/4 of the distance, against 1/4."""
+    for excess, dist, expected in (
+        (-0.5, 1.0 - 4 * SLACK, [True, True]), (-0.5, 1.0 - 0.9 * SLACK, [False, False]), (-0.5, 1.0, [False, False]),
+        (-0.25, 0.5 - 2 * SLACK, [True, True]), (-0.25, 0.5 - 0.9 * SLACK, [False, True]), (0.0, 0.0, [False, True]),
+        (0.25 - 2 * SLACK, 0.0, [False, True]), (0.25 - 0.9 * SLACK, 0.0, [False, False]), (-1.0, 1.7, [True, False]),
+    ):  # fmt: skip
+        assert agreed(monkeypatch, **dict(zip(by, (excess, dist), strict=True))) == expected, (excess, dist)
+
+
+def test_where_means_are_not_compared_they_do_not_matter(monkeypatch):
+    assert agreed(monkeypatch, r_excess=5.0, apart=1.0, means=False) == [True, True]
+    assert agreed(monkeypatch, r_excess=5.0, apart=1.0) == [False, False]

@@ -8,8 +8,8 @@ from equirl.estimation.counts import Counts
 from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.class_sampler import make_scratch
-from equirl.posterior.class_state import carry_over, check_structure, empty_state, is_placed, reserve
+from equirl.posterior.class_sampler import make_scratch, resample, resample_within
+from equirl.posterior.class_state import carry_over, check_structure, empty_state, install, is_placed, reserve
 from equirl.posterior.row_priors import ClassRows
 from oracles_posterior import read_structure, resample_pairs, snapshot, workspace, write_structure
 
@@ -214,3 +214,59 @@ def test_a_damaged_structure_is_refused(field, damaged, culprit):
     check_structure(**right, seen=seen)
     with pytest.raises(ValueError, match=culprit):
         check_structure(**right | {field: np.array(damaged)}, seen=seen)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_step_is_taken_exactly_where_there_is_room_for_it(given, plain):
+    """A class of width 3, a pair of two successors: 2 * (3 + 2) + 4 cells more, and 3 + 2 positions below the last."""
+    seen = snapshot([[3, 2, 1], [4, 3], [2]])
+    held, _ = workspace(seen)
+    held = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1), (1, 1)], [(0, 2)]]), ((2,), [[(2, 0)]])], seen, held)
+    step = resample_within if given else resample
+    for spare, positions, room in ((14, 6, True), (13, 6, False), (14, 5, False)):
+        state = carry_over(held._replace(label=held.label.copy()), seen, seen)
+        state = state._replace(mass=state.mass[: state.used[1] + spare].copy())
+        scratch = make_scratch(3, positions - 1, 0)
+        assert len(scratch.taken) == positions
+        before = [array.tolist() for array in state[:-1]]
+        assert bool((step.py_func if plain else step)(rng(1), 1, seen, state, scratch)) == room
+        assert room or [array.tolist() for array in state[:-1]] == before
+        assert_books_balance(seen, state)
+
+
+def test_scratch_has_a_place_for_all_that_a_step_may_hold():
+    scratch = make_scratch(7, 3, 5)
+    assert [len(array) for array in scratch] == [9, 9, 9, 10, 4, 9]
+    assert [array.dtype.name for array in scratch] == ["float64", "uint64", "int64", "float64", "int64", "int64"]
+
+
+def test_classes_get_twice_the_cells_they_need_and_four_more_and_all_of_them_some_to_spare():
+    seen = snapshot([[3, 2, 1], [4, 3], [2], [1]])
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1), (1, 1)], [(0, 2)]])], seen, workspace(seen)[0])
+    assert (state.room[0], state.start[0], state.used.tolist()) == (2 * 3 + 4, 0, [1, 10])
+    assert len(state.mass) == 10 + 4 * 7 + 8 * 4 + 64
+    assert reserve(0, 7, state)
+    assert (state.start[0], state.room[0]) == (0, 10)  # there was room
+    assert reserve(0, 8, state)
+    assert (state.start[0], state.room[0], state.used[1]) == (10, 2 * (3 + 8), 32)
+    assert state.mass[10:14].tolist() == [7, 5, 1, 0]
+    short = state._replace(mass=state.mass[: 32 + 2 * (3 + 20)].copy())
+    assert reserve(0, 20, short)
+    assert not reserve(0, 44, short)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_new_positions_take_the_first_empty_cells_and_the_last_ones_are_given_back(plain):
+    seen = snapshot([[3, 2, 1], [4, 3, 2, 2], [1]])
+    state, _ = workspace(seen)
+    state.members[0], state.total[0], state.width[0], state.room[0], state.used[:] = 1, 8, 5, 9, [1, 9]
+    state.mass[:9] = [5, 0, 3, 0, 0, 7, 7, 7, 7]  # what lies beyond the width is not counted
+    run = install.py_func if plain else install
+    run(0, 0, seen, state, np.array([2, -1, -1]))
+    assert state.position[:3].tolist() == [2, 1, 3]
+    assert (state.mass[:4].tolist(), state.width[0], state.total[0], state.members[0]) == ([5, 2, 6, 1], 4, 14, 2)
+    run(1, 0, seen, state, np.array([-1, 0, -1, 3]))
+    assert state.position[3:7].tolist() == [4, 0, 5, 3]
+    assert (state.mass[:6].tolist(), state.width[0]) == ([8, 2, 6, 3, 4, 2], 6)
+    assert state.label.tolist() == [0, 0, -1]
