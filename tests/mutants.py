@@ -1,10 +1,10 @@
 """How many small wrong changes the nearest tests notice: ``make mutants N=100``, with SEED= and WHERE= as wanted.
 
 Random mutations of the package (``mutations.py``) are made one at a time in a private copy of the tree, and the tests
-nearest to each run until one fails. The first time a test file is needed it runs unchanged: it must pass, and its time
-is noted. Kernels that were compiled are kept, so that later only what a mutation touches is compiled. What is found is
-appended to a file at once: the same command again goes on where it was interrupted. In the end all tests that failed
-run once more without a mutation: where one fails even so, it does not count.
+nearest to each run until one fails; how long test files take that passed is noted, for the next. Kernels that were
+compiled are kept, so that later only what a mutation touches is compiled. What is found is appended to a file at once:
+the same command again goes on where it was interrupted. In the end all tests that failed run once more without a
+mutation: where one fails even so, the mutant does not count.
 """
 
 from __future__ import annotations
@@ -45,17 +45,34 @@ STORED_WORLDS = "tests/worlds/test_same_worlds.py"  # of all numbers of every wo
 STORED_DEFAULTS = "tests/test_defaults.py"  # of every signature, and named constants
 KEY_FOLDERS = {"numerics", "estimation", "clustering", "planning", "posterior", "learners"}
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
+GUESS = 5.0  # of a test file that has not run yet
 NEXT_TO_IT = 2  # test files that run first
 CANDIDATES = 10  # test files considered for one mutant
 TEST_SECONDS = 60  # of the processor for one test, compiling included; more is a loop without end
-MUTANT_SECONDS = 900  # of the clock for all tests of a mutant
+MUTANT_SECONDS = 1800  # of the clock for all tests of a mutant
 MEMORY = 16 * 2**30
 COPIED = ("src", "tests", "docs", "examples", "pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "mkdocs.yml")
-# A plugin of the tests: one that loops for ever ends its process, in a kernel too.
-PLUGIN = "import signal\n\ndef pytest_runtest_logstart():\n    signal.setitimer(signal.ITIMER_PROF, {seconds})\n"
+# A plugin of the tests: a loop without end is ended, in a kernel too; where all passed it is noted what files took.
+PLUGIN = """import json, os, signal
+
+seconds, last = {{}}, [0.0]
+
+def pytest_runtest_logstart():
+    signal.setitimer(signal.ITIMER_PROF, {seconds})
+
+def pytest_runtest_logfinish(nodeid):
+    now, test = sum(os.times()[:4]), nodeid.partition("::")[0]
+    seconds[test] = seconds.get(test, 0.0) + now - last[0]
+    last[0] = now
+
+def pytest_sessionfinish(exitstatus):
+    if exitstatus == 0:
+        with open({times!r}, "a") as file:
+            file.writelines(json.dumps(dict(test=test, seconds=round(n, 1))) + "\\n" for test, n in seconds.items())
+"""
 KERNEL_FILES = {f"src/equirl/numerics/{name}.py" for name in ("kernel_cache", "compiling")}  # which name kernels
 OWN = {"tests/mutants.py", "tests/mutations.py"}
-PASSED, ALL_LEFT_OUT = 0, 5  # exit codes of pytest
+PASSED = (0, 5)  # exit codes of pytest: all passed, or none is to run
 
 
 class Tree:
@@ -64,7 +81,7 @@ class Tree:
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder, self.path, self.warm = folder, folder / "tree", folder / "kernels"
         self.warm.mkdir(parents=True, exist_ok=True)
-        (folder / "end_loops.py").write_text(PLUGIN.format(seconds=TEST_SECONDS))
+        (folder / "end_loops.py").write_text(PLUGIN.format(seconds=TEST_SECONDS, times=str(folder / "times.jsonl")))
         files = _files(root)
         for name, here in files.items():
             there = self.path / name
@@ -77,27 +94,12 @@ class Tree:
         self.sources = {name: text for name, text in texts.items() if name.startswith("src/")}
         self.tests = {name: text for name, text in texts.items() if re.search(r"^tests/(.*/)?test_\w+\.py$", name)}
         kits = {name: text for name, text in texts.items() if name not in {*self.tests, *OWN}}
-        self.shared, self.key = _hash(kits), _hash([kits, self.tests])
+        self.key = _hash([kits, self.tests])
 
-    def seconds(self, test: str) -> float | None:
-        """What a test file takes of the processor unchanged, or took before; None where it fails, or holds no test."""
-        text = self.tests.get(test) or self.sources[test]
-        stamp = _hash([self.shared, text])
-        known = [line for line in _read_lines(self.folder / "unchanged.jsonl") if line["test"] == test]
-        for line in reversed(known):
-            if line["stamp"] == stamp or line["seconds"] is not None:
-                return line["seconds"]
-        code, seconds, said = 0, 0.0, ""
-        for _ in range(2):  # again where kernels were compiled for long
-            before = len(list(self.warm.rglob("*")))
-            code, seconds, said = self.run([test], self.warm)
-            if seconds < BUDGET / 4 or len(list(self.warm.rglob("*"))) == before:
-                break
-        if code not in (PASSED, ALL_LEFT_OUT):
-            print(f"left out: {test} fails without a mutation\n{said}", flush=True)
-        line = {"test": test, "stamp": stamp, "seconds": seconds if code == PASSED else None}
-        _append(self.folder / "unchanged.jsonl", line)
-        return line["seconds"]
+    def seconds(self, test: str) -> float:
+        """What a test file took of the processor when it last passed; a guess where that is not known."""
+        known = {line["test"]: line["seconds"] for line in _read_lines(self.folder / "times.jsonl")}
+        return known.get(test, GUESS)
 
     def run(self, tests: list[str], kernels: Path, *more: str) -> tuple[int, float, str]:
         """The exit code of tests that stop at the first failure, their seconds of the processor, their last words."""
@@ -134,7 +136,7 @@ class Tree:
         left, chosen = BUDGET, 0
         for test in ([name] if ">>>" in self.sources[name] else []) + near[:CANDIDATES]:
             seconds = self.seconds(test)
-            if seconds is not None and seconds <= (left / 2 if chosen else math.inf):  # one must not crowd out others
+            if seconds <= (left / 2 if chosen else math.inf):  # one must not crowd out others
                 yield test
                 left, chosen = left - seconds, chosen + 1
             if left < BUDGET / 5:
@@ -189,7 +191,7 @@ def drawn(sources: dict[str, str], seed: int, where: str) -> Iterator[tuple[str,
 def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, Any]:
     """Whether the nearest tests notice a mutation, and how: those next to it first, the others if they do not."""
     place, times = tree.path / name, (tree.path / name).stat()
-    near, tests, total, code, said = tree.nearest(name, mutation), [], 0.0, PASSED, ""
+    near, tests, total, code, said = tree.nearest(name, mutation), [], 0.0, 0, ""
     kernels = tree.folder / "kernels of the mutant"
     for size in (NEXT_TO_IT, CANDIDATES):
         group = list(itertools.islice(near, size))
@@ -206,10 +208,10 @@ def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, Any]:
         if name not in KERNEL_FILES:
             _keep_new(kernels, tree.warm)
         tests, total = tests + group, round(total + seconds, 1)
-        if code != PASSED:
+        if code not in PASSED:
             break
     late = code in (-signal.SIGPROF, -signal.SIGKILL)
-    result = "survived" if code == PASSED else "timed out" if late else "killed"
+    result = "survived" if code in PASSED else "timed out" if late else "killed"
     return {"outcome": result, "by": _failed(said)[:1], "code": code, "tests": tests, "seconds": total}
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import mutants
-from mutants import Tree, confirm, drawn, main, nearness, outcome, report
+from mutants import BUDGET, GUESS, Tree, confirm, drawn, main, nearness, outcome, report
 from mutations import mutations
 
 LOOP = '''"""A loop of 1 thing."""
@@ -154,17 +154,25 @@ def test_a_mutant_noticed_by_a_test_that_fails_without_it_counts_as_not_tried(pa
     assert "3 of 3 noticed: 2 killed, 1 timed out" in capsys.readouterr().out
 
 
-def test_times_are_measured_once_and_kept_while_the_tests_change(package, tmp_path, monkeypatch):
-    name, ran = "tests/numerics/test_loop.py", []
-    monkeypatch.setattr(Tree, "run", lambda self, tests, *_: ran.append(tests) or (len(ran) - 1, 3.0, ""))
-    for text in (TESTS, TESTS, TESTS + "\n"):
-        (package / name).write_text(text)
-        assert Tree(package, tmp_path / "work").seconds(name) == 3.0
-    assert ran == [[name]]
-    assert Tree(package, tmp_path / "work").seconds("tests/numerics/test_other.py") is None  # it fails
-    (package / "tests/numerics/test_other.py").write_text("def test_more(): ...")
-    Tree(package, tmp_path / "work").seconds("tests/numerics/test_other.py")
-    assert len(ran) == 3  # another text may pass
+def test_times_of_files_that_passed_are_noted_and_what_takes_long_does_not_crowd_out_others(package, tmp_path):
+    tree, name = Tree(package, tmp_path / "work"), "src/equirl/numerics/loop.py"
+    near, other = "tests/numerics/test_loop.py", "tests/numerics/test_other.py"
+    assert tree.seconds(near) == GUESS
+    assert tree.run([near, other], tree.warm)[0] == 0
+    assert 0.0 <= tree.seconds(other) <= tree.seconds(near) < GUESS
+    (tree.path / near).write_text(TESTS.replace("== 3", "== 4"))
+    before = tree.seconds(near)
+    assert tree.run([near], tree.warm)[0] == 1
+    assert tree.seconds(near) == before  # it did not run to its end
+    mutation = mutations(LOOP)[0]
+    for seconds, chosen in ((BUDGET / 2, [near, other]), (0.6 * BUDGET, [near])):
+        (tmp_path / "work" / "times.jsonl").write_text(
+            "".join(
+                json.dumps({"test": test, "seconds": seconds * share}) + "\n"
+                for test, share in ((near, 1), (other, 0.5))
+            )
+        )
+        assert list(tree.nearest(name, mutation)) == chosen
 
 
 def test_a_test_file_is_near_what_it_is_named_after_be_it_a_file_a_class_or_a_function(package, tmp_path):
