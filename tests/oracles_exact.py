@@ -123,3 +123,42 @@ def _treacherous_row(rng: np.random.Generator, n: int, s: int) -> dict[int, floa
             row[home] -= row[x]
     off = float(rng.uniform(-9e-9, 9e-9)) if rng.random() < 0.2 else 0.0  # rows may sum to 1 within 1e-8
     return {x: mass * (1 + off) for x, mass in row.items()}
+
+
+def best_on_the_way(mdp: TabularMDP, goal: np.ndarray, cost: np.ndarray | None, maximise: bool) -> list:
+    """The optimal probability of reaching the goal, or cost until then, from each state; inf and -inf are floats.
+
+    A policy that may miss the goal from a state costs infinity there. The least cost has no bound from where, without
+    giving up the goal, circles can be reached that cost less than nothing.
+    """
+    n, rows = mdp.n_states, exact_rows(mdp)
+    for k, s in enumerate(mdp.pairs.state.tolist()):
+        if goal[s]:
+            rows[k] = [Fraction(int(s == x)) for x in range(n)]
+    paid = [Fraction(0)] * len(rows) if cost is None else [Fraction(float(c)) for c in cost]
+    ptr, found, gains = mdp.pairs.ptr, [], []
+    for pairs in itertools.product(*(range(ptr[s], ptr[s + 1]) for s in range(n))):
+        chain, there = [rows[k] for k in pairs], [Fraction(int(at)) for at in goal]
+        reached = _gain(chain, there)
+        if cost is None:
+            found.append(reached)
+            continue
+        sure = [s for s in range(n) if reached[s] == 1 and not goal[s]]
+        system = _identity_minus([[chain[s][x] for x in sure] for s in sure], Fraction(1))
+        costs = dict(zip(sure, _solve(system, [paid[pairs[s]] for s in sure]), strict=True))
+        found.append([Fraction(0) if goal[s] else costs.get(s, float("inf")) for s in range(n)])
+        gains.append((pairs, _gain(chain, [Fraction(0) if goal[s] else paid[k] for s, k in enumerate(pairs)])))
+    values = [(max if maximise else min)(column) for column in zip(*found, strict=True)]
+    if cost is None or maximise:
+        return values
+    sure = {s for s in range(n) if values[s] < float("inf")}
+    kept = [k for k, s in enumerate(mdp.pairs.state) if s in sure and all(x in sure for x in range(n) if rows[k][x])]
+    for pairs, gain in gains:
+        below = {s for s in sure if gain[s] < 0 and pairs[s] in kept}
+        while any(x not in below for s in below for x in range(n) if rows[pairs[s]][x]):
+            below = {s for s in below if all(x in below for x in range(n) if rows[pairs[s]][x])}
+        while more := {int(mdp.pairs.state[k]) for k in kept if any(rows[k][x] for x in below)} - below:
+            below |= more
+        for s in below:
+            values[s] = -float("inf")
+    return values

@@ -29,6 +29,7 @@ _EXPORTS = {  # module -> public names
     "worlds.world_registry": "WORLDS load_world make",
     "solving.chains": "chain_kind",
     "solving.discounted": "DiscountedSolution",
+    "solving.goals": "GoalSolution",
     "solving.multichain": "NoConstantGain",
     "solving.optimal_gain": "UncertifiedGain certified_gain solve",
     "solving.renewal": "IllConditioned",
@@ -152,6 +153,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that the name is public
     from equirl.simulation.trace import Trace as Trace
     from equirl.solving.chains import chain_kind as chain_kind
     from equirl.solving.discounted import DiscountedSolution as DiscountedSolution
+    from equirl.solving.goals import GoalSolution as GoalSolution
     from equirl.solving.multichain import NoConstantGain as NoConstantGain
     from equirl.solving.optimal_gain import (
         UncertifiedGain as UncertifiedGain,

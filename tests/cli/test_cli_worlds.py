@@ -8,6 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from equirl.lab.cli import Commands, app
+from equirl.solving import solve
 from equirl.worlds.world_registry import WORLDS, make
 from oracles_solving import dense_laws
 
@@ -128,6 +129,36 @@ def test_solve_draws_the_policy_with_a_discount(run, tmp_path):
     path = tmp_path / "policy.svg"
     assert run("solve", "two-room", "--discount", "0.9", "--plot", str(path)).exit_code == 0
     assert path.stat().st_size > 1000
+
+
+def test_solve_with_a_goal_tells_the_way_there(run):
+    held = json.loads(run("solve", "riverswim:n_states=3", "--goal", "2", "--objective", "steps", "--json").stdout)
+    best = solve(make("riverswim", n_states=3), goal=2, objective="steps")
+    assert held["value"] == best.value.tolist()
+    assert (held["value_from_start"], held["accuracy"]) == (best.value_from_start, best.accuracy)
+    assert (held["goal"], held["objective"], held["maximise"], held["converged"]) == (["2"], "steps", False, True)
+    assert held["table"][0]["steps"] == best.value[0]
+    text = run("solve", "riverswim:n_states=3", "--goal", "2", "--objective", "steps").stdout
+    assert f"least steps until then  {best.value_from_start:.10g}" in text
+    assert "Policy:" in text
+    text = run("solve", "riverswim:n_states=3", "--goal", "0", "--goal", "2", "--minimise").stdout
+    assert "least probability of reaching it  1 " in text
+    text = run("solve", "toymaker", "--goal", "success", "--objective", "cost", "--maximise").stdout
+    assert "largest cost until then" in text
+
+
+def test_a_goal_that_is_no_state_gets_the_nearest_and_what_does_not_go_with_it_is_refused(run):
+    world = ("solve", "toymaker", "--goal", "success")
+    for words, said in (
+        (("solve", "toymaker", "--goal", "sucess"), "success"),
+        ((*world, "--discount", "0.9"), "leave one out"),
+        ((*world, "--diameter"), "leave it out"),
+        (("solve", "toymaker", "--minimise"), "give --goal too"),
+        (("solve", "toymaker", "--objective", "cost"), "give --goal too"),
+        ((*world, "--objective", "time"), "reach"),
+    ):
+        result = run(*words)
+        assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
 
 
 def test_solve_offers_the_discount_that_a_problem_came_with(run):

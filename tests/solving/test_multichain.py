@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from scipy.sparse import csr_array
 
 from equirl.model.mdp import TabularMDP
-from equirl.solving import chains, multichain
+from equirl.solving import chains
 from equirl.solving.chains import end_components, whole
 from equirl.solving.optimal_gain import solve
 from equirl.solving.policies import policy_gain
@@ -85,78 +84,3 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
         plain = end_components(part)
         np.testing.assert_array_equal(plain[0], label)
         np.testing.assert_array_equal(plain[1], stays)
-
-
-def test_values_that_a_better_move_would_raise_are_known_to_be_off() -> None:
-    matrix, node = csr_array(np.array([[0.0, 1.0]])), np.array([0])
-    moves = multichain._Moves(matrix, node, node, node)  # the first of two nodes may move to the second
-    stay, stays, goes = np.array([0.2, 0.9]), np.array([-1, -1]), np.array([0, -1])
-    assert multichain._quotient_error(moves, stay, np.array([0.9, 0.9]), goes) < 1e-12
-    for value, choice in ((stay, stays), (np.array([0.2, 0.9]), goes), (np.array([1.6, 0.9]), goes)):
-        assert multichain._quotient_error(moves, stay, value, choice) >= 0.7 - 1e-12
-
-
-def moves_between(*rows: tuple[int, list[float]]) -> multichain._Moves:
-    origin = np.array([node for node, _ in rows])
-    mover, first = np.unique(origin, return_index=True)
-    return multichain._Moves(csr_array(np.array([law for _, law in rows])), origin, first, mover)
-
-
-# a detour over node 1, and a coin between a detour and the end, which is node 2
-DETOUR = moves_between((0, [0.0, 0.0, 1.0]), (0, [0.0, 1.0, 0.0]), (0, [0.0, 1.0, 0.0]), (1, [0.0, 0.0, 1.0]))
-COIN = moves_between((0, [0.0, 0.5, 0.5]), (1, [0.5, 0.0, 0.5]))
-
-
-def test_the_best_move_of_a_node_is_the_first_that_is_worth_most() -> None:
-    top, row = DETOUR.best(np.array([5.0, 3.0, 1.0]), paid=0.5)
-    assert (top.tolist(), row.tolist()) == ([3.5, 1.5, -np.inf], [1, 3, -1])
-    top, row = DETOUR.best(np.array([5.0, 0.0, 1.0]))
-    assert (top.tolist(), row.tolist()) == ([1.0, 1.0, -np.inf], [0, 3, -1])
-    none = multichain._Moves(csr_array((0, 2)), *(np.zeros(0, int) for _ in range(3)))
-    assert [found.tolist() for found in none.best(np.zeros(2))] == [[-np.inf, -np.inf], [-1, -1]]
-
-
-def test_a_mean_over_a_row_is_rounded_twice_per_entry_and_some_more() -> None:
-    eps = np.finfo(float).eps
-    assert (DETOUR.rounding, COIN.rounding) == (8 * eps, 10 * eps)
-    assert multichain._Moves(csr_array((0, 2)), *(np.zeros(0, int) for _ in range(3))).rounding == 6 * eps
-
-
-@pytest.mark.parametrize(("moves", "most"), [(DETOUR, 2.0), (COIN, 2.0)])
-def test_the_most_moves_are_bounded_with_all_that_rounding_may_hide(
-    moves: multichain._Moves, most: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert most <= multichain._most_moves(moves) <= most * (1 + 1e-12)
-    monkeypatch.setattr(multichain._Moves, "rounding", 0.05)
-    assert multichain._most_moves(moves) == pytest.approx(most / (1 - 0.05 * (1 + most)))
-    monkeypatch.setattr(multichain._Moves, "rounding", 0.2)  # half of it could be missing
-    assert multichain._most_moves(moves) == np.inf
-
-
-def test_the_error_of_values_is_what_they_are_off_and_rounding_once_for_every_move(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stay, choice = np.array([-np.inf, -np.inf, 0.8]), np.array([1, 3, -1])
-    monkeypatch.setattr(multichain._Moves, "rounding", 0.05)
-    moves = 2.0 / (1 - 0.05 * 3)
-    exact = np.array([0.8, 0.8, 0.8])
-    assert multichain._quotient_error(DETOUR, stay, exact, choice) == pytest.approx(0.05 * 0.8 * moves)
-    low = np.array([0.7, 0.8, 0.8])
-    assert multichain._quotient_error(DETOUR, stay, low, choice) == pytest.approx((0.1 + 0.05 * 0.8) * moves)
-    high = np.array([0.8, 0.9, 0.8])
-    assert multichain._quotient_error(DETOUR, stay, high, choice) == pytest.approx((0.1 + 0.05 * 0.9) * moves)
-    none = multichain._Moves(csr_array((0, 2)), *(np.zeros(0, int) for _ in range(3)))
-    assert multichain._quotient_error(none, np.ones(2), np.ones(2), np.array([-1, -1])) == 0.0
-
-
-def test_values_of_a_quotient_are_the_best_of_staying_and_moving() -> None:
-    for stay, expected, rows in (
-        ([-np.inf, -np.inf, 0.8], [0.8, 0.8, 0.8], [0, 3, -1]),
-        ([0.5, -np.inf, 0.8], [0.8, 0.8, 0.8], [0, 3, -1]),
-        ([0.9, 0.1, 0.8], [0.9, 0.8, 0.8], [-1, 3, -1]),
-        ([0.1, 0.95, 0.8], [0.95, 0.95, 0.8], [1, -1, -1]),
-        ([0.8, 0.8, 0.8], [0.8, 0.8, 0.8], [-1, -1, -1]),
-    ):
-        value, choice = multichain._quotient_values(DETOUR, np.array(stay))
-        np.testing.assert_allclose(value, expected)
-        assert choice.tolist() == rows

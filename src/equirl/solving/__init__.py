@@ -1,9 +1,9 @@
 """Known MDPs: what kind of chain they are, what policies earn in them, and what is optimal, with a certificate.
 
 In reading order. Tools: ``chains`` (graphs and blocks), ``value_iteration`` (sweeps), ``gth_elimination``,
-``renewal`` (chains solved by sparse LU), ``policies`` (what a policy earns). Methods: ``gain_methods`` and
-``multichain`` (average reward), ``discounted``. What users call: ``optimal_gain`` (``solve``; the ``Criterion`` that
-learners and simulation ask) and ``shortest_times`` (``diameter``).
+``renewal`` (chains solved by sparse LU), ``policies`` (what a policy earns), ``quotient`` (end components as nodes).
+Methods: ``gain_methods`` and ``multichain`` (average reward), ``discounted``, ``goals``. What users call:
+``optimal_gain`` (``solve``; the ``Criterion`` that learners and simulation ask) and ``shortest_times`` (``diameter``).
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         original_values as original_values,
         solve_discounted as solve_discounted,
     )
+    from equirl.solving.goals import GoalSolution as GoalSolution
     from equirl.solving.multichain import NoConstantGain as NoConstantGain
     from equirl.solving.optimal_gain import (
         AVERAGE_REWARD as AVERAGE_REWARD,
@@ -37,6 +38,7 @@ else:
     EXPORTS = {
         "chains": "chain_kind",
         "discounted": "DiscountedSolution original_values solve_discounted",
+        "goals": "GoalSolution",
         "multichain": "NoConstantGain",
         "optimal_gain": "AVERAGE_REWARD UncertifiedGain certified_gain solve",
         "policies": "evaluate_policy policy_gain policy_kind policy_weights stationary_distribution",

@@ -152,7 +152,7 @@ def decided(mdp: TabularMDP) -> np.ndarray:
     if part.all():
         return part
     everything = whole(mdp)
-    trapped = ~_attractor(everything, part)
+    trapped = ~attractor(everything, part)
     owner = np.repeat(everything.owner, np.diff(everything.rows.ptr))
     return ~reached(trapped, everything.rows.succ, owner)  # backwards: whatever may enter a trap is not decided
 
@@ -183,7 +183,7 @@ def block_kind(part: Block) -> str:
     closed = closed_classes(part.graph())
     if closed.max() > 0:
         return "multichain"
-    if not _attractor(part, closed == 0).all():
+    if not attractor(part, closed == 0).all():
         return "multichain"
     if (closed < 0).any():
         return "weakly communicating"
@@ -209,7 +209,7 @@ def incoming(part: Block) -> Arrivals:
     return Arrivals(columns.indptr.astype(np.int64), columns.indices.astype(np.int64), part.owner)
 
 
-def _attractor(part: Block, seed: np.ndarray) -> np.ndarray:
+def attractor(part: Block, seed: np.ndarray) -> np.ndarray:
     """(n,) mask of the states from which no policy avoids the ``seed`` for sure."""
     inside = seed.copy()
     queue = np.empty(part.n_states, np.int64)
@@ -359,19 +359,25 @@ class _Search(NamedTuple):
     seen: np.ndarray  # (n,) states in the order of discovery
 
 
-def end_components(part: Block) -> tuple[np.ndarray, np.ndarray]:
-    """The component of each state (-1 for none), numbered by smallest state, and the mask of the pairs that stay in."""
+def end_components(part: Block, pairs: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The component of each state (-1 for none), numbered by smallest state, and the mask of the pairs that stay in.
+
+    Of the ``pairs`` alone (a mask), where they are given.
+    """
     n, m = part.n_states, len(part.pair)
     entry_pair = owners(part.rows.ptr)
     graph = _Graph(part.rows.ptr[part.pair_ptr], entry_pair, part.rows.succ, incoming(part))
-    counts = np.diff(part.pair_ptr)
-    rest = _Remaining(np.ones(m, bool), counts, np.empty(n, np.int64), np.zeros(n, bool), np.empty(n, np.int64))
+    live = np.ones(m, bool) if pairs is None else pairs.copy()
+    counts = np.bincount(part.owner[live], minlength=n)
+    rest = _Remaining(live, counts, np.empty(n, np.int64), np.zeros(n, bool), np.empty(n, np.int64))
     label = np.full(n, -1)
+    _remove(graph, rest, np.flatnonzero(counts == 0), 0)
+    rest.is_touched[:] = False
     _take_apart(graph, rest, _Search(*np.zeros((5, n), np.int64)), label)
     member = np.flatnonzero(label >= 0)
     label[member] = number_by_appearance(label[member])
     inner = label[graph.into.owner[graph.pair]] == label[graph.succ]
-    stays = label[graph.into.owner] >= 0
+    stays = (label[graph.into.owner] >= 0) & (True if pairs is None else pairs)
     stays[graph.pair[~inner]] = False
     return label, stays
 

@@ -11,7 +11,7 @@ All methods end with such a bracket over the states they solve; half its width i
 The gain is that of the states reachable from the initial distribution. Where it depends on where one starts, there is
 no one gain to measure regret against, and :class:`NoConstantGain` names two states that differ; ``multichain=True``
 gives the gain from each state (:mod:`equirl.solving.multichain`). With a ``discount``, see
-:mod:`equirl.solving.discounted`.
+:mod:`equirl.solving.discounted`; with a ``goal``, :mod:`equirl.solving.goals`.
 
 What is to be maximised is a small type, :class:`Criterion`: learners and simulation ask it for all that depends on it.
 """
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.solving.chains import Block, block, block_kind, decided
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, solve_block
+from equirl.solving.goals import GoalSolution, solve_goal
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
 from equirl.solving.value_iteration import Answer, SolverLimits
 from equirl.words.checking import choice, flag, inside, whole_number
@@ -129,13 +130,17 @@ class Solution:
 @overload
 def solve(
     mdp: TabularMDP, accuracy: float = ..., method: str = ..., max_sweeps: int = ..., *,
-    multichain: bool = ..., discount: None = None,
+    multichain: bool = ..., discount: None = None, goal: None = None,
 ) -> Solution: ...  # fmt: skip
 @overload
 def solve(
     mdp: TabularMDP, accuracy: float = ..., method: str = ..., max_sweeps: int = ..., *,
-    multichain: bool = ..., discount: float,
+    multichain: bool = ..., discount: float, goal: None = None,
 ) -> DiscountedSolution: ...  # fmt: skip
+@overload
+def solve(
+    mdp: TabularMDP, accuracy: float = ..., *, goal: Any, objective: str = ..., maximise: bool | None = ...,
+) -> GoalSolution: ...  # fmt: skip
 def solve(
     mdp: TabularMDP,
     accuracy: float = 1e-8,
@@ -144,8 +149,11 @@ def solve(
     *,
     multichain: bool = False,
     discount: float | None = None,
-) -> Solution | DiscountedSolution:
-    """Optimal gain, bias and policy, or with a discount values and policy, and how certain they are.
+    goal: Any = None,
+    objective: str = "reach",
+    maximise: bool | None = None,
+) -> Solution | DiscountedSolution | GoalSolution:
+    """Optimal gain, bias and policy, or with a discount or a goal values and policy, and how certain they are.
 
     One sweep costs O(successors); memory is O(S + successors), and one sparse LU where policy iteration is used.
 
@@ -163,13 +171,21 @@ def solve(
         Whether a gain that depends on the start is solved for, state by state, instead of refused.
     discount : float, optional
         In [0, 1): what a reward one step later counts. Without it rewards are averaged over time.
+    goal : state, list of states, mask of shape (S,), or function of a state's name, optional
+        Where the problem ends: states by number or name. What is optimal on the way is then sought, not on average.
+    objective : {"reach", "cost", "reward", "steps"}
+        With a goal: the probability of reaching it; or the expected cost (minus the rewards), reward or number of steps
+        until it is reached. Policies that may miss the goal cost infinitely much.
+    maximise : bool, optional
+        With a goal: whether the largest value is sought or the smallest; by default the largest probability or reward,
+        the smallest cost or number of steps.
 
     Raises
     ------
     NoConstantGain
         Where the optimal gain depends on the start and ``multichain`` is false.
     IllConditioned
-        With ``multichain``, where the ends are reached too rarely to be told apart in double precision.
+        With ``multichain`` or a goal, where ends are reached too rarely to be told apart in double precision.
 
     Examples
     --------
@@ -188,8 +204,21 @@ def solve(
 
     >>> solve(mdp, discount=0.5).value.round(6)
     array([1., 2.])
+
+    The chance of the second end, and how many steps an end takes from each state:
+
+    >>> solve(TabularMDP.from_pairs(ends, 3), goal=2).value
+    array([0.5, 0. , 1. ])
+    >>> solve(TabularMDP.from_pairs(ends, 3), goal=[1, 2], objective="steps").value
+    array([1., 0., 0.])
     """
     check_mdp(mdp)
+    if goal is not None:
+        if discount is not None or flag("multichain", multichain) or method != "auto":
+            raise ValueError("discount, multichain and method are not for problems with a goal; leave them out")
+        return solve_goal(mdp, goal, objective, maximise, accuracy)
+    if objective != "reach" or maximise is not None:
+        raise ValueError("objective and maximise are for problems with a goal; pass goal=... too")
     if discount is not None:
         if flag("multichain", multichain):
             raise ValueError("multichain=True is for average reward; discounted values exist from every state")

@@ -165,20 +165,37 @@ def solve(
         bool | None,
         typer.Option(help=f"The diameter too. [default: up to {DIAMETER_STATES} states]", show_default=False),
     ] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATE", help="What is optimal on the way there; may be repeated.", show_default=False),
+    ] = None,
+    objective: Annotated[
+        str, typer.Option(help="With a goal: reach (a probability), cost, reward or steps until then.")
+    ] = "reach",
+    maximise: Annotated[
+        bool | None,
+        typer.Option("--maximise/--minimise", help="With a goal. [default: as one would]", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The optimal gain and policy of a known problem, its span, its diameter and the kind of its chain.
 
-    With a discount its optimal values and policy, in the units of its rewards.
+    With a discount or a goal its optimal values and policy, in the units of its rewards.
     """
     from equirl.worlds import load_world
 
     check_files(plot)
     mdp = load_world(world)
-    if discount is None:
+    if diameter and (discount is not None or goal):
+        raise ValueError("--diameter is for average reward; leave it out with --discount and --goal")
+    if goal:
+        if discount is not None:
+            raise ValueError("--discount is not for problems with a goal; leave one out")
+        policy = _show_way(mdp, world, goal, (objective, maximise, accuracy), as_json)
+    elif objective != "reach" or maximise is not None:
+        raise ValueError("--objective, --maximise and --minimise are for problems with a goal; give --goal too")
+    elif discount is None:
         policy = _show_gain(mdp, world, accuracy, diameter, as_json)
-    elif diameter:
-        raise ValueError("--diameter is for average reward; leave it out with --discount")
     else:
         policy = _show_values(mdp, world, discount, accuracy, as_json)
     if plot is not None:
@@ -241,6 +258,44 @@ def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, 
         _print_values(mdp, value)
         _end_with_policy(mdp, best.policy, accuracy, best.converged)
     return best.policy
+
+
+def _show_way(
+    mdp: TabularMDP, world: str, goal: list[str], asked: tuple[str, bool | None, float], as_json: bool
+) -> np.ndarray:
+    """Print what is optimal on the way to a goal, in the units of the problem; the policy."""
+    from equirl.solving import solve as find_optimum
+
+    objective, maximise, accuracy = asked
+    best = find_optimum(mdp, accuracy, goal=_states_named(mdp, goal), objective=objective, maximise=maximise)
+    if as_json:
+        print_json({
+            **_sizes(mdp, world), "goal": goal, "objective": objective, "maximise": best.maximise,
+            "value_from_start": best.value_from_start, "accuracy": best.accuracy, "converged": best.converged,
+            "value": best.value.tolist(), "policy": best.policy.tolist(), "table": best.table().rows(),
+        })  # fmt: skip
+    else:
+        which = "largest" if best.maximise else "least"
+        what = {"reach": "probability of reaching it"}.get(objective, f"{objective} until then")
+        print_facts(mdp.name or world, {
+            **pair_facts(mdp.pairs),
+            "goal": ", ".join(goal),
+            f"{which} {what}": f"{best.value_from_start:.10g}  (within {best.accuracy:.1e})",
+        })  # fmt: skip
+        _print_values(mdp, best.value)
+        _end_with_policy(mdp, best.policy, accuracy, best.converged)
+    return best.policy
+
+
+def _states_named(mdp: TabularMDP, texts: list[str]) -> list[int]:
+    """The numbers of states from what a user types: their names, or numbers where they have none."""
+    from equirl.words.checking import unknown_name
+
+    numbers = {str(name): s for s, name in enumerate(mdp.pairs.state_names or range(mdp.n_states))}
+    for text in texts:
+        if text not in numbers:
+            raise ValueError(f"--goal: {unknown_name('state', text, numbers)}")
+    return [numbers[text] for text in texts]
 
 
 def _print_values(mdp: TabularMDP, value: np.ndarray) -> None:
