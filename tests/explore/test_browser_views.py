@@ -36,7 +36,8 @@ PLANS = {
 DRAWN = f"#view=world&world={GRID.replace('#', '%23')}"
 PLAYED = "#view=learning&world=four-room&learners=c-psrl|ucrl2-l|random&T=300&t=300&runs=2"
 VIEWS = {
-    "form": "#view=world&world=four-room", "drawn": DRAWN, "nodes": "#view=world&world=access-control",
+    "form": "#view=world&world=four-room", "drawn": DRAWN, "nodes": "#view=world&world=random",
+    "named": "#view=world&world=access-control", "lake": "#view=world&world=frozen-lake", "lesson": "#lesson=2",
     "matrix": "#view=world&world=riverswim:n_states=350", "not started": "#view=learning&world=four-room",
     "played": PLAYED, "lines": "#view=learning&world=riverswim&learners=psrl&T=300&t=300&runs=1",
     "small": "#view=study", "paper": "#view=study", "leaderboard": "#view=study",
@@ -233,10 +234,10 @@ REACHABLE = """() => Array.from(document.querySelectorAll(
 NAMED = "(e) => `${e.tagName} ${e.id || e.getAttribute('aria-label') || e.textContent.trim().slice(0, 30)}`"
 
 
-@pytest.mark.parametrize("name", ["form", "drawn", "nodes", "not started", "played", "leaderboard"])
+@pytest.mark.parametrize("name", ["form", "drawn", "nodes", "lesson", "not started", "played", "leaderboard"])
 def test_tab_reaches_everything_in_the_order_of_the_page_and_shows_where_it_is(view, name):
     page = view(name)
-    if name in ("form", "drawn", "nodes"):
+    if name in ("form", "drawn", "nodes", "lesson"):
         page.fact("diameter")
     page = page.page
     wanted = page.evaluate(f"() => ({REACHABLE})().map({NAMED})")

@@ -218,3 +218,16 @@ def test_the_command_says_what_it_cannot_open(what, complaint, tmp_path, monkeyp
     (tmp_path / "new.toml").write_text("horizon = 10")
     with pytest.raises((ValueError, OSError), match=complaint):
         first_view_of(what)
+
+
+@pytest.mark.parametrize(
+    ("given", "fragment"), [("lesson", "#lesson=1"), ("lesson=1", "#lesson=1"), ("lesson=5", "#lesson=5")]
+)
+def test_a_lesson_is_asked_for_by_its_step(given, fragment):
+    assert first_view_of(given).fragment == fragment
+
+
+@pytest.mark.parametrize("given", ["lesson=6", "lesson=0", "lessons", "lesson="])
+def test_a_lesson_has_five_steps(given):
+    with pytest.raises(ValueError, match="unknown world"):
+        first_view_of(given)

@@ -110,6 +110,22 @@ def test_styles_differ_in_colour_and_in_dashes_or_marker():
     assert len({(style.dashes, style.marker) for style in styles}) == len(styles)
 
 
+def test_a_learner_without_a_style_of_its_own_is_told_from_all_that_have_one():
+    named = [lab(style.color) for style in LEARNER_STYLES.values()]
+    others = [lab(style.color) for style in OTHER_STYLES]
+    for k, colour in enumerate(others):
+        assert min(np.linalg.norm(colour - other) for other in [*named, *others[:k]]) > 30
+
+
+def lab(colour):
+    """A colour in CIELAB, where distances are those that eyes see."""
+    parts = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    mixed = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ linear
+    x, y, z = np.cbrt(mixed / [0.9505, 1.0, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
 def test_more_learners_than_styles_still_get_one():
     assert len(line_styles(["x"] * 9)) == 9
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from equirl.interop.encoder import episode_flag
 from equirl.interop.gym import TabularEnv
+from equirl.interop.gym_maps import grid_picture
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.model.reward_laws import REWARD_LAWS, unit_map
@@ -109,7 +110,10 @@ def from_gymnasium(
         rows, means, reward_map = _read_outcomes(_endless(table, first, on_terminal), normalize)
         title = bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
         drawn_by = drawn_by or "deterministic"
-        mdp = TabularMDP(table.pairs, rows, means, first, drawn_by, reward_map=reward_map, name=title)
+        picture = grid_picture(bare, table.pairs.n_states, np.flatnonzero(first), np.unique(table.succ[table.ends]))
+        mdp = TabularMDP(
+            table.pairs, rows, means, first, drawn_by, picture=picture, reward_map=reward_map, name=title
+        )  # fmt: skip
     mdp = mdp if name is None else replace(mdp, name=name)
     if drop_unreachable is not None:
         return mdp.restrict_to_reachable() if flag("drop_unreachable", drop_unreachable) else mdp

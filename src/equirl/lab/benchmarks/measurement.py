@@ -6,6 +6,7 @@ the lowest decile of its rounds. Cases that need a process of their own (start-u
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -87,14 +88,16 @@ def in_new_process(code: str, **environment: str) -> Ended:
 
 
 def peak_mebibytes() -> float:
-    """The most memory this process has held so far."""
+    """The most memory this process has held so far; nan where the system does not say, as on Windows."""
     try:
         with open("/proc/self/status") as status:  # unlike ru_maxrss, not inherited from the parent
             peak = next(line for line in status if line.startswith("VmHWM"))
         return int(peak.split()[1]) / 1024
     except (OSError, StopIteration):
-        import resource
-
+        try:
+            import resource
+        except ImportError:
+            return math.nan
         unit = 2**20 if sys.platform == "darwin" else 2**10
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 

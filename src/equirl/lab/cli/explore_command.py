@@ -17,7 +17,7 @@ def explore(
         typer.Argument(
             metavar="WORLD|FILE|RESULTS",
             help="A world such as four-room:height=9; a saved problem, or a folder of them; a results folder; a study; "
-            "or the link of a page.",
+            "lesson, for a class; or the link of a page.",
             show_default=False,
             autocompletion=complete_problem,
         ),

@@ -1,7 +1,8 @@
-"""What ``equirl explore`` was given: a world, a file, a folder, a study or a link; and what pages may open."""
+"""What ``equirl explore`` was given (a world, file, folder, study, lesson or link), and what pages may open."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,14 @@ class FirstView:
 
 
 def first_view_of(what: str | None) -> FirstView:
-    """What to show of a world, file, folder, study or link."""
+    """What to show of a world, file, folder, study, lesson or link."""
     if what is None:
         return FirstView()
     if what.startswith(("http://", "https://")):
         held = urlsplit(what).fragment
         return FirstView(f"#{held}" if held else "")
+    if (lesson := re.fullmatch(r"lesson(?:=([1-5]))?", what)) is not None:
+        return FirstView(f"#lesson={lesson[1] or 1}")
     path = Path(what)
     if path.suffix == ".toml":
         return _study(path)

@@ -14,6 +14,7 @@ from equirl.files.whole_files import write_csv
 from equirl.lab.explore.forms import catalogue
 from equirl.lab.explore.messages import Message, Reply, Service, packed
 from equirl.lab.explore.page_requests import blamed_parameter, requested_learner, requested_world
+from equirl.lab.explore.state_grid import state_grid
 from equirl.lab.explore.takeaway import Writer, file_reply, file_stem, python_snippet
 from equirl.lab.plots.canvas import save_figure
 from equirl.lab.plots.maps import draw_classes
@@ -36,6 +37,7 @@ class WorldView:
         self.mdp, self.rewards = mdp, rewards
         self.partition: Partition = equivalence_classes(mdp, rewards=rewards)
         self.on_map = map_sheet(mdp) is not None
+        self.grid = None if self.on_map else state_grid(mdp.pairs.state_names)
 
     @cached_property
     def profiles(self) -> Profiles:
@@ -109,6 +111,8 @@ class WorldView:
         return found
 
     def _map(self) -> dict[str, Any] | None:
+        if self.grid is not None:
+            return {"rows": self.grid.rows, "cell": packed(self.grid.cell), "words": self.grid.words}
         if not self.on_map or self.mdp.picture is None:
             return None
         return {"rows": list(self.mdp.picture.rows), "cell": packed(self.mdp.picture.cell)}
@@ -116,7 +120,7 @@ class WorldView:
     def _edges(self) -> dict[str, Any] | None:
         """All successors, for a picture of nodes and links where that is small enough."""
         rows = self.mdp.rows
-        if self.on_map or self.mdp.n_states > MOST_NODES or len(rows.succ) > MOST_EDGES:
+        if self.on_map or self.grid or self.mdp.n_states > MOST_NODES or len(rows.succ) > MOST_EDGES:
             return None
         return {"ptr": packed(rows.ptr), "succ": packed(rows.succ), "prob": packed(rows.prob, "f4")}
 

@@ -191,12 +191,12 @@ LEARNER_STYLES = {
     "random": LineStyle("#CC79A7", (0, (1, 2)), "x"),
     "optimal": LineStyle("#F0E442", "solid", "*"),
 }
-OTHER_STYLES = (
-    LineStyle("#E69F00", "solid", "X"),
-    LineStyle("#CC79A7", (0, (4, 1, 1, 1, 1, 1)), "p"),
-    LineStyle("#8B4513", (0, (2, 1)), "<"),
-    LineStyle("#4B0082", (0, (8, 2)), ">"),
-    LineStyle("#708090", "solid", "h"),
+OTHER_STYLES = (  # far from all of the above, as eyes see colours
+    LineStyle("#C800C8", "solid", "X"),
+    LineStyle("#2A2AE5", (0, (4, 1, 1, 1, 1, 1)), "p"),
+    LineStyle("#22B522", (0, (2, 1)), "<"),
+    LineStyle("#FF0066", (0, (8, 2)), ">"),
+    LineStyle("#666633", "solid", "h"),
 )
 
 

@@ -201,8 +201,15 @@ export class BoardCanvas {
   }
 }
 
-// What a policy (a pair per state) does in each state: an arrow where the action has a direction, else its number.
+// One letter per action where these differ, else its number.
+function actionSigns({ actions }) {
+  const letters = actions.map((name) => name[0]);
+  return new Set(letters).size === actions.length ? letters : actions.map((_, a) => String(a));
+}
+
+// What a policy (a pair per state) does in each state: an arrow where the action has a direction, else a sign.
 export function drawPolicy(context, canvas, world, policy, colourAt, skip = () => false) {
+  const signs = actionSigns(world);
   for (const s of canvas.board.members) {
     const [row, column] = canvas.board.place.get(s);
     if (skip(row, column)) continue;
@@ -210,6 +217,6 @@ export function drawPolicy(context, canvas, world, policy, colourAt, skip = () =
     const action = world.action[policy[s]];
     const step = STEPS[world.actions[action].toLowerCase()];
     if (step) canvas.arrow(context, row, column, step, colour);
-    else canvas.write(context, row, column, String(action), colour, 0.55, 600);
+    else canvas.write(context, row, column, signs[action], colour, 0.55, 600);
   }
 }

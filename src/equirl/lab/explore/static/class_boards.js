@@ -20,7 +20,8 @@ export class ClassBoards {
         onPoint: (pair) => onPoint(pair),
         onPick: (pair) => pair >= 0 && onPick(pair),
       }));
-    this.element = el("div", { class: world.map ? (this.canvases.length === 4 ? "panels mapped" : "panels") : "panels wide" }, ...this.canvases.map((canvas) =>
+    const wide = !world.map || (world.map.words && world.map.rows[0].length > 25);
+    this.element = el("div", { class: wide ? "panels wide" : this.canvases.length === 4 ? "panels mapped" : "panels" }, ...this.canvases.map((canvas) =>
       el("figure", { class: "panel" }, el("figcaption", { text: canvas.board.title }), canvas.element)));
     if (!world.map) {
       const rows = `rows: ${world.actions.join(", ")}`;
@@ -48,11 +49,10 @@ export class ClassBoards {
   // Light up the class of a pair, everywhere; nothing for -1.
   highlight(pair) {
     const { world, colours } = this;
-    const veil = themeColour("surface");
     for (const canvas of this.canvases) {
       canvas.overlay(pair < 0 ? null : (context) => {
         const label = world.label[pair];
-        context.fillStyle = veil + VEIL;
+        context.fillStyle = themeColour("surface") + VEIL;
         context.fillRect(0, 0, canvas.board.columns * canvas.size, canvas.board.rows * canvas.size);
         for (const mate of canvas.board.members) {
           if (world.label[mate] !== label) continue;

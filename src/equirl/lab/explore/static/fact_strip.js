@@ -16,11 +16,15 @@ export class FactStrip {
       el("div", {}, el("dt", { text: words }), this.values[name])));
   }
 
-  world(world) {
+  // another: whether what stands here belongs to another world, not to this one before an edit.
+  world(world, another) {
     for (const name of ["S", "M", "C"]) this.values[name].textContent = world[name].toLocaleString("en-GB");
     this.values.chain.textContent = world.chain;
     this.units = world.reward_map;
-    for (const name of ["gain", "diameter"]) this.values[name].classList.add("old");
+    for (const name of ["gain", "diameter"]) {
+      this.values[name].classList.add("old");
+      if (another) this.values[name].textContent = "…";
+    }
   }
 
   busy() {

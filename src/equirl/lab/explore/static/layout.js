@@ -10,7 +10,7 @@ export function readWorld(message) {
   if (message.edges) {
     world.edges = { ptr: unpack(message.edges.ptr), succ: unpack(message.edges.succ), prob: unpack(message.edges.prob) };
   }
-  if (message.map) world.map = { rows: message.map.rows, cell: unpack(message.map.cell) };
+  if (message.map) world.map = { ...message.map, cell: unpack(message.map.cell) };
   return world;
 }
 

@@ -9,8 +9,8 @@ import { classColours, heat, ink, isDark, lineColour, plainTint, themeColour } f
 const WIDEST = 17; // states in a line, where there is no map
 
 export class LearnerCard {
-  constructor(label, unsureBy, look, world) {
-    Object.assign(this, { world, look });
+  constructor(label, unsureBy, look, world, colours) {
+    Object.assign(this, { world, look, colours });
     this.line = el("p", { class: "status", text: "ready" });
     const fit = { most: 26, least: 1 };
     this.visits = new BoardCanvas(stateBoard(world, "visits and policy", WIDEST), { ...fit, label: `${label}: visits and policy` });
@@ -30,7 +30,6 @@ export class LearnerCard {
         el("figure", { class: "panel" }, this.widthTitle, this.width.element, this.keys[1].element)),
       group(this.believes, this.found), group(this.trueTitle, this.true));
     this.seen = {};
-    const colours = classColours(world.sizes);
     for (const canvas of this.true) paint(canvas, (pair) => colours[world.label[pair]]);
   }
 
@@ -91,14 +90,18 @@ export class LearnerCard {
     }
     const shown = unpack(held.shown);
     const truth = unpack(held.true);
-    const sizes = new Array(held.n_true).fill(0);
-    for (const label of truth) sizes[label]++;
-    const colours = classColours(sizes);
+    const colours = held.rewards ? this.colours : this.#coloursOf(truth, held.n_true);
     const wrong = held.wrong > 0 ? `, ${number(100 * held.wrong, 2)} % misplaced` : "";
     this.believes.textContent = held.n === this.world.M ? "treats each pair on its own" : `believes in ${counted(held.n, "class", "classes")}${wrong}`;
     for (const canvas of this.found) paint(canvas, (pair) => (shown[pair] >= 0 ? colours[shown[pair]] : plainTint(-1 - shown[pair])));
     this.trueTitle.textContent = `${counted(held.n_true, "true class", "true classes")}${held.rewards ? "" : ", rewards aside"}`;
     for (const canvas of this.true) paint(canvas, (pair) => colours[truth[pair]]);
+  }
+
+  #coloursOf(labels, n) {
+    const sizes = new Array(n).fill(0);
+    for (const label of labels) sizes[label]++;
+    return classColours(sizes);
   }
 
   redraw() {

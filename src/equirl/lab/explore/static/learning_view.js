@@ -5,11 +5,13 @@ import { clear, el, field, inlineField, say } from "./dom.js";
 import { readWorld } from "./layout.js";
 import { LearnerCard } from "./learner_card.js";
 import { LearnerList } from "./learner_list.js";
-import { learnerLooks } from "./palette.js";
+import { classPalette, learnerLooks } from "./palette.js";
+import { familyOf } from "./world_form.js";
 
 const MEASURES = { regret: "regret", pseudo_regret: "pseudo-regret", reward: "reward", n_classes: "number of classes" };
 const USUAL = ["c-psrl", "c-ucrl", "ucrl2-l"];
 const FASTEST = 1e9;
+const READY = "ready: Play, or Step";
 
 export class LearningView {
   constructor(root, link, catalogue, state, onState) {
@@ -32,7 +34,7 @@ export class LearningView {
     this.runs = count("runs", state.runs ?? 3, 1);
     this.common = el("input", { type: "checkbox", checked: Boolean(state.common), onchange: (event) => this.#set("common", event.target.checked) });
     const common = inlineField("same randomness of the world", this.common, "All learners meet the same randomness of the world at the same seed.");
-    this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", onclick: () => (this.preparing ? this.#stop() : this.#afresh()) });
+    this.start = el("button", { type: "button", class: "primary", text: "Start", id: "start", title: "Set the learners up at step 0", onclick: () => (this.preparing ? this.#stop() : this.#setUp()) });
     this.error = el("p", { class: "error big", role: "alert", hidden: true });
     this.play = el("button", { type: "button", class: "primary", id: "play", text: "Play", onclick: () => this.#toggle() });
     this.step = el("button", { type: "button", id: "step", text: "Step", title: "To the next plan of each learner", onclick: () => this.#step() });
@@ -92,6 +94,8 @@ export class LearningView {
     this.started = this.playing = false;
     this.givenUp = true;
     this.frame = null;
+    this.bar.value = 0;
+    this.where.textContent = "not started";
     this.link.cancel("learning");
     this.#buttons();
   }
@@ -120,11 +124,13 @@ export class LearningView {
       const reply = await this.link.ask("learn", request);
       say(this.error, null);
       this.ready = reply;
+      const colours = classPalette.colours(shown, familyOf(request.world));
       this.looks = learnerLooks(reply.names, this.catalogue);
-      this.cards = reply.labels.map((label, k) => new LearnerCard(label, reply.unsure_by[k], this.looks[k], shown));
+      this.cards = reply.labels.map((label, k) => new LearnerCard(label, reply.unsure_by[k], this.looks[k], shown, colours));
       clear(this.grid, ...this.cards.map((card) => card.element));
       this.grid.dataset.count = this.cards.length;
       this.started = true;
+      this.#tellWhere(0, READY);
       return true;
     } catch (problem) {
       if (problem.service !== "learning") say(this.error, problem.message);
@@ -137,8 +143,8 @@ export class LearningView {
     }
   }
 
-  async #afresh() {
-    if (await this.begin()) this.#go();
+  async #setUp() {
+    if (await this.begin()) this.play.focus();
   }
 
   get speedNow() {
@@ -190,11 +196,15 @@ export class LearningView {
     this.frame = frame;
     this.playing = frame.playing;
     frame.learners.forEach((news, k) => this.cards[k]?.update(news));
-    this.bar.value = frame.t / this.ready.horizon;
-    this.where.textContent = `${frame.t.toLocaleString("en-GB")} of ${this.ready.horizon.toLocaleString("en-GB")} steps${frame.done ? ", done" : ""}`;
+    this.#tellWhere(frame.t, frame.done ? "done" : frame.playing ? "playing" : frame.t ? "paused" : READY);
     if (!frame.playing && frame.t !== (this.state.t ?? 0)) this.#set("t", frame.t || null);
     this.#buttons();
     this.#curves();
+  }
+
+  #tellWhere(t, how) {
+    this.bar.value = t / this.ready.horizon;
+    this.where.textContent = `${t.toLocaleString("en-GB")} of ${this.ready.horizon.toLocaleString("en-GB")} steps, ${how}`;
   }
 
   #curves() {

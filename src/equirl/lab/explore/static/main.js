@@ -2,6 +2,7 @@
 
 import { clear, debounced, el } from "./dom.js";
 import { LearningView } from "./learning_view.js";
+import { LessonBar } from "./lesson.js";
 import { Link } from "./link.js";
 import { startTheme } from "./palette.js";
 import { StudyView } from "./study_view.js";
@@ -79,6 +80,7 @@ document.getElementById("take").addEventListener("click", () => {
   writeState(state);
   dialog.open(state.view);
 });
+new LessonBar(document.getElementById("lesson"), state);
 for (const view of VIEWS) tab(view).addEventListener("click", () => show(view));
 document.querySelector(".tabs").addEventListener("keydown", steer);
 addEventListener("hashchange", () => location.reload());

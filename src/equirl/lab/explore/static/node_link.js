@@ -5,77 +5,82 @@ import { stateName } from "./layout.js";
 
 const [WIDTH, HEIGHT] = [900, 520];
 
-// Places of the nodes: springs along links, all nodes pushing each other off; the same every time.
-function settle(world) {
-  const n = world.S;
-  const x = new Float64Array(n);
-  const y = new Float64Array(n);
-  for (let s = 0; s < n; s++) {
-    const angle = (2 * Math.PI * s) / n - Math.PI;
-    x[s] = Math.cos(angle) * (1 + 0.13 * ((s * 7) % 5));
-    y[s] = Math.sin(angle) * (1 + 0.13 * ((s * 3) % 7));
+// Places of the nodes by flow: a column per number of steps from a first state; a tall one is split.
+function byFlow(world) {
+  const layers = layersOf(world);
+  if (layers.length > 2 && layers.every((layer) => layer.length === 1)) return onRing(layers.flat());
+  const { before } = neighbours(world);
+  const rank = new Float64Array(world.S);
+  const columns = [];
+  const tall = Math.max(5, Math.ceil(Math.sqrt(0.6 * world.S)));
+  for (const layer of layers) {
+    const height = (s) => {
+      const known = before[s].filter((x) => rank[x] > 0);
+      return known.length ? known.reduce((sum, x) => sum + rank[x], 0) / known.length : 0.5;
+    };
+    const order = layer.map((s) => [height(s), s]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, s]) => s);
+    order.forEach((s, k) => { rank[s] = (k + 1) / (order.length + 1); });
+    const parts = Math.ceil(order.length / tall);
+    for (let part = 0; part < parts; part++) columns.push(order.filter((_, k) => k % parts === part));
   }
-  const links = linksOf(world);
-  const ideal = 2.2 / Math.sqrt(n);
-  const rounds = n > 150 ? 160 : 320;
-  const dx = new Float64Array(n);
-  const dy = new Float64Array(n);
-  for (let round = 0; round < rounds; round++) {
-    dx.fill(0);
-    dy.fill(0);
-    for (let i = 0; i < n; i++) {
-      for (let j = i + 1; j < n; j++) {
-        const [ex, ey] = [x[i] - x[j], y[i] - y[j]];
-        const push = (ideal * ideal) / Math.max(ex * ex + ey * ey, 1e-4);
-        dx[i] += ex * push; dy[i] += ey * push;
-        dx[j] -= ex * push; dy[j] -= ey * push;
-      }
-    }
-    for (const [i, j, weight] of links) {
-      const [ex, ey] = [x[i] - x[j], y[i] - y[j]];
-      const pull = (Math.hypot(ex, ey) / ideal) * (0.3 + 0.7 * weight);
-      dx[i] -= ex * pull; dy[i] -= ey * pull;
-      dx[j] += ex * pull; dy[j] += ey * pull;
-    }
-    const heat = 0.25 * (1 - round / rounds) ** 1.5 + 0.002;
-    for (let i = 0; i < n; i++) {
-      const length = Math.hypot(dx[i], dy[i]) || 1;
-      x[i] += (dx[i] / length) * Math.min(length * 0.1, heat);
-      y[i] += (dy[i] / length) * Math.min(length * 0.1, heat);
+  const most = Math.max(...columns.map((column) => column.length));
+  const [across, down] = [(WIDTH - 120) / Math.max(1, columns.length - 1), Math.min(110, (HEIGHT - 100) / most)];
+  const places = [];
+  columns.forEach((column, k) => column.forEach((s, row) => {
+    const lift = columns.length > 2 ? ((k % 2) - 0.5) * 0.4 : 0; // so that no link runs straight through the next disc
+    places[s] = [columns.length > 1 ? 60 + across * k : WIDTH / 2, HEIGHT / 2 + down * (row - (column.length - 1) / 2 + lift)];
+  }));
+  return places;
+}
+
+function onRing(order) {
+  const places = [];
+  order.forEach((s, k) => {
+    const angle = (2 * Math.PI * k) / order.length - Math.PI;
+    places[s] = [WIDTH / 2 + (WIDTH / 2 - 90) * Math.cos(angle), HEIGHT / 2 + (HEIGHT / 2 - 70) * Math.sin(angle)];
+  });
+  return places;
+}
+
+// States by the fewest steps that lead to them from a first state; those that none lead to are last.
+function layersOf(world) {
+  const { after } = neighbours(world);
+  const seen = new Set(world.starts);
+  const layers = [[...seen]];
+  while (layers[layers.length - 1].length) {
+    const next = [];
+    for (const s of layers[layers.length - 1]) for (const x of after[s]) if (!seen.has(x)) { seen.add(x); next.push(x); }
+    layers.push(next);
+  }
+  layers[layers.length - 1] = Array.from({ length: world.S }, (_, s) => s).filter((s) => !seen.has(s));
+  return layers.filter((layer) => layer.length);
+}
+
+// The states that each state leads to, and those that lead to it.
+function neighbours(world) {
+  const after = Array.from({ length: world.S }, () => new Set());
+  const before = Array.from({ length: world.S }, () => []);
+  const { ptr, succ } = world.edges;
+  for (let k = 0; k < world.M; k++) {
+    for (let i = ptr[k]; i < ptr[k + 1]; i++) {
+      if (succ[i] === world.state[k] || after[world.state[k]].has(succ[i])) continue;
+      after[world.state[k]].add(succ[i]);
+      before[succ[i]].push(world.state[k]);
     }
   }
-  return upright(x, y);
+  return { after, before };
 }
 
 function linksOf(world) {
-  const weight = new Map();
-  const { ptr, succ, prob } = world.edges;
+  const found = new Set();
+  const { ptr, succ } = world.edges;
   for (let k = 0; k < world.M; k++) {
     for (let i = ptr[k]; i < ptr[k + 1]; i++) {
       const [a, b] = [Math.min(world.state[k], succ[i]), Math.max(world.state[k], succ[i])];
-      if (a !== b) weight.set(a * world.S + b, Math.max(weight.get(a * world.S + b) || 0, prob[i]));
+      if (a !== b) found.add(a * world.S + b);
     }
   }
-  return Array.from(weight, ([key, w]) => [Math.floor(key / world.S), key % world.S, w]);
-}
-
-// Turned so that the longest way lies across, and state 0 at the left.
-function upright(x, y) {
-  const n = x.length;
-  const mean = (v) => v.reduce((sum, value) => sum + value, 0) / n;
-  const [mx, my] = [mean(x), mean(y)];
-  let [xx, xy, yy] = [0, 0, 0];
-  for (let i = 0; i < n; i++) {
-    xx += (x[i] - mx) ** 2; xy += (x[i] - mx) * (y[i] - my); yy += (y[i] - my) ** 2;
-  }
-  const angle = 0.5 * Math.atan2(2 * xy, xx - yy);
-  const [c, s] = [Math.cos(angle), Math.sin(angle)];
-  let places = Array.from(x, (_, i) => [(x[i] - mx) * c + (y[i] - my) * s, (y[i] - my) * c - (x[i] - mx) * s]);
-  if (places[0][0] > 0) places = places.map(([a, b]) => [-a, b]);
-  const span = (axis) => [Math.min(...places.map((p) => p[axis])), Math.max(...places.map((p) => p[axis]))];
-  const [[x0, x1], [y0, y1]] = [span(0), span(1)];
-  const scale = Math.min((WIDTH - 120) / (x1 - x0 || 1), (HEIGHT - 120) / (y1 - y0 || 1));
-  return places.map(([a, b]) => [WIDTH / 2 + (a - (x0 + x1) / 2) * scale, HEIGHT / 2 + (b - (y0 + y1) / 2) * scale]);
+  return Array.from(found, (key) => [Math.floor(key / world.S), key % world.S]);
 }
 
 // The distance between the two nodes that are closest to each other.
@@ -102,11 +107,12 @@ function inRows(world) {
 export class NodeLink {
   constructor(world, colours, { onPoint, onPick }) {
     Object.assign(this, { world, colours, onPoint, onPick });
-    this.places = inRows(world) ?? settle(world);
+    this.places = inRows(world) ?? byFlow(world);
     this.radius = Math.max(3, Math.min(24, 300 / Math.sqrt(world.S * 6), 0.46 * nearest(this.places)));
     this.flows = svg("g", { class: "flows" });
     this.slices = [];
-    const links = svg("g", { class: "links" }, ...linksOf(world).map(([a, b]) => {
+    const joined = linksOf(world);
+    const links = svg("g", { class: joined.length > 4 * world.S ? "links many" : "links" }, ...joined.map(([a, b]) => {
       const [[x1, y1], [x2, y2]] = [this.places[a], this.places[b]];
       return svg("line", { x1, y1, x2, y2 });
     }));

@@ -31,6 +31,36 @@ export function classColours(sizes) {
   return colours;
 }
 
+// The colours of the world on screen. A class that was there before an edit, by its profile and reward, keeps its own.
+class ClassPalette {
+  #family = null;
+  #kept = new Map();
+
+  colours(world, family) {
+    if (family !== this.#family) this.#kept.clear();
+    this.#family = family;
+    const colours = classColours(world.sizes);
+    const keys = world.classes.map(({ profile, more, mean }) => JSON.stringify([profile, more, world.rewards ? mean : null]));
+    const taken = new Set();
+    const news = world.classes.filter(({ label }, k) => {
+      const old = this.#kept.get(keys[k]);
+      if (!old || taken.has(old)) return true;
+      taken.add(old);
+      colours[label] = old;
+      return false;
+    });
+    const spare = Array.from({ length: 3 * NAMED.length }, (_, place) => shade(place));
+    for (const { label } of news) {
+      if (taken.has(colours[label])) colours[label] = spare.find((colour) => !taken.has(colour)) ?? colours[label];
+      taken.add(colours[label]);
+    }
+    world.classes.forEach(({ label }, k) => this.#kept.set(keys[k], colours[label]));
+    return colours;
+  }
+}
+
+export const classPalette = new ClassPalette();
+
 function shade(place) {
   const named = NAMED[place % NAMED.length];
   const [towards, share] = [[0, 0], [255, 0.5], [0, 0.45]][Math.floor(place / NAMED.length)];
@@ -60,7 +90,7 @@ export function learnerLooks(names, catalogue) {
   const looks = [];
   const taken = new Set();
   for (const name of names) {
-    const spare = catalogue.other_styles.find((style) => !taken.has(style[0])) || catalogue.other_styles[0];
+    const spare = catalogue.other_styles.find((style) => !taken.has(style[0])) ?? catalogue.other_styles[0];
     const own = catalogue.styles[name];
     const style = own && !taken.has(own[0]) ? own : spare;
     taken.add(style[0]);
@@ -69,11 +99,11 @@ export function learnerLooks(names, catalogue) {
   return looks;
 }
 
-// Black lines are seen on a dark page as light ones.
+// On a dark page black lines are seen as light ones; the style sheet's theme decides, so nothing is drawn anew.
 export function lineColour(colour) {
-  if (!isDark()) return colour;
-  return { "#000000": "#e8eaee", "#0072B2": "#4aa3df", "#C00000": "#ff6b5e", "#117733": "#44b06a", "#6A3D9A": "#a987d8",
-    "#882255": "#d0649b", "#4B0082": "#9f7be0", "#8B4513": "#c98a5b", "#D55E00": "#ff8a3d" }[colour] || colour;
+  const light = { "#000000": "#e8eaee", "#0072B2": "#4aa3df", "#C00000": "#ff6b5e", "#117733": "#44b06a", "#6A3D9A": "#a987d8",
+    "#882255": "#d0649b", "#D55E00": "#ff8a3d", "#C800C8": "#ee6bee", "#2A2AE5": "#8f8fff", "#666633": "#b3b36b" }[colour];
+  return light ? `light-dark(${colour}, ${light})` : colour;
 }
 
 // Light or dark: as the system has it, until the reader says otherwise.

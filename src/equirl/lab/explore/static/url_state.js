@@ -1,8 +1,10 @@
 // What the page shows, kept in the address after #, so that a link restores it.
 
-const NUMBERS = new Set(["T", "seed", "runs", "speed", "t", "pair"]);
+import { lessonView } from "./lesson.js";
+
+const NUMBERS = new Set(["T", "seed", "runs", "speed", "t", "pair", "lesson"]);
 const FLAGS = new Set(["laws", "common", "log"]);
-const NAMES = ["view", "world", "file", "laws", "pair", "learners", "T", "seed", "runs", "common", "speed", "log",
+const NAMES = ["lesson", "view", "world", "file", "laws", "pair", "learners", "T", "seed", "runs", "common", "speed", "log",
   "measure", "t", "part", "place"];
 
 export function readState() {
@@ -15,7 +17,7 @@ export function readState() {
     else if (NUMBERS.has(name)) Number.isFinite(Number(value)) && (state[name] = Number(value));
     else state[name] = FLAGS.has(name) ? value === "1" : value;
   }
-  return state;
+  return { ...lessonView(state.lesson), ...state };
 }
 
 function readLearners(text) {

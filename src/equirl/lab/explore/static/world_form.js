@@ -142,3 +142,6 @@ export function parseWorld(text) {
   }
   return { name: name.trim(), values };
 }
+
+// What a world is one of, whatever its parameters.
+export const familyOf = (asked) => asked.file ?? parseWorld(asked.text).name;

@@ -10,8 +10,8 @@ import { Latest } from "./link.js";
 import { NodeLink } from "./node_link.js";
 import { number, unpack } from "./numbers.js";
 import { PairCard } from "./pair_card.js";
-import { classColours, themeColour } from "./palette.js";
-import { WorldForm, parseWorld } from "./world_form.js";
+import { classPalette, themeColour } from "./palette.js";
+import { WorldForm, familyOf, parseWorld } from "./world_form.js";
 
 export class WorldView {
   constructor(root, link, catalogue, state, onState) {
@@ -86,7 +86,7 @@ export class WorldView {
 
   // The map on screen becomes one to draw on.
   #adopt() {
-    const values = { map: this.world.map.rows.map((row) => row.replace(/[^#SG1-9.]/g, ".")).join("/") };
+    const values = { map: this.world.map.rows.join("/") };
     for (const name of ["kernel", "goal_reward", "walls_are_states", "reward_law"]) {
       if (this.form.values[name] !== undefined) values[name] = this.form.values[name];
     }
@@ -112,7 +112,7 @@ export class WorldView {
       const reply = await this.link.ask("world", { world: asked, rewards: !this.laws.checked });
       if (newer()) return;
       this.#complain(null, null);
-      this.#show(readWorld(reply));
+      this.#show(readWorld(reply), familyOf(asked));
       Object.assign(this.state, { world: asked.text ?? null, file: asked.file ?? null, laws: this.laws.checked });
       this.onState();
       this.factsSoon();
@@ -133,14 +133,17 @@ export class WorldView {
     for (const shown of [this.pictures, this.facts.element]) shown.classList.toggle("stale", Boolean(message));
   }
 
-  #show(world) {
+  #show(world, family) {
+    const another = family !== this.family;
+    this.family = family;
     if (this.world && this.world.M !== world.M) this.state.pair = null; // its number means another pair now
     this.world = world;
     this.pointed = -1;
-    this.colours = classColours(world.sizes);
+    this.colours = classPalette.colours(world, family);
     this.optimal = null;
-    this.drawIt.hidden = !world.map || this.form.name === "grid" || this.choice.value.startsWith("file ");
-    this.facts.world(world);
+    const drawable = world.map?.rows.every((row) => /^[#SG1-9.]*$/.test(row)) && !world.map.words;
+    this.drawIt.hidden = !drawable || this.form.name === "grid" || this.choice.value.startsWith("file ");
+    this.facts.world(world, another);
     const events = { onPoint: (pair) => this.#point(pair), onPick: (pair) => this.#keep(pair) };
     this.picture = world.edges ? new NodeLink(world, this.colours, events) : new ClassBoards(world, this.colours, events);
     if (world.map) this.#showMap(world);
@@ -164,7 +167,7 @@ export class WorldView {
   // The map itself, which stays in place while it is drawn on.
   #showMap(world) {
     const editable = this.form.name === "grid" && !("file" in this.asked);
-    const board = stateBoard(world, editable ? "map: draw here" : "map and an optimal policy");
+    const board = stateBoard(world, editable ? "map: draw here" : `${world.map.words ? "states" : "map"} and an optimal policy`);
     const old = this.mapCanvas;
     const stays = old?.editable && editable && old.board.rows === board.rows && old.board.columns === board.columns;
     if (stays) old.board = board;
@@ -174,7 +177,7 @@ export class WorldView {
         onPick: (_, row, column) => this.editor.begin(row, column),
         onDrag: (row, column) => this.editor.stroke(row, column),
         onDrop: () => this.editor.end(),
-      } : { label: "The map with an optimal policy", most: 40 });
+      } : { label: "The states with an optimal policy", most: 40 });
       this.mapCanvas.editable = editable;
       this.mapCanvas.element.classList.toggle("editable", editable);
       this.mapCanvas.drawn = (rows) => this.#paintMap(rows);
@@ -183,7 +186,7 @@ export class WorldView {
     if (stays && this.mapFigure.parentElement) this.#replaceBeside(this.mapFigure);
     else {
       this.picture.element.prepend(this.mapFigure);
-      clear(this.pictures, this.picture.element);
+      clear(this.pictures, this.picture.element, world.map.words ? el("p", { class: "note", text: `${world.map.words}.`.replace(/^s/, "S") }) : null);
     }
     this.#paintMap(editable ? this.editor.rows : world.map.rows);
   }
@@ -200,16 +203,19 @@ export class WorldView {
 
   #paintMap(rows) {
     const canvas = this.mapCanvas;
-    const { ink, wall, floor, gold } = Object.fromEntries(["ink", "wall", "floor", "gold"].map((name) => [name, themeColour(name)]));
     canvas.show((context) => {
+      const { ink, soft, wall, floor, absent, gold } = Object.fromEntries(["ink", "soft", "wall", "floor", "absent", "gold"].map((name) => [name, themeColour(name)]));
       rows.forEach((row, i) => Array.from(row).forEach((cell, j) => {
-        context.fillStyle = cell === "#" ? wall : /[1-9]/.test(cell) ? gold : floor;
+        if (cell === " ") return;
+        const hole = /[A-Z]/.test(cell) && cell !== "S" && cell !== "G";
+        context.fillStyle = cell === "#" ? wall : /[1-9]/.test(cell) ? gold : hole ? absent : floor;
         if (cell === "#") context.fillRect(j * canvas.size, i * canvas.size, canvas.size, canvas.size);
         else context.fillRect(...canvas.rect(i, j));
         if (cell === "S" || cell === "G") canvas.write(context, i, j, cell, ink, 0.62, 700);
+        else if (hole) canvas.write(context, i, j, cell, soft, 0.5, 500);
         else if (/[1-9]/.test(cell)) canvas.write(context, i, j, `.${cell}`, "#3a2c00", 0.5, 600);
       }));
-      if (this.optimal) drawPolicy(context, canvas, this.world, this.optimal, () => themeColour("accent"), (i, j) => /[#SG1-9]/.test(rows[i]?.[j] ?? "#"));
+      if (this.optimal) drawPolicy(context, canvas, this.world, this.optimal, () => themeColour("accent"), (i, j) => /[#A-Z1-9]/.test(rows[i]?.[j] ?? "#"));
     });
   }
 
