@@ -20,7 +20,8 @@ from equirl.learners.learner_registry import AGENTS
 from equirl.worlds.world_registry import WORLDS
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOT_PAGES = ("README", "CONTRIBUTING", "CODE_OF_CONDUCT", "SECURITY", "SUPPORT")
+PAGES = [*(ROOT / f"{name}.md" for name in ROOT_PAGES), *sorted((ROOT / "docs").rglob("*.md"))]
 LEARNERS = list(ROWS)  # the package's own: other tests register more
 SETTINGS = sorted({key for name in LEARNERS for key in AGENTS[name].keys})
 COMMANDS = typer.main.get_command(app).commands
@@ -176,8 +177,23 @@ def test_every_world_is_on_the_page_of_worlds(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_in_the_readme(name):
-    assert f"`equirl {name}" in (ROOT / "README.md").read_text()
+def test_every_command_is_on_the_page_of_commands(name):
+    assert f"`equirl {name}" in (ROOT / "docs" / "commands.md").read_text()
+
+
+def test_what_it_is_worth_to_know_classes_is_what_the_leaderboard_measured():
+    def cells(page, start):
+        lines = (ROOT / "docs" / page).read_text().splitlines()
+        return [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if line.startswith(start)]
+
+    rows = [row for row in cells("which-learner.md", "| `") if "`, " in row[0]]
+    assert len(rows) == 4
+    for first, *shown in rows:
+        world, steps = re.fullmatch(r"`(\S+)`, (\S+)", first).groups()
+        nothing, classes, both = cells("leaderboard.md", f"| {world} |")[:3]
+        assert nothing[1] == steps
+        means = [text.split()[0].rstrip("†") for text in (nothing[3], nothing[2], classes[2], both[2])]
+        assert shown == means
 
 
 @pytest.mark.parametrize("name", [n for n in equirl.__all__ if not n.isupper() and n != "__version__"])
