@@ -32,7 +32,8 @@ import equirl as eq
 ROOT = Path(__file__).parents[1]
 FOLDERS = (".ci", ".github", "docs", "examples", "src", "tests")
 FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
-         "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md", "paper.md", "paper.bib", "Makefile", "mkdocs.yml")  # fmt: skip
+         "CODE_OF_CONDUCT.md", "SECURITY.md", "SUPPORT.md", "paper.md", "paper.bib", "Makefile",
+         "mkdocs.yml")  # fmt: skip
 PAPER = """
 from pathlib import Path
 from equirl.lab.paper.report import draw_maps
