@@ -2,7 +2,7 @@
 
 ``world_registry`` lists and makes them (:func:`equirl.make`, :func:`equirl.load_world`), one module per family defines
 them. A new world is a function with defaults and one row of ``WORLDS``. The folder ``practice`` is the zoo, small
-problems of the kinds that people bring, with a list of its own.
+problems of the kinds that people bring, with a list of its own; ``colosseum`` has the families of that benchmark.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
+    from equirl.worlds.colosseum import COLOSSEUM as COLOSSEUM
     from equirl.worlds.grids import KERNELS as KERNELS
     from equirl.worlds.practice.zoo_list import ZOO as ZOO
     from equirl.worlds.world_registry import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     )
 else:
     EXPORTS = {
+        "colosseum": "COLOSSEUM",
         "grids": "KERNELS",
         "practice.zoo_list": "ZOO",
         "world_registry": "COMMON WORLDS World find_world load_world make parse_world",

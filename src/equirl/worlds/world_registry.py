@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # ``import equirl`` registers the worlds with Gymnasium: noth
 
 # Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
 DRAWING = {"forward": 0.35, "first_forward": 0.6, "small_reward": 0.05}
-ZOO_PREFIX = "zoo/"
+LISTS = {"zoo": ("practice.zoo_list", "ZOO"), "colosseum": ("colosseum", "COLOSSEUM")}  # by what stands before a slash
 COMMON = {"reward_law": "deterministic", "concentration": 4.0, "shuffle": None}
 
 
@@ -163,11 +163,10 @@ def make(name: str, **params: Any) -> TabularMDP:
 
 def find_world(name: str) -> World:
     """The row of a world; a wrong name is answered with the nearest right one."""
-    known = WORLDS
-    if isinstance(name, str) and name.startswith(ZOO_PREFIX):
-        from equirl.worlds.practice.zoo_list import ZOO
-
-        known = ZOO
+    known: Mapping[str, World] = WORLDS
+    if isinstance(name, str) and "/" in name and name.partition("/")[0] in LISTS:
+        module, listed = LISTS[name.partition("/")[0]]
+        known = getattr(import_module(f"equirl.worlds.{module}"), listed)
     if not isinstance(name, str) or name not in known:
         raise ValueError(unknown_name("world", name, known))
     return known[name]

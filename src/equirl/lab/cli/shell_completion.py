@@ -72,9 +72,9 @@ def _script(shell: Shell) -> str:
 
 def complete_world(incomplete: str) -> list[str]:
     """Worlds, after a colon their parameters, and saved problems."""
-    from equirl.worlds import WORLDS, ZOO
+    from equirl.worlds import COLOSSEUM, WORLDS, ZOO
 
-    known = {**WORLDS, **ZOO} if incomplete else WORLDS  # the zoo is long
+    known = {**WORLDS, **ZOO, **COLOSSEUM} if incomplete else WORLDS  # the zoo is long
     name, colon, rest = incomplete.partition(":")
     if not colon:
         return [*_beginning(incomplete, known), *complete_file(incomplete, ".npz", ".txt")]

@@ -44,13 +44,14 @@ DIAMETER_STATES = 500  # the diameter of more states takes long and must be aske
 
 def worlds(as_json: AsJson = False) -> None:
     """List the worlds, their parameters and defaults."""
-    from equirl.worlds import COMMON, WORLDS, ZOO
+    from equirl.worlds import COLOSSEUM, COMMON, WORLDS, ZOO
 
     if as_json:
-        every = {**WORLDS, **ZOO}
+        every = {**WORLDS, **ZOO, **COLOSSEUM}
         print_json({name: {"description": w.description, "params": w.params} for name, w in every.items()})
         return
-    for title, listed in ((None, WORLDS), ("The zoo: problems of the kinds that people bring", ZOO)):
+    titles = ("The zoo: problems of the kinds that people bring", "Colosseum: the families of a benchmark")
+    for title, listed in zip((None, *titles), (WORLDS, ZOO, COLOSSEUM), strict=True):
         print_table(["world", "what it is", "parameters"], _world_rows(listed), title=title)
     common = ", ".join(f"{key}={_default(value)}" for key, value in COMMON.items())
     console().print(f"Every world also takes {common}. Example: equirl classes four-room:height=17,width=17")

@@ -70,6 +70,10 @@ SUITES = {
         f"Queues, stock, upkeep, nature, games, mazes, money: {RENUMBERED} Settings are chosen by the problems that "
         "are shown; those set aside are played at the end.",
     ),
+    "colosseum": Suite(
+        "Colosseum: the continuous communicating suite",
+        f"The worlds of a public benchmark, beside what its learners are published to have done: {RENUMBERED}",
+    ),
 }
 
 
