@@ -29,7 +29,7 @@ SCIENCE = (
     "simulation", "theory",
 )  # fmt: skip
 BRIDGES = ("interop", "keeping", "logs")
-LABORATORY = ("studies", "plots", "paper", "leaderboard", "benchmarks", "explore", "cli")
+LABORATORY = ("studies", "plots", "paper", "leaderboard", "yardsticks", "benchmarks", "explore", "cli")
 FOLDERS = (*GROUND, *SCIENCE, *BRIDGES, *(f"lab.{room}" for room in LABORATORY))
 # Inside a function, for a user's convenience, these may point back.
 CONVENIENCES = {("worlds", "interop"), ("learners", "keeping"), ("simulation", "lab.plots")}

@@ -328,7 +328,9 @@ def _continuous(
 COLOSSEUM: Mapping[str, World] = {
     "colosseum/river-swim": World("colosseum.river_swim", "", "a chain with a reward at either end", rewards=RANDOM),
     "colosseum/deep-sea": World("colosseum.deep_sea", "", "a reward where only going right leads", rewards=RANDOM),
-    "colosseum/simple-grid": World("colosseum.simple_grid", "", "a field: two good and two bad corners", rewards=RANDOM),
+    "colosseum/simple-grid": World(
+        "colosseum.simple_grid", "", "a field: two good and two bad corners", rewards=RANDOM
+    ),
     "colosseum/frozen-lake": World("colosseum.frozen_lake", "", "over slippery ice with holes", rewards=RANDOM),
     "colosseum/minigrid-empty": World("colosseum.minigrid_empty", "", "a field: go forward or turn", rewards=RANDOM),
     "colosseum/minigrid-rooms": World("colosseum.minigrid_rooms", "", "rooms: go forward or turn", rewards=RANDOM),

@@ -23,6 +23,7 @@ from equirl.lab.cli.log_commands import learn
 from equirl.lab.cli.shell_completion import answer_shells, completion
 from equirl.lab.cli.study_commands import export, leaderboard, paper, status, study
 from equirl.lab.cli.world_commands import classes, solve, worlds
+from equirl.lab.cli.yardsticks_command import yardsticks
 from equirl.words.formatting import printable
 
 EXPECTED = (ValueError, TypeError, OSError, ImportError, KeyboardInterrupt)
@@ -116,7 +117,8 @@ def options(
 
 
 for command in (
-    worlds, classes, solve, agents, run, learn, study, status, export, paper, leaderboard, explore, bench, completion,
+    worlds, classes, solve, agents, run, learn, study, status, export, paper, leaderboard, yardsticks, explore, bench,
+    completion,
 ):  # fmt: skip
     app.command()(command)
 answer_shells()

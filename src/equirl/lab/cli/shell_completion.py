@@ -16,7 +16,7 @@ import typer
 from equirl.lab.cli.console import AsJson, print_json, say
 
 COMPLETE_VARIABLE = "_EQUIRL_COMPLETE"  # is set by the scripts when they ask
-SHIPPED = ("paper", "leaderboard", "zoo", "discounted", "ready")
+SHIPPED = ("paper", "leaderboard", "zoo", "colosseum", "discounted", "ready")
 # bash cuts words at : and =, so the line is split here and what stands before the last cut is taken off the answers.
 BASH = """\
 _equirl_completion() {

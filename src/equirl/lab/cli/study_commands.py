@@ -32,7 +32,7 @@ StudyFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="The study, a TOML file; or paper, leaderboard, zoo, discounted, ready: those shipped.",
+        help="The study, a TOML file; or paper, leaderboard, zoo, colosseum, discounted, ready: those shipped.",
         show_default=False,
         autocompletion=complete_study,
     ),
@@ -184,7 +184,10 @@ def leaderboard(
         typer.Option(help="Some learners only, by commas. [default: all]", autocompletion=complete_learners),
     ] = None,
     worlds: Annotated[str | None, typer.Option(help="Some worlds only, by commas. [default: all]")] = None,
-    suite: Annotated[str, typer.Option(help="Which worlds: leaderboard, or zoo, those of practice.")] = "leaderboard",
+    suite: Annotated[
+        str,
+        typer.Option(help="Which worlds: leaderboard, zoo (those of practice) or colosseum (a public benchmark's)."),
+    ] = "leaderboard",
     out: Annotated[Path | None, typer.Option(help="Folder of results and page. [default: results/SUITE]")] = None,
     bounds: Annotated[bool, typer.Option("--bounds", help="Draw the lower bound c log T, where there is one.")] = False,
     setting: Setting = None,

@@ -23,6 +23,7 @@ from equirl.lab.leaderboard.base_comparison import (
 )
 from equirl.lab.leaderboard.expectations import Advice, Expectation, advise, check_expectations, lock_ins, overall
 from equirl.lab.leaderboard.leaderboard_study import GIVEN, NOTHING, SUITES
+from equirl.lab.leaderboard.published_suite import published_section
 from equirl.lab.leaderboard.standings import Board, Standing
 from equirl.lab.paper.html_parts import (
     ReportTable,
@@ -101,6 +102,7 @@ def overview(
     kept: list[Row] = [[*cells[:-1], verdict(cells[-1])] for cells in map(expectation_cells, expectations)]
     items = failures(boards, expectations, failed)
     return [
+        *published_section(boards),
         Section("when", "Which learner to take when", ABOUT_ADVICE,
                 ReportTable(ADVICE_COLUMNS, [advice_cells(item) for item in advice], [2, 3, 5])),
         Section("matrix", "Regret relative to the best learner given nothing", ABOUT_MATRIX, _matrix(boards)),
