@@ -30,6 +30,7 @@ CALLS = {
     "export": [(("s.toml", "-o", "t.csv"), "rows")],
     "paper": [(("--runs", "1", "--jobs", "1", "--quiet"), "report")],
     "leaderboard": [(("--runs", "1", "--jobs", "1", "--learners", "random", "--worlds", "cycle-20"), "page")],
+    "yardsticks": [((), "page")],
     "explore": [(("--no-open",), "address")],
     "bench": [(("--quick", "--only", "clustering"), "measures")],
     "completion": [(("bash",), "script")],
