@@ -8,7 +8,9 @@ import pytest
 import equirl as eq
 from equirl.estimation.counts import Counts
 from equirl.learners.imed import ImedLearner
-from equirl.learners.q_learning import QLearner
+from equirl.learners.q_learning import QLearner, choose
+from equirl.simulation.simulated_runs import LiveRun
+from equirl.simulation.trace import ValueMeasures
 
 RIVER = eq.make("riverswim", n_states=4)
 M, S = RIVER.n_pairs, RIVER.n_states
@@ -228,3 +230,130 @@ def test_a_path_teaches_what_its_steps_one_by_one_do():
         other.record_step(k, paid, after)
     np.testing.assert_array_equal(one.q, other.q)
     assert (one.q != 1).sum() > 3
+
+
+# --- its own loop: whole blocks of steps, as they would be decided and recorded one by one
+
+LEARNED = {
+    "q-learning": ("q-learning", {}),
+    "power": ("q-learning", {"steps": "power", "rate": 0.6, "explore": 0.3}),
+    "per_class": ("c-q-learning-c-sigma", {"rewards": "per_class"}),
+    "per_pair": ("c-q-learning-c-sigma", {"rewards": "per_pair"}),
+}
+
+
+def everything(run):
+    """All that a run leaves: the agent's state, the world's, and the curves of rewards."""
+    arrays, values = run.agent.state()
+    rollout = run._rollout
+    world = rollout.state, rollout._draw.tolist(), rollout._pay.bit_generator.state, rollout._moves.bit_generator.state
+    curves = run.trace().curves
+    return {name: array.tolist() for name, array in arrays.items()}, values, world, run.agent.t, [
+        curves[name].tolist() for name in ("reward", "pseudo_regret", "n_classes")
+    ]  # fmt: skip
+
+
+def played(mdp, agent, settings, monkeypatch, loop=True, most=10**6):
+    with monkeypatch.context() as patch:
+        patch.setattr(QLearner, "own_loop", loop)
+        run, sizes = LiveRun(mdp, agent, 300, seed=2, checkpoints=7, settings=settings), []
+        while run.goes_on:
+            sizes.append(len(run.advance(most=most)))
+        return run, sizes
+
+
+@pytest.mark.parametrize("law", ["deterministic", "bernoulli", "beta"])
+@pytest.mark.parametrize("how", LEARNED)
+def test_its_own_loop_leaves_everything_as_steps_one_by_one_do(how, law, monkeypatch):
+    mdp, (name, settings) = eq.make("ergodic-riverswim", n_states=5, reward_law=law), LEARNED[how]
+    step_by_step, ones = played(mdp, name, settings, monkeypatch, loop=False)
+    assert ones == [1] * 300
+    in_blocks, sizes = played(mdp, name, settings, monkeypatch)
+    assert max(sizes) > 10
+    assert everything(in_blocks) == everything(step_by_step)
+
+
+def test_in_whatever_pieces_it_is_played_the_run_is_the_same(monkeypatch):
+    runs = [played(ERGODIC, "q-learning", {}, monkeypatch, most=most) for most in (1, 3, 10**6)]
+    assert [max(sizes) for _, sizes in runs][:2] == [1, 3]
+    first, *others = [(everything(run), run.trace().value_regret.tolist()) for run, _ in runs]
+    assert others == [first, first]
+
+
+@pytest.mark.parametrize("state", [0, 2])
+def test_what_was_decided_before_is_played_first_and_only_in_its_state(state, monkeypatch):
+    agent = eq.agent_for(RIVER, "q-learning", explore=1.0, seed=3)
+    agent.act(state)
+    runs = [played(RIVER, agent, {}, monkeypatch, loop) for loop in (True, False)]
+    assert everything(runs[0][0]) == everything(runs[1][0])
+    first, _ = played(RIVER, agent, {}, monkeypatch, most=1)
+    assert (first.agent.counts.visits[agent.chosen[1]] > 0) or state
+
+
+def chain(rare):
+    """Three states in a ring with one action; from 1 it leads back to 0 now and then, where ``rare``."""
+    p = np.array([[0.5, 0.5, 0.0], [rare, 0.5, 0.5 - rare], [0.5, 0.0, 0.5]])
+    return eq.TabularMDP.from_arrays(p[:, None], np.array([[0.2], [0.4], [0.9]]))
+
+
+def test_a_successor_outside_the_given_profiles_stops_it_where_it_stops_single_steps(monkeypatch):
+    world, told = chain(0.01), chain(0.0)
+    given = {"classes": eq.equivalence_classes(told), "profiles": eq.profiles(told)}
+    found = []
+    for loop in (True, False):
+        monkeypatch.setattr(QLearner, "own_loop", loop)
+        with pytest.raises(ValueError, match="s=1, a=0") as caught:
+            eq.simulate(world, "c-q-learning-c-sigma", 2000, seed=4, **given)
+        trace = caught.value.trace
+        assert trace.t[-1] == trace.agent.t - 1 > 20
+        arrays, values = trace.agent.state()
+        found.append((trace.t.tolist(), trace.reward.tolist(), arrays["q"].tolist(), values["rng"]))
+    assert found[0] == found[1]
+
+
+def test_given_classes_are_tested_at_the_same_steps(monkeypatch):
+    world, found = eq.make("random", n_states=4, n_actions=2, branching=3, seed=1), []
+    order = eq.profiles(world)._replace(prob=np.full(len(world.rows.prob), np.nan))
+    for loop in (True, False):
+        monkeypatch.setattr(QLearner, "own_loop", loop)
+        with pytest.warns(eq.RefutedStructure) as told:
+            trace = eq.simulate(world, "c-q-learning-c-sigma", 2000, seed=1, classes=np.zeros(8, int), profiles=order)
+        found.append(([str(one.message) for one in told], trace.agent.q.tolist()))
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
+def test_a_choice_uses_a_coin_for_ties_one_for_chance_and_a_third_where_chance_decides():
+    q, ptr = np.array([0.5, 0.9, 0.9, 0.1, 0.9]), np.array([0, 5])
+    for coins, explore, expected in [
+        ([0.0, 0.3], 0.3, (1, 2)), ([0.32, 0.3], 0.3, (1, 2)), ([0.34, 0.3], 0.3, (2, 2)), ([0.99, 0.3], 0.3, (4, 2)),
+        ([0.0, 0.29, 0.0], 0.3, (0, 3)), ([0.0, 0.29, 0.65], 0.3, (3, 3)), ([0.0, 0.29, 0.99], 0.3, (4, 3)),
+    ]:  # fmt: skip
+        for run in (choose, choose.py_func):
+            assert run(0, q, ptr, explore, np.array(coins), 0) == expected
+            assert run(0, q, ptr, explore, np.array([0.7, *coins]), 1) == (expected[0], expected[1] + 1)
+
+
+def test_its_policy_is_judged_at_checkpoints_and_whenever_time_has_grown_by_a_twentieth():
+    marks, horizon = np.array([3, 50, 130, 400]), 400
+    run = LiveRun(ERGODIC, "q-learning", horizon, seed=2, checkpoints=marks)
+    judge, pairs = ValueMeasures(ERGODIC, 0.95, 0.01), ERGODIC.pairs
+    policy, look, total, expected, looks = pairs.ptr[:-1].copy(), 1, np.zeros(2), [], 0
+    for t in range(1, horizon + 1):
+        gap = judge.gap(policy)[pairs.state[run.advance(most=1)[0]]]
+        total += gap > 0.01, gap
+        if t in marks:
+            expected.append(total.copy())
+        if t in marks or t == look:
+            policy, look, looks = run.agent.best_pairs(), max(t + 1, int(1.05 * t)), looks + 1
+    trace = run.trace()
+    np.testing.assert_allclose(np.transpose([trace.sample_complexity, trace.value_regret]), expected)
+    assert 60 < looks < 120
+    assert trace.value_regret[-1] > 0
+
+
+def test_a_learner_without_a_loop_of_its_own_plays_nothing_in_it():
+    agent = eq.agent_for(RIVER, "ucrl2-l")
+    assert not agent.own_loop
+    assert agent.play_steps(None, 2, None, None, None) == (0, 2)
+    assert agent.t == 1

@@ -7,7 +7,8 @@ import pytest
 
 import equirl as eq
 from equirl.learners.contract import Stretch, pair_limits, step_limits
-from equirl.simulation.rollout import Dynamics, Rollout, cumulate_rows, walk
+from equirl.model.dynamics import cumulate_rows, dynamics_of
+from equirl.simulation.rollout import Rollout, walk
 
 WORLD = eq.make("random", n_states=7, n_actions=2, branching=5, seed=3)
 
@@ -16,7 +17,7 @@ WORLD = eq.make("random", n_states=7, n_actions=2, branching=5, seed=3)
 def test_a_draw_leads_to_the_first_successor_whose_cumulated_probability_exceeds_it(plain):
     rows, cumulative = WORLD.rows, np.empty(len(WORLD.rows.prob))
     (cumulate_rows.py_func if plain else cumulate_rows)(rows.ptr, rows.prob, cumulative)
-    world, policy = Dynamics(WORLD.pairs.ptr, rows._replace(prob=cumulative)), np.array(WORLD.pairs.ptr[:-1]) + 1
+    world, policy = dynamics_of(WORLD), np.array(WORLD.pairs.ptr[:-1]) + 1
     run = walk.py_func if plain else walk
     for k in policy:
         own = slice(rows.ptr[k], rows.ptr[k + 1])

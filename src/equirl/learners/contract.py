@@ -20,13 +20,14 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.estimation.given_knowledge import check_in_profile, check_path
 from equirl.learners.beliefs import Beliefs, CountedBeliefs
+from equirl.model.dynamics import Chances, Dynamics
 from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import frozen, owners
 from equirl.numerics.compiling import inlined, lean_kernel
@@ -190,9 +191,12 @@ class Learner(ABC):
         What it maximises.
     t : int
         Its time: one more than the steps learned.
+    own_loop : bool
+        Whether :meth:`play_steps` plays anything.
     """
 
     criterion: Criterion = AVERAGE_REWARD
+    own_loop: ClassVar[bool] = False
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.name, self.pairs, self.reward_map = blueprint.name, blueprint.pairs, blueprint.reward_map
@@ -237,6 +241,31 @@ class Learner(ABC):
         return Beliefs(self)
 
     # --- what an agent may say of itself beside that
+
+    def play_steps(
+        self, world: Dynamics, state: int, chances: Chances, path: np.ndarray, rewards: np.ndarray
+    ) -> tuple[int, int]:
+        """Play and record steps in a compiled loop, just as :meth:`decide` and :meth:`record` would one by one.
+
+        For an agent with ``own_loop``, which decides anew at every step.
+
+        Parameters
+        ----------
+        world : Dynamics
+            What is played.
+        state : int
+            Where it stands.
+        chances : Chances
+            The world's random numbers, one per step.
+        path, rewards : arrays to write to, at least as long
+            The pairs played and what they paid.
+
+        Returns
+        -------
+        steps, state : tuple of int
+            How many steps were played, and where they led. Where there are none, the next is decided and recorded.
+        """
+        return 0, state
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
         """:meth:`record` of a single step."""

@@ -13,10 +13,9 @@ probabilities alone, it teaches those that were played, each with the mean of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -28,14 +27,17 @@ from equirl.learners.contract import CountingLearner, State, Stretch, step_limit
 from equirl.learners.estimates import keeps_rewards_by_pair
 from equirl.learners.parts import AUTO, Known, Steps
 from equirl.learners.recipes import Blueprint, Settings
-from equirl.numerics.arrays import owners
-from equirl.numerics.compiling import kernel
+from equirl.model.dynamics import Chances, Dynamics, beta_drawn, simple_reward, successor_drawn
+from equirl.numerics.arrays import owners, starts
+from equirl.numerics.compiling import inlined, lean_kernel
+from equirl.numerics.seeding import put_back
 from equirl.solving.optimal_gain import Criterion
 from equirl.words.checking import between, choice, inside
 
 STEPS = ("rescaled", "power")
 REWARDS = (AUTO, "per_class", "per_pair")
-NO_SUMS, NO_VISITS = np.zeros(0), np.zeros(0, np.int64)
+NO_SUMS, NO_VISITS, NO_STATES = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int32)
+COINS = 3  # random numbers that a decision uses at most
 FIXED = 1e-10  # change of values at which those of counts are found
 
 
@@ -91,6 +93,8 @@ class SharedSteps(OwnSteps):
 class QLearner(CountingLearner):
     """An agent that keeps a value per pair and nothing else of what it saw. Make one with ``equirl.make_agent``."""
 
+    own_loop: ClassVar[bool] = True
+
     def __init__(self, blueprint: Blueprint) -> None:
         super().__init__(blueprint)
         self.part = self.settings.part(Steps)
@@ -99,34 +103,30 @@ class QLearner(CountingLearner):
         self.q, self.n = np.ones(self.pairs.n_pairs), np.zeros(self.pairs.n_pairs, np.int64)
         self.policy = np.array(self.pairs.ptr[:-1])
         self.chosen: tuple[int, int] | None = None  # state and pair decided, not yet played
-        self._pair_ptr = np.array(self.pairs.ptr)
-        self._others = self._class_mates()
-        self._own_rewards = self.part.own_rewards
+        self._mates = self._class_mates()
+        self._own_rewards, self._rates = self.part.own_rewards, (float(self.part.discount), float(self.part.power))
 
-    def _class_mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(ptr, pairs) of each class, and (ptr, states) of the profiles; each pair alone where nothing is given."""
-        M = self.pairs.n_pairs
+    def _class_mates(self) -> Mates:
+        M, ptr = self.pairs.n_pairs, np.array(self.pairs.ptr)
         if not self.part.needs:
-            nothing = np.zeros(M + 1, np.int64)
-            return np.arange(M + 1), np.arange(M), nothing, np.zeros(0, np.int32)
+            return Mates(ptr, np.arange(M), np.arange(M + 1), np.arange(M), np.zeros(M + 1, np.int64), NO_STATES)
         classes, profiles = self.given.classes, self.given.profiles
         assert classes is not None
         assert profiles is not None
-        order = np.argsort(classes.label, kind="stable")
-        ptr = np.concatenate([[0], np.cumsum(classes.sizes)])
-        return ptr, order, np.array(profiles.ptr), np.array(profiles.succ)
+        order, sizes = np.argsort(classes.label, kind="stable"), starts(classes.sizes)
+        return Mates(ptr, classes.label.copy(), sizes, order, np.array(profiles.ptr), np.array(profiles.succ))
+
+    def _taught(self, paid: tuple[np.ndarray, np.ndarray]) -> Taught:
+        return Taught(self.q, self.n, self.policy, *(paid if self._own_rewards else (NO_SUMS, NO_VISITS)))
 
     def decide(self, state: int) -> Stretch:
         """The best pair by its value, ties at random, or any with a small chance; for one step."""
         self.test_structure()
         if self.chosen is None or self.chosen[0] != state:
-            first, last = self.pairs.ptr[state], self.pairs.ptr[state + 1]
-            own = self.q[first:last]
-            best = np.flatnonzero(own >= own.max())
-            pair = first + best[int(self.rng.random() * len(best))]
-            if self.rng.random() < self.part.explore:
-                pair = first + int(self.rng.random() * (last - first))
-            self.chosen = state, int(pair)
+            coins = self.rng.random(COINS)
+            pair, used = choose(state, self.q, self._mates.pair_ptr, self.part.explore, coins, 0)
+            put_back(self.rng, COINS - used)
+            self.chosen = state, pair
         self.policy[state] = self.chosen[1]
         return Stretch(self.policy, step_limits(1))
 
@@ -139,7 +139,27 @@ class QLearner(CountingLearner):
     def record_step(self, pair: int, reward: float, successor: int) -> None:
         self.check_successor(pair, successor)  # teaching looks for it in the profile
         super().record_step(pair, reward, successor)
-        self._teach(pair, reward, successor)
+        taught = self._taught((self.counts.r_sum, self.counts.visits))
+        teach_class(pair, int(self.pairs.state[pair]), reward, successor, self._rates, self._mates, taught)
+        self.chosen = None
+
+    def play_steps(
+        self, world: Dynamics, state: int, chances: Chances, path: np.ndarray, rewards: np.ndarray
+    ) -> tuple[int, int]:
+        self.test_structure()
+        most = int(min(len(chances.moves), self._watch_at - self.t))
+        coins, own = self.rng.random(COINS * most), self._own_rewards
+        taught = self._taught((self.counts.r_sum.copy(), self.counts.visits.copy()) if own else (NO_SUMS, NO_VISITS))
+        chosen = self.chosen[1] if self.chosen is not None and self.chosen[0] == state else -1
+        steps, used, final = (play_simple if world.concentration == 0.0 else play_beta)(
+            (state, chosen), world, chances, coins, (*self._rates, self.part.explore), self._mates, taught,
+            (path[:most], rewards),
+        )  # fmt: skip
+        put_back(self.rng, len(coins) - used)
+        if steps:
+            self.counts.record_path(path[:steps], rewards[:steps], final, self.pairs.state)
+            self.t, self.chosen = self.t + steps, None
+        return steps, final
 
     def start_from(self, seen: Snapshot) -> None:
         """Take over counts; values are the fixed point of the update with their frequencies, 1 where nothing was seen.
@@ -163,17 +183,9 @@ class QLearner(CountingLearner):
 
     def best_pairs(self) -> np.ndarray:
         """(S,) the pair of the largest value in each state, of equals the first."""
-        ptr = self.pairs.ptr.tolist()
-        return np.array([first + int(np.argmax(self.q[first:last])) for first, last in pairwise(ptr)])
-
-    def _teach(self, pair: int, reward: float, successor: int) -> None:
-        label = pair if self.given.classes is None else int(self.given.classes.label[pair])
-        own = self.part.discount, self.part.power
-        paid = (self.counts.r_sum, self.counts.visits) if self._own_rewards else (NO_SUMS, NO_VISITS)
-        teach_class(pair, label, reward, successor, own, self._others, self._pair_ptr, (self.q, self.n), paid)
-        first, last = self.pairs.ptr[self.pairs.state[pair]], self.pairs.ptr[self.pairs.state[pair] + 1]
-        self.policy[self.pairs.state[pair]] = first + int(np.argmax(self.q[first:last]))  # no longer what was tried
-        self.chosen = None
+        best = np.maximum.reduceat(self.q, self.pairs.ptr[:-1])
+        pair = np.flatnonzero(self.q == best[self.pairs.state])
+        return pair[np.unique(self.pairs.state[pair], return_index=True)[1]]
 
     @property
     def beliefs(self) -> QBeliefs:
@@ -223,35 +235,134 @@ class QBeliefs(CountedBeliefs):
         return self.agent.pairs.action[self.agent.best_pairs()]
 
 
-@kernel
-def teach_class(
-    pair: int, label: int, reward: float, successor: int, own: tuple[float, float],
-    others: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], pair_ptr: np.ndarray,
-    values: tuple[np.ndarray, np.ndarray], paid: tuple[np.ndarray, np.ndarray],
-) -> None:  # fmt: skip
-    """One step for every pair of a class: each with the successor that stands where that of ``pair`` stands.
+class Mates(NamedTuple):
+    """Which pairs a step teaches: those of its class, each with the successor in the same place of its profile."""
 
-    ``own``: the discount, and the rate of step sizes or 0. ``paid``: sums of rewards and visits by pair, where each
-    learns with its own mean and those never played learn nothing; or empty.
+    pair_ptr: np.ndarray  # (S + 1,) int64
+    label: np.ndarray  # (M,) int64: the class of each pair
+    ptr: np.ndarray  # (C + 1,) int64: of the pairs of each class
+    pair: np.ndarray  # (M,) int64: pairs by class
+    profile_ptr: np.ndarray  # (M + 1,) int64
+    profile_succ: np.ndarray  # (nnz,) int32; empty where each pair stands alone
+
+
+class Taught(NamedTuple):
+    """Values, and what changes with them."""
+
+    q: np.ndarray  # (M,)
+    n: np.ndarray  # (M,) int64: how often each was taught
+    policy: np.ndarray  # (S,) int64: the best pair of each state that was left
+    r_sum: np.ndarray  # (M,) rewards so far, where each pair learns with its own mean; or empty
+    visits: np.ndarray  # (M,) int64, likewise
+
+
+@lean_kernel
+def choose(
+    state: int, q: np.ndarray, pair_ptr: np.ndarray, explore: float, coins: np.ndarray, used: int
+) -> tuple[int, int]:
+    """The best pair of a state by its value, ties at random, or any with a small chance; and the coins used so far."""
+    first, last = pair_ptr[state], pair_ptr[state + 1]
+    best, ties = q[first], 0
+    for k in range(first + 1, last):
+        best = max(best, q[k])
+    for k in range(first, last):
+        ties += q[k] >= best
+    pick, pair = int(coins[used] * ties), first
+    for k in range(first, last):
+        if q[k] >= best:
+            if pick == 0:
+                pair = k
+            pick -= 1
+    used += 2
+    if coins[used - 1] < explore:
+        pair = first + int(coins[used] * (last - first))
+        used += 1
+    return pair, used
+
+
+@lean_kernel
+def place_in_profile(pair: int, successor: int, mates: Mates) -> int:
+    """Where a successor stands in the profile of a pair: -1 nowhere, 0 where there are no profiles."""
+    if len(mates.profile_succ) == 0:
+        return 0
+    for i in range(mates.profile_ptr[pair], mates.profile_ptr[pair + 1]):
+        if mates.profile_succ[i] == successor:
+            return i - mates.profile_ptr[pair]
+    return -1
+
+
+@lean_kernel
+def teach_class(
+    pair: int, state: int, reward: float, successor: int, rates: tuple[float, float], mates: Mates, taught: Taught
+) -> None:
+    """One step of a pair of ``state``, for every pair of its class. ``rates``: discount, and that of step sizes or 0.
+
+    Where each learns with its own mean reward, those never played learn nothing.
     """
-    discount, rate = own
-    class_ptr, members, profile_ptr, profile_succ = others
-    q, n = values
-    r_sum, visits = paid
-    place = 0
-    while len(profile_succ) > 0 and profile_succ[profile_ptr[pair] + place] != successor:
-        place += 1
-    for i in range(class_ptr[label], class_ptr[label + 1]):
-        k, x, gain = members[i], successor, reward
-        if len(visits) > 0:
-            if visits[k] == 0:
+    discount, rate = rates
+    q, n, label = taught.q, taught.n, mates.label[pair]
+    place = place_in_profile(pair, successor, mates)
+    for i in range(mates.ptr[label], mates.ptr[label + 1]):
+        k, x, gain = mates.pair[i], successor, reward
+        if len(taught.visits) > 0:
+            if taught.visits[k] == 0:
                 continue
-            gain = r_sum[k] / visits[k]
-        if len(profile_succ) > 0:
-            x = profile_succ[profile_ptr[k] + place]
+            gain = taught.r_sum[k] / taught.visits[k]
+        if len(mates.profile_succ) > 0:
+            x = mates.profile_succ[mates.profile_ptr[k] + place]
         best = -np.inf
-        for j in range(pair_ptr[x], pair_ptr[x + 1]):
+        for j in range(mates.pair_ptr[x], mates.pair_ptr[x + 1]):
             best = max(best, q[j])
         n[k] += 1
         step = n[k] ** (-rate) if rate > 0.0 else 1.0 / (1.0 + (1.0 - discount) * n[k])
         q[k] += step * ((1.0 - discount) * gain + discount * best - q[k])
+    greedy = mates.pair_ptr[state]
+    for k in range(greedy + 1, mates.pair_ptr[state + 1]):
+        if q[k] > q[greedy]:
+            greedy = k
+    taught.policy[state] = greedy  # no longer what was tried
+
+
+@inlined
+def play(
+    reward_drawn: Callable[..., float], start: tuple[int, int], world: Dynamics, chances: Chances, coins: np.ndarray,
+    rates: tuple[float, float, float], mates: Mates, taught: Taught, out: tuple[np.ndarray, np.ndarray],
+) -> tuple[int, int, int]:  # fmt: skip
+    """Decide and learn step by step, until the path is full or before a successor outside its profile.
+
+    ``start``: the state, and the pair decided there or -1. Returns the steps played, coins used and the state reached.
+    """
+    path, rewards = out
+    state, chosen = start
+    used = 0
+    for i in range(len(path)):
+        pair, spent = chosen, used
+        if i > 0 or chosen < 0:
+            pair, spent = choose(state, taught.q, mates.pair_ptr, rates[2], coins, used)
+        successor = successor_drawn(world.rows, pair, chances.moves[i])
+        if place_in_profile(pair, successor, mates) < 0:
+            return i, used, state
+        path[i] = pair
+        rewards[i] = reward_drawn(world.r_mean[pair], world.concentration, chances.pay, i)
+        if len(taught.visits) > 0:
+            taught.r_sum[pair] += rewards[i]
+            taught.visits[pair] += 1
+        teach_class(pair, state, rewards[i], successor, rates[:2], mates, taught)
+        state, used = successor, spent
+    return len(path), used, state
+
+
+@lean_kernel
+def play_simple(
+    start: tuple[int, int], world: Dynamics, chances: Chances, coins: np.ndarray, rates: tuple[float, float, float],
+    mates: Mates, taught: Taught, out: tuple[np.ndarray, np.ndarray],
+) -> tuple[int, int, int]:  # fmt: skip
+    return play(simple_reward, start, world, chances, coins, rates, mates, taught, out)
+
+
+@lean_kernel
+def play_beta(
+    start: tuple[int, int], world: Dynamics, chances: Chances, coins: np.ndarray, rates: tuple[float, float, float],
+    mates: Mates, taught: Taught, out: tuple[np.ndarray, np.ndarray],
+) -> tuple[int, int, int]:  # fmt: skip
+    return play(beta_drawn, start, world, chances, coins, rates, mates, taught, out)

@@ -2,8 +2,8 @@
 
 In reading order: ``pairs`` (which actions each state allows, how pairs are numbered and named), ``rows`` (transition
 probabilities by pair), ``reward_laws``, ``mdp`` (:class:`~equirl.model.mdp.TabularMDP`, what every other folder works
-on); ``row_readers`` (what users hold, as rows), ``renumbering`` (other numbers, or fewer states). All are immutable and
-own their arrays.
+on); ``row_readers`` (what users hold, as rows), ``renumbering`` (other numbers, or fewer states), ``dynamics`` (an MDP
+as compiled loops play it). All are immutable and own their arrays.
 """
 
 from typing import TYPE_CHECKING

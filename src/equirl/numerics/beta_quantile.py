@@ -167,13 +167,18 @@ def beta_quantile(a: float, b: float, u: float) -> float:
 
 
 @lean_kernel
+def beta_reward(m: float, concentration: float, u: float) -> float:
+    """The quantile of Beta(m k, (1 - m) k), with concentration k; m itself where it is 0 (or nearly) or 1."""
+    a, b = m * concentration, (1.0 - m) * concentration
+    if not TINY < m < 1.0:
+        return m
+    if min(a, b) > TINY:
+        return beta_quantile(a, b, u)
+    return 0.0 if u < 1.0 - m else 1.0  # all mass is at 0 and 1
+
+
+@lean_kernel
 def beta_quantiles(mean: np.ndarray, concentration: float, u: np.ndarray) -> None:
-    """Put quantiles of Beta(m k, (1 - m) k), with concentration k, in place of means m; 0 (or nearly) and 1 stay."""
+    """Put the reward of :func:`beta_reward` in place of each mean."""
     for i in range(len(mean)):
-        m = mean[i]
-        a, b = m * concentration, (1.0 - m) * concentration
-        if TINY < m < 1.0:
-            if min(a, b) > TINY:
-                mean[i] = beta_quantile(a, b, u[i])
-            else:  # all mass is at 0 and 1
-                mean[i] = 0.0 if u[i] < 1.0 - m else 1.0
+        mean[i] = beta_reward(mean[i], concentration, u[i])

@@ -21,3 +21,17 @@ def seed_sequence(name: str, seed: Seed) -> np.random.SeedSequence:
             seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size, n_children_spawned=seed.n_children_spawned
         )
     return np.random.SeedSequence(whole_number(name, seed, least=0, most=math.inf))
+
+
+def put_back(rng: np.random.Generator, n: int) -> None:
+    """Take back the last n uniform numbers drawn from a generator of NumPy's default kind: they come again.
+
+    >>> rng = np.random.default_rng(0)
+    >>> drawn = rng.random(5)
+    >>> put_back(rng, 2)
+    >>> bool((rng.random(2) == drawn[3:]).all())
+    True
+    """
+    if n:
+        assert isinstance(rng.bit_generator, np.random.PCG64)
+        rng.bit_generator.advance(-n)

@@ -7,22 +7,16 @@ generator, so that learners can share the world's randomness step by step.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from equirl.learners.contract import Limits, Stretch, is_over, pair_played, spend
+from equirl.learners.contract import Learner, Limits, Stretch, is_over, pair_played, spend
+from equirl.model.dynamics import Chances, Dynamics, dynamics_of, successor_drawn
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
-from equirl.model.rows import Rows
 from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.seeding import put_back
 
 BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
-
-
-class Dynamics(NamedTuple):
-    pair_ptr: np.ndarray  # (S + 1,)
-    rows: Rows  # with probabilities summed along each row
 
 
 @lean_kernel
@@ -35,26 +29,10 @@ def walk(state: int, draw: np.ndarray, world: Dynamics, stretch: Stretch, path: 
         k = pair_played(stretch, world.pair_ptr, state, i)
         if is_over(k, stretch.limits):
             return i, state
-        low, high = world.rows.ptr[k], world.rows.ptr[k + 1] - 1
-        while low < high:
-            middle = (low + high) >> 1
-            if draw[i] < world.rows.prob[middle]:
-                high = middle
-            else:
-                low = middle + 1
         spend(k, stretch.limits)
         path[i] = k
-        state = int(world.rows.succ[low])
+        state = successor_drawn(world.rows, k, draw[i])
     return len(draw), state
-
-
-@lean_kernel
-def cumulate_rows(ptr: np.ndarray, prob: np.ndarray, out: np.ndarray) -> None:
-    for k in range(len(ptr) - 1):
-        total = 0.0
-        for i in range(ptr[k], ptr[k + 1]):
-            total += prob[i]
-            out[i] = total
 
 
 class Rollout:
@@ -63,21 +41,17 @@ class Rollout:
     def __init__(self, mdp: TabularMDP, seed: np.random.SeedSequence) -> None:
         first, moves, pay = (np.random.default_rng(child) for child in seed.spawn(3))
         self.mdp, self._moves, self._pay = mdp, moves, pay
-        cumulative = np.empty(len(mdp.rows.prob))
-        cumulate_rows(mdp.rows.ptr, mdp.rows.prob, cumulative)
-        self.dynamics = Dynamics(mdp.pairs.ptr, mdp.rows._replace(prob=cumulative))
+        self.dynamics = dynamics_of(mdp)
         start = int(np.searchsorted(np.cumsum(mdp.initial), first.random(), side="right"))
         self.state = min(start, int(np.flatnonzero(mdp.initial)[-1]))
-        self._draw, self._path = np.empty(0), np.empty(BLOCK, np.int64)
+        self._draw, self._path, self._rewards = np.empty(0), np.empty(BLOCK, np.int64), np.empty(BLOCK)
 
     def play(self, stretch: Stretch, most: int) -> tuple[np.ndarray, np.ndarray]:
         """Play a stretch, or what fits into a block of it and into ``most`` steps.
 
         The stretch is the learner's own; its limits are left as they are.
         """
-        if not len(self._draw):
-            self._draw = self._moves.random(BLOCK)
-        draw = self._draw[:most]
+        draw = self._drawn(most)
         if len(stretch.coins):
             draw = draw[: len(stretch.coins)]
         label, *left = stretch.limits
@@ -87,3 +61,18 @@ class Rollout:
         path = self._path[:steps]
         mdp = self.mdp
         return path, draw_rewards(mdp.reward_law, mdp.r_mean[path], mdp.concentration, self._pay)
+
+    def play_steps(self, agent: Learner, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Let an agent play in a loop of its own, what fits into a block and into ``most`` steps; path and rewards."""
+        draw = self._drawn(most)
+        pay = self._pay.random(0 if self.mdp.reward_law == "deterministic" else len(draw))
+        steps, self.state = agent.play_steps(self.dynamics, self.state, Chances(draw, pay), self._path, self._rewards)
+        put_back(self._pay, max(0, len(pay) - steps))
+        self._draw = self._draw[steps:]
+        return self._path[:steps], self._rewards[:steps]
+
+    def _drawn(self, most: int) -> np.ndarray:
+        """Uniform numbers for the next steps, of a block drawn ahead."""
+        if not len(self._draw):
+            self._draw = self._moves.random(BLOCK)
+        return self._draw[:most]

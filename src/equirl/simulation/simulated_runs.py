@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.learners.contract import Learner, settle
+from equirl.learners.contract import UNLIMITED, Learner, settle
 from equirl.learners.learner_registry import agent_for
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
@@ -20,8 +20,11 @@ from equirl.simulation.curves import Curves
 from equirl.simulation.rollout import Rollout
 from equirl.simulation.trace import Recorder, Trace, checkpoint_times, trace_since
 from equirl.simulation.until import Watch, until
+from equirl.solving.policies import policy_pairs
 from equirl.words.checking import between, check_callable, flag, inside
 from equirl.words.formatting import shown
+
+JUDGE_AGAIN = 1.05  # factor between the times, beside checkpoints, at which a policy that changes at any step is judged
 
 
 class LiveRun:
@@ -67,7 +70,8 @@ class LiveRun:
         self._recorder = Recorder(mdp, self.agent, marks, flag("measure_clustering", measure_clustering), epsilon)
         self._watch, self._stopped = Watch(rule, self.agent, mdp.reward_map[0]), False
         self._before, self.horizon = self.agent.t - 1, int(horizon)
-        self.policy = np.zeros(0, np.int64)
+        self.policy = self._judged = np.zeros(0, np.int64)  # the latter is the one that values are measured of
+        self._judge_at = 1
 
     @property
     def steps(self) -> int:
@@ -78,26 +82,50 @@ class LiveRun:
         """Whether the horizon is ahead, and nothing has stopped the run before it."""
         return not self._stopped and self.steps < self.horizon
 
-    def advance(self, callback: Callable[[Learner], bool | None] | None = None) -> np.ndarray:
-        """Play what the learner decides, to the end of its stretch or what fits into a block of it."""
+    def advance(self, callback: Callable[[Learner], bool | None] | None = None, most: int = UNLIMITED) -> np.ndarray:
+        """Play what the learner decides, to the end of its stretch or what fits into a block of it.
+
+        A learner that decides anew at every step, in a loop of its own, plays up to a checkpoint, or ``most`` steps.
+        """
         agent, rollout = self.agent, self._rollout
         t, episodes = agent.t, agent.n_episodes
         if not self.goes_on:
             return np.zeros(0, np.int64)
         if callback is not None and self.steps:
             self._recorder.hold()  # an episode that the callback ends before its first step is not measured
+        if agent.own_loop and len(path := self._play_steps(most)):
+            return path
         stretch = agent.decide(rollout.state)
         if callback is not None and agent.n_episodes > episodes and callback(agent):
             self._watch.reason, self._stopped = "the callback said so", True
             return np.zeros(0, np.int64)
         path, rewards = rollout.play(stretch, self.horizon - self.steps)
         agent.record(path, rewards, rollout.state)
+        self._note(t, stretch.policy, path, rewards)
+        self.policy = stretch.policy
+        return path
+
+    def _play_steps(self, most: int) -> np.ndarray:
+        """Let the learner play in its own loop. Its policy, which changes at any step, is looked at now and then."""
+        agent, recorder, t, mark = self.agent, self._recorder, self.agent.t, self._recorder.mark
+        if not len(self._judged):
+            self._judged = policy_pairs(agent.pairs, agent.beliefs.greedy_policy())
+        path, rewards = self._rollout.play_steps(
+            agent, min(most, recorder.steps_to_mark(), self._judge_at - self.steps)
+        )
+        if len(path):
+            self._note(t, self._judged, path, rewards)
+            self.policy = policy_pairs(agent.pairs, agent.beliefs.greedy_policy())
+            if recorder.mark > mark or self.steps == self._judge_at:
+                self._judged, self._judge_at = self.policy, max(self.steps + 1, int(JUDGE_AGAIN * self.steps))
+        return path
+
+    def _note(self, t: int, policy: np.ndarray, path: np.ndarray, rewards: np.ndarray) -> None:
+        agent = self.agent
         if agent.t != t + len(path):
             raise RuntimeError(f"{agent.name!r} recorded {len(path)} steps and went from t = {t} to {agent.t}")
-        self._recorder.add(t, stretch.policy, path, rewards)
-        self.policy = stretch.policy
-        self._stopped = self._watch.stops(rollout.state)
-        return path
+        self._recorder.add(t, policy, path, rewards)
+        self._stopped = self._watch.stops(self._rollout.state)
 
     def curves(self) -> Curves:
         """The curves up to the last checkpoint passed."""

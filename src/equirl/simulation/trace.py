@@ -177,6 +177,10 @@ class Recorder:
         if self.mark > first:
             self._note(self._measures(), first, self.mark)
 
+    def steps_to_mark(self) -> int:
+        """How many steps are left up to the next checkpoint."""
+        return int(self.marks[self.mark]) - (self.learner.t - 1 - self.offset)
+
     def hold(self) -> None:
         """Keep the measures as they are: should the run end before the next step, they are those of the last one."""
         self.held = self._measures()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WORLD, N_STATES = "ergodic-riverswim", 25
 PLACE = f"Ergodic RiverSwim, S = {N_STATES}"
-MEASURED = ("ucrl2", "ucrl2-l", "c-ucrl-c-sigma", "c-ucrl-c", "c-ucrl")
+MEASURED = ("ucrl2", "ucrl2-l", "c-ucrl-c-sigma", "c-ucrl-c", "c-ucrl", "q-learning")
 UNCOMPILED = ("ucrl2-l", "c-ucrl-c-sigma")
 GROWING = "c-ucrl"  # the learner whose growth with T is shown
 

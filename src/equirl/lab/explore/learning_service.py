@@ -66,8 +66,9 @@ class LearnerView:
         self._episodes_shown = -1
         self._unsure_at = 0.0
 
-    def advance(self) -> None:
-        np.add.at(self.visits, self.run.advance(), 1)
+    def advance(self, until: int) -> None:
+        """Play a stretch, and where the learner decides at every step not beyond a time."""
+        np.add.at(self.visits, self.run.advance(most=max(1, until - self.run.steps)), 1)
 
     def describe(self, final: bool) -> Reply:
         """What is new since last time, ready for JSON."""
@@ -159,7 +160,7 @@ class LiveRuns:
         end = time.monotonic() + seconds
         behind = [view for view in self.everyone if view.run.steps < until]
         while behind and time.monotonic() < end:
-            min(behind, key=lambda view: view.run.steps).advance()
+            min(behind, key=lambda view: view.run.steps).advance(until)
             behind = [view for view in behind if view.run.steps < until]
         return bool(behind)
 
@@ -168,12 +169,12 @@ class LiveRuns:
         for first, *others in self.views.values():
             run, episodes = first.run, first.run.agent.n_episodes
             most = run.steps + max(1, self.asked.horizon // 200)
-            first.advance()
+            first.advance(most)
             while run.goes_on and run.agent.n_episodes == episodes and run.steps < most:
-                first.advance()
+                first.advance(most)
             for view in others:
                 while view.run.steps < run.steps:
-                    view.advance()
+                    view.advance(run.steps)
 
     def curves(self) -> dict[str, Curves]:
         """The curves of every learner up to the last checkpoint that all runs passed."""
