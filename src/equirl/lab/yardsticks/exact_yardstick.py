@@ -46,7 +46,7 @@ class Answer:
     def ours(self) -> tuple[int, float, float]:
         """States, value, certified error."""
         mdp = self.mdp()
-        scale, shift = mdp.reward_map
+        scale, _ = mdp.reward_map
         best = solve(mdp, **self.asked)
         if "goal" in self.asked:
             value, error = best.value, best.accuracy
@@ -74,12 +74,12 @@ def _qcomp() -> list[Answer]:
             Answer(name, "least expected rounds", "1", "QComp", rounds, done),
         ]
     name, sent = "wireless LAN, no back-off", {"goal": lambda s: s[2][1] == s[3][1] == 12, "objective": "cost"}
-    for quantity, published, counts, most in (
+    for quantity, published, counts, largest in (
         ("least expected time", "1325", "time", False), ("largest expected time", "79630/21", "time", True),
         ("least expected cost", "7625", "cost", False), ("largest expected cost", "5852200/209", "cost", True),
         ("largest expected collisions", "256/209", "collisions", True),
     ):  # fmt: skip
-        asked = {**sent, "maximise": most}
+        asked = {**sent, "maximise": largest}
         found.append(Answer(name, quantity, published, "QComp", _made(commands.wlan, counts), asked))
     brought = {"goal": lambda s: s[4] == s[5] == 0, "objective": "cost"}
     arrived = {"goal": lambda s: s[0] == 0}
@@ -112,8 +112,7 @@ def _inventories() -> list[Answer]:
 
 
 def _textbooks() -> list[Answer]:
-    walk, grid = {"goal": 6}, {"goal": (0, 15), "objective": "steps"}
-    grid["goal"] = [0, 15]
+    walk, grid = {"goal": 6}, {"goal": [0, 15], "objective": "steps"}
     jump = {"discount": 0.9}
     return [
         Answer("toymaker", "average reward", "2", "Howard", _made(make, "toymaker"), {}),
@@ -169,7 +168,12 @@ def perishable(life: int, mean: float = 5.0, cost: float = 0.5, price: float = 1
 
 def maintenance() -> TabularMDP:
     """A machine in conditions 1 (good) to 5 (failed, repaired in two days); it may be repaired earlier, in one."""
-    wear = {1: {1: 0.9, 2: 0.1}, 2: {2: 0.8, 3: 0.1, 4: 0.05, 5: 0.05}, 3: {3: 0.7, 4: 0.1, 5: 0.2}, 4: {4: 0.5, 5: 0.5}}
+    wear = {
+        1: {1: 0.9, 2: 0.1},
+        2: {2: 0.8, 3: 0.1, 4: 0.05, 5: 0.05},
+        3: {3: 0.7, 4: 0.1, 5: 0.2},
+        4: {4: 0.5, 5: 0.5},
+    }
     goes_on = [(f"{i}", "go on", {f"{j}": p for j, p in law.items()}, 0.0) for i, law in wear.items()]
     early = [(f"{i}", "repair", {"1": 1.0}, cost) for i, cost in ((2, 7.0), (3, 7.0), (4, 5.0))]
     failed = [("5", "repair", {"6": 1.0}, 10.0), ("6", "repair", {"1": 1.0}, 0.0)]
@@ -213,9 +217,7 @@ def _neighbours(s: int, side: int) -> list[tuple[int, bool]]:
     """Where up, down, left and right lead, and whether into a wall."""
     i, j = divmod(s, side)
     steps = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
-    return [
-        (k * side + m, False) if 0 <= k < side and 0 <= m < side else (s, True) for k, m in steps
-    ]
+    return [(k * side + m, False) if 0 <= k < side and 0 <= m < side else (s, True) for k, m in steps]
 
 
 def measure_exact(folder: Path) -> Table:
@@ -224,7 +226,9 @@ def measure_exact(folder: Path) -> Table:
     for answer in answers():
         n_states, value, error = answer.ours()
         rows.append((answer.problem, answer.quantity, answer.source, n_states, value, error))
-    return Table(dict(zip(("problem", "quantity", "source", "states", "ours", "error"), zip(*rows, strict=True), strict=True)))
+    return Table(
+        dict(zip(("problem", "quantity", "source", "states", "ours", "error"), zip(*rows, strict=True), strict=True))
+    )
 
 
 def exact_tables(table: Table) -> str:
@@ -245,7 +249,9 @@ def exact_tables(table: Table) -> str:
         "certified within": [f"{row['error']:.0e}" for row in rows],
         "source": [row["source"] for row in rows],
     }
-    verdict = f"{len(rows) - len(apart)} of {len(rows)} agree, to the last digit printed and within the certified error."
+    verdict = (
+        f"{len(rows) - len(apart)} of {len(rows)} agree, to the last digit printed and within the certified error."
+    )
     if apart:
         verdict += f" Not: {'; '.join(apart)}."
     return f"{Table(columns).to_markdown()}\n\n{verdict}"

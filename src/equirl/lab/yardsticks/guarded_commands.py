@@ -6,12 +6,13 @@ The models are those of QComp's benchmark set, written anew from their descripti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
+from typing import Any
 
 from equirl.model import TabularMDP
 
-State = tuple[Hashable, ...]
+State = tuple[Any, ...]
 Command = tuple[dict[State, float], float]
 
 
@@ -78,9 +79,7 @@ def gathering(gold: int, gems: int) -> TabularMDP:
     return explored((*home, False, False, gold, gems), commands)
 
 
-ROADS = (
-    "0-12 0-16 1-2 1-3 3-4 3-13 3-14 5-8 5-10 5-16 6-14 7-9 7-13 8-9 9-12 9-16 10-12 10-13 11-16 12-16 13-15 14-16"
-)
+ROADS = "0-12 0-16 1-2 1-3 3-4 3-13 3-14 5-8 5-10 5-16 6-14 7-9 7-13 8-9 9-12 9-16 10-12 10-13 11-16 12-16 13-15 14-16"
 SPARES = (4, 5, 7, 8, 10, 12, 16)
 
 
@@ -152,7 +151,8 @@ DIFS, TRANSMIT, ACKNOWLEDGED, NO_ANSWER = 3, (4, 10), 4, 6  # units of 50 micros
 def _station(own: State, channel: int, other: int) -> list[tuple[str, dict[State, float]]]:
     """What a station may do: (time, send, finish or alone; probabilities of its next states)."""
     clock, place, wait = own
-    free, found = channel == other == 0, []
+    free = channel == other == 0
+    found: list[tuple[str, dict[State, float]]] = []
 
     def may(label: str, to: int, x: int = 0, left: int = wait) -> None:
         found.append((label, {(x, to, left): 1.0}))
