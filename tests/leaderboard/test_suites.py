@@ -110,6 +110,12 @@ def test_where_it_hurts_is_told_in_words():
     ]
 
 
+def test_the_worst_is_told_first():
+    regret = {**REGRET, "gate": {"c-psrl": 900.0, "psrl": 200.0}, "milk": {"c-psrl": 800.0, "psrl": 400.0}}
+    told = where_it_hurts(compare_with_bases(stand(regret)))
+    assert [line.split()[2] for line in told] == ["gate", "milk", "boiler"]
+
+
 def test_means_are_geometric_over_all_and_by_group():
     found = {item.group: item for item in summaries(compare_with_bases(stand(REGRET)))}
     assert list(found) == ["all", "shown", "aside"]

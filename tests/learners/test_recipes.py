@@ -84,3 +84,20 @@ def test_rewards_are_pooled_where_there_is_no_choice_or_it_says_so():
         "profiles",
         "mean_rewards",
     }
+
+
+def nonsense(value):
+    """What no setting of this kind can be."""
+    if isinstance(value, bool):
+        return ["yes", 2, 0.5]
+    if isinstance(value, int):
+        return ["many", 0.5, -(10**9)]
+    return ["much", float("nan")] if isinstance(value, float) else [-7, "nonsense"]
+
+
+@pytest.mark.parametrize("name", [name for name in eq.AGENTS if eq.make_settings(name)])
+def test_every_setting_is_checked_where_it_is_made_and_named_where_it_is_wrong(name):
+    for setting, usual in eq.make_settings(name).as_dict().items():
+        for value in nonsense(usual) if usual is not None else []:
+            with pytest.raises((TypeError, ValueError), match=setting):
+                eq.make_settings(name, **{setting: value})
