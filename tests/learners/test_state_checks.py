@@ -103,6 +103,17 @@ def test_counts_of_more_steps_than_were_played_are_refused_with_both_numbers(sav
         load(tmp_path, arrays, with_value(meta, ("t",), 51))
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_that_restores_a_state_has_it_whole(name):
+    kept, other = (eq.simulate(RIVER, name, steps, seed=steps).agent for steps in (120, 7))
+    arrays, values = kept.copy().state()
+    other.restore(kept.state())
+    found, again = other.state()
+    assert (found.keys(), again) == (arrays.keys(), values)
+    for key, array in arrays.items():
+        np.testing.assert_array_equal(found[key], array, err_msg=key)
+
+
 def numbers(values, place=()):
     """Every place inside the values that holds a number, a flag or nothing."""
     if isinstance(values, dict):
