@@ -235,6 +235,14 @@ def test_a_step_is_taken_exactly_where_there_is_room_for_it(given, plain):
         assert_books_balance(seen, state)
 
 
+def test_the_first_pair_of_all_asks_for_room_for_its_own_successors_alone():
+    seen = snapshot([[4, 3]])
+    for cells, positions, room in ((8, 3, True), (7, 3, False), (8, 2, False)):
+        state, _ = workspace(seen)
+        state = state._replace(mass=np.zeros(cells, np.int64))
+        assert bool(resample(rng(1), 0, seen, state, make_scratch(1, positions - 1, 0))) == room
+
+
 def test_scratch_has_a_place_for_all_that_a_step_may_hold():
     scratch = make_scratch(7, 3, 5)
     assert [len(array) for array in scratch] == [9, 9, 9, 10, 4, 9]
