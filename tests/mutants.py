@@ -61,6 +61,7 @@ def pytest_runtest_logstart():
     signal.setitimer(signal.ITIMER_PROF, {seconds})
 
 def pytest_runtest_logfinish(nodeid):
+    signal.setitimer(signal.ITIMER_PROF, 0)
     now, test = sum(os.times()[:4]), nodeid.partition("::")[0]
     seconds[test] = seconds.get(test, 0.0) + now - last[0]
     last[0] = now
