@@ -28,7 +28,7 @@ from equirl.solving.gain_methods import (
     policy_iteration,
     solve_block,
 )
-from equirl.solving.value_iteration import Answer, SolverLimits
+from equirl.solving.value_iteration import Answer, SolverLimits, value_iteration
 
 WORLD = eq.make("random", n_states=5, n_actions=3, branching=3, seed=4)
 P, R = WORLD.to_arrays()
@@ -129,7 +129,7 @@ def test_a_bracket_from_differences_replaces_one_that_rounding_widened_and_no_ot
 def test_an_answer_that_is_accurate_or_out_of_sweeps_is_left_as_it_is():
     good, spent = answer(0.0, 2e-3), answer(0.0, 1.0, n_sweeps=9)
     for found, limits in ((good, SolverLimits(1e-3, 100)), (spent, SolverLimits(1e-3, 9))):
-        assert _last_sweeps(PART, np.zeros(5), limits, found) is found
+        assert _last_sweeps(PART, np.zeros(5), limits, found, value_iteration) is found
         assert _helped_where_stalled(PART, np.zeros(5), limits, found) is found
     more = _last_sweeps(PART, np.zeros(5), SolverLimits(1e-3, 100), spent)
     assert more.n_sweeps > 9
@@ -210,14 +210,14 @@ def asked(monkeypatch):
 
     def stub(name):
         def solver(part, u, limits, done=0):
-            calls.append((name.split("_")[0], limits.accuracy, limits.max_sweeps, done))
+            calls.append((name, limits.accuracy, limits.max_sweeps, done))
             low, high = brackets.pop(0) if brackets else (0.0, 1.0)
             return answer(low, high, n_sweeps=limits.max_sweeps)
 
         return solver
 
-    for name in ("value_iteration", "policy_iteration"):
-        monkeypatch.setattr(gain_methods, name, stub(name))
+    for name in ("value", "policy", "modified"):
+        monkeypatch.setattr(gain_methods, f"{name}_iteration", stub(name))
     monkeypatch.setattr(
         gain_methods, "_helped_where_stalled", lambda part, u, limits, found: calls.append(("help", *limits)) or found
     )
@@ -271,7 +271,7 @@ def test_sweeps_come_first_then_policies_if_affordable(asked, monkeypatch, width
 def test_a_block_is_large_by_its_states_or_by_its_successors(asked, monkeypatch, limit, value, large):
     monkeypatch.setattr(gain_methods, limit, value)
     solve_block(PART, "auto", SolverLimits(1e-3, 9000))
-    assert asked[0][0] == ("value", 1e-3, 50 if large else 1000, 0)
+    assert asked[0][0] == ("modified" if large else "value", 1e-3, 50 if large else 1000, 0)
 
 
 @pytest.mark.parametrize(
@@ -290,4 +290,7 @@ def test_large_blocks_are_swept_on_where_a_thousand_will_do(asked, monkeypatch, 
     monkeypatch.setattr(gain_methods, "LARGE", 0)
     asked[1].extend(brackets)
     solve_block(PART, "auto", SolverLimits(accuracy, most))
-    assert [call[2] if call[0] == "value" else call[0] for call in asked[0]] == expected
+    assert [call[2] if call[0] != "help" else call[0] for call in asked[0]] == expected
+    names = [call[0] for call in asked[0]]
+    assert set(names[: names.index("help")]) == {"modified"}
+    assert set(names[names.index("help") + 1 :]) <= {"value"}  # what is left is swept plainly

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.pairs import Pairs
-from equirl.numerics.arrays import check_starts, frozen, owners, sealed, starts, take_rows
+from equirl.numerics.arrays import check_starts, frozen, owners, read_only, sealed, starts, take_rows
+from equirl.numerics.compiling import kernel
 from equirl.words.formatting import shown
 
 INDEX = np.int32  # states are numbered with this type
@@ -163,12 +164,22 @@ def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.nda
 
 def reached_along(start: np.ndarray, ptr: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The same, the edges of node s leading to ``target[ptr[s]:ptr[s + 1]]``."""
-    from scipy import sparse
-    from scipy.sparse import csgraph
+    seen, first = np.array(start, bool), np.flatnonzero(start)
+    queue = np.empty(len(seen), INDEX)
+    queue[: len(first)] = first
+    _search(read_only(ptr), read_only(np.asarray(target, INDEX)), seen, queue, len(first))
+    return seen
 
-    n, first = len(start), np.flatnonzero(start)
-    head = np.concatenate([target, first])  # one more node, from which the first are entered
-    graph = sparse.csr_array((np.ones(len(head)), head, np.append(ptr, len(head))), shape=(n + 1, n + 1))
-    seen = np.zeros(n + 1, bool)
-    seen[csgraph.breadth_first_order(graph, n, return_predecessors=False)] = True
-    return seen[:n]
+
+@kernel
+def _search(ptr: np.ndarray, target: np.ndarray, seen: np.ndarray, queue: np.ndarray, n: int) -> None:
+    """Breadth-first search from the nodes ``queue[:n]``, which are ``seen``."""
+    i = 0
+    while i < n:
+        s = queue[i]
+        i += 1
+        for j in range(ptr[s], ptr[s + 1]):
+            x = target[j]
+            if not seen[x]:
+                seen[x], queue[n] = True, x
+                n += 1

@@ -90,6 +90,11 @@ def sealed(values: np.ndarray) -> np.ndarray:
     return values
 
 
+def read_only(values: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to: kernels are compiled anew for arrays that can."""
+    return sealed(values.view())
+
+
 def frozen(name: str, values: Any, dtype: Any) -> np.ndarray:
     """A read-only copy of that type, or the array itself if it is one; an error where values do not fit the type."""
     found, dtype = plain_array(name, values), np.dtype(dtype)

@@ -1,9 +1,10 @@
 """Known MDPs: what kind of chain they are, what policies earn in them, and what is optimal, with a certificate.
 
-In reading order. Tools: ``chains`` (graphs and blocks), ``value_iteration`` (sweeps), ``gth_elimination``,
-``renewal`` (chains solved by sparse LU), ``policies`` (what a policy earns), ``quotient`` (end components as nodes).
-Methods: ``gain_methods`` and ``multichain`` (average reward), ``discounted``, ``goals``. What users call:
-``optimal_gain`` (``solve``; the ``Criterion`` that learners and simulation ask) and ``shortest_times`` (``diameter``).
+In reading order. Tools: ``chains`` (graphs and blocks), ``value_iteration`` (sweeps), ``sweep_engine`` (sweeps of large
+problems), ``gth_elimination``, ``renewal`` (chains solved by sparse LU), ``policies`` (what a policy earns),
+``quotient`` (end components as nodes). Methods: ``gain_methods`` and ``multichain`` (average reward), ``discounted``,
+``goals``. What users call: ``optimal_gain`` (``solve``; the ``Criterion`` that learners and simulation ask) and
+``shortest_times`` (``diameter``).
 """
 
 from typing import TYPE_CHECKING

@@ -26,17 +26,20 @@ so that a long chain is taken apart in time near linear in the successors, not o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.rows import Rows, reached
-from equirl.numerics.arrays import number_by_appearance, owners, starts
+from equirl.model.rows import INDEX, Rows, reached
+from equirl.numerics.arrays import number_by_appearance, owners, read_only, starts
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import flag
 
+Found = TypeVar("Found")
+FEW_PASSES = 4  # over all pairs, before what leads where is sorted
 EXACT_SUM = 1e-14  # sums of rows this close to 1 are 1 but for rounding
 
 
@@ -47,6 +50,13 @@ class Model(NamedTuple):
     rows: Rows  # of uint64, uint32, float64: unsigned, which spares a test for negative indices per access
     reward: np.ndarray  # (m,) float64
     defect: float  # how far from 1 a row sums at most
+
+
+class Edges(NamedTuple):
+    """A graph of n nodes; as a sparse matrix has them, whose names these are."""
+
+    indptr: np.ndarray  # (n + 1,)
+    indices: np.ndarray  # (edges,) those of node s lead to indices[indptr[s]:indptr[s + 1]]
 
 
 class Block(NamedTuple):
@@ -70,10 +80,10 @@ class Block(NamedTuple):
 
     @property
     def model(self) -> Model:
-        """The same arrays for kernels; nothing is copied."""
+        """The same arrays for kernels, read-only, for which these are compiled; nothing is copied."""
         ptr, succ, prob = self.rows
-        rows = Rows(ptr.view(np.uint64), succ.view(np.uint32), prob)
-        return Model(self.pair_ptr.view(np.uint64), rows, self.reward, self.defect)
+        rows = Rows(*map(read_only, (ptr.view(np.uint64), succ.view(np.uint32), prob)))
+        return Model(read_only(self.pair_ptr.view(np.uint64)), rows, read_only(self.reward), self.defect)
 
     @property
     def rounding(self) -> float:
@@ -86,13 +96,18 @@ class Block(NamedTuple):
         ptr, succ, prob = self.rows
         return scipy.sparse.csr_array((prob, succ, ptr), shape=(len(self.pair), self.n_states))
 
+    @property
+    def edges(self) -> Edges:
+        """The edges s -> x over all actions, one twice where two actions have it."""
+        return Edges(self.rows.ptr[self.pair_ptr], self.rows.succ)
+
     def graph(self) -> scipy.sparse.csr_array:
         """The edges s -> x over all actions, as a sparse (n, n) matrix."""
         ptr = self.rows.ptr[self.pair_ptr]
         edges = scipy.sparse.csr_array(
             (np.ones(len(self.rows.succ), np.int8), self.rows.succ.copy(), ptr), shape=(self.n_states,) * 2
         )
-        edges.sum_duplicates()  # with an edge twice SciPy's search for strong components may never end
+        edges.sum_duplicates()
         edges.data[:] = 1
         return edges
 
@@ -108,10 +123,7 @@ class Arrivals(NamedTuple):
 def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) -> Block:
     """The block of the ``states`` (a mask), and of the ``pairs`` (a mask; all of these states' pairs if not given)."""
     if pairs is None and states.all():
-        ptr, succ, prob = (np.array(part) for part in mdp.rows)  # copies: kernels for read-only ones are others
-        prob, defect = _summing_to_one(prob, ptr)
-        every = np.arange(mdp.n_states), np.arange(mdp.pairs.n_pairs)
-        return Block(*every, np.array(mdp.pairs.ptr), Rows(ptr, succ, prob), np.array(mdp.r_mean), defect)
+        return whole(mdp)
     keep = states[mdp.pairs.state]
     if pairs is not None:
         keep &= pairs
@@ -140,7 +152,32 @@ def _summing_to_one(prob: np.ndarray, row_ptr: np.ndarray) -> tuple[np.ndarray, 
 
 
 def whole(mdp: TabularMDP) -> Block:
-    return block(mdp, np.ones(mdp.n_states, bool))
+    """The block of all states, which shares the arrays of the MDP; looked up once."""
+    return once(mdp, "_whole", _whole)
+
+
+def once(mdp: TabularMDP, name: str, find: Callable[[TabularMDP], Found]) -> Found:
+    """What ``find`` tells of an MDP, kept with it: an MDP never changes."""
+    kept = vars(mdp)
+    if name not in kept:
+        kept[name] = find(mdp)
+    return kept[name]
+
+
+def _whole(mdp: TabularMDP) -> Block:
+    prob, defect = _summing_to_one(mdp.rows.prob, mdp.rows.ptr)
+    every = np.arange(mdp.n_states, dtype=INDEX), np.arange(mdp.n_pairs, dtype=INDEX)
+    return Block(*every, mdp.pairs.ptr, mdp.rows._replace(prob=prob), mdp.r_mean, defect)
+
+
+def reachable_block(mdp: TabularMDP) -> Block:
+    """The block of what can be reached from the initial distribution."""
+    return once(mdp, "_reachable_block", lambda mdp: block(mdp, mdp.reachable()))
+
+
+def reachable_kind(mdp: TabularMDP) -> str:
+    """The kind of that block."""
+    return once(mdp, "_reachable_kind", lambda mdp: block_kind(reachable_block(mdp)))
 
 
 def decided(mdp: TabularMDP) -> np.ndarray:
@@ -176,37 +213,124 @@ def chain_kind(mdp: TabularMDP, *, everywhere: bool = False) -> str:
     'communicating'
     """
     check_mdp(mdp)
-    return block_kind(whole(mdp) if flag("everywhere", everywhere) else block(mdp, mdp.reachable()))
+    return block_kind(whole(mdp)) if flag("everywhere", everywhere) else reachable_kind(mdp)
 
 
 def block_kind(part: Block) -> str:
-    closed = closed_classes(part.graph())
+    closed = closed_classes(part.edges)
     if closed.max() > 0:
         return "multichain"
-    if not attractor(part, closed == 0).all():
-        return "multichain"
     if (closed < 0).any():
-        return "weakly communicating"
+        return "weakly communicating" if attractor(part, closed == 0).all() else "multichain"
+    if _first_is_avoided(part.model, np.zeros(part.n_states, bool)):
+        return "communicating"
     return "ergodic" if _every_policy_recurrent(incoming(part), np.diff(part.pair_ptr)) else "communicating"
 
 
-def closed_classes(graph: scipy.sparse.csr_array) -> np.ndarray:
+@kernel
+def _first_is_avoided(model: Model, inside: np.ndarray) -> bool:
+    """Whether some policy is seen to avoid state 0 for ever, by a few passes over all pairs; ``inside`` is changed.
+
+    A pass adds to the attractor of state 0, grown in ``inside``; where it adds nothing, all of it is found.
+    """
+    one, n = np.uint64(1), np.uint64(len(inside))
+    inside[0] = True
+    left = n - one
+    for _ in range(FEW_PASSES):
+        before = left
+        for s in range(n):
+            if inside[s]:
+                continue
+            forced = True
+            for k in range(model.pair_ptr[s], model.pair_ptr[s + one]):
+                hit = False
+                for j in range(model.rows.ptr[k], model.rows.ptr[k + one]):
+                    hit |= inside[model.rows.succ[j]]
+                if not hit:
+                    forced = False
+                    break
+            if forced:
+                inside[s] = True
+                left -= one
+        if left == before:
+            return left > 0
+    return False
+
+
+def closed_classes(graph: Edges | scipy.sparse.csr_array) -> np.ndarray:
     """(n,) the closed class of each state, numbered by first appearance; -1 for states outside all of them."""
-    _, label = scipy.sparse.csgraph.connected_components(graph, directed=True, connection="strong")
-    source = owners(graph.indptr)
-    leaves = label[source] != label[graph.indices]
-    is_open = np.zeros(label.max() + 1, bool)
-    is_open[label[source[leaves]]] = True
-    out = np.full(len(label), -1)
-    inside = np.flatnonzero(~is_open[label])
-    out[inside] = number_by_appearance(label[inside])
+    ptr = np.asarray(graph.indptr, np.int64)
+    out = np.empty(len(ptr) - 1, np.int64)
+    _closed_components(ptr, read_only(np.asarray(graph.indices, INDEX)), out)
+    inside = np.flatnonzero(out >= 0)
+    out[inside] = number_by_appearance(out[inside])
     return out
+
+
+@kernel
+def _closed_components(ptr: np.ndarray, succ: np.ndarray, label: np.ndarray) -> None:
+    """``label``: the strong component of each state that no edge leaves, -1 for the others (Tarjan's search)."""
+    n_states = len(label)
+    number, low = np.zeros(n_states, np.int32), np.empty(n_states, np.int32)
+    cursor, parent, stack = ptr[:-1].copy(), np.empty(n_states, np.int32), np.empty(n_states, np.int32)
+    is_closed = np.ones(n_states, np.bool_)  # of the component whose first state this is
+    label[:] = -1
+    n_seen, n_stack = 0, 0
+    for root in range(n_states):
+        if number[root] > 0:
+            continue
+        s = root
+        parent[s] = -1
+        while s >= 0:
+            if number[s] == 0:
+                n_seen += 1
+                number[s] = low[s] = n_seen
+                stack[n_stack] = s
+                n_stack += 1
+            if cursor[s] < ptr[s + 1]:
+                x = succ[cursor[s]]
+                cursor[s] += 1
+                if number[x] == 0:
+                    parent[x] = s
+                    s = x
+                elif label[x] < 0:  # still on the stack
+                    low[s] = min(low[s], number[x])
+                continue
+            if low[s] == number[s]:
+                while True:
+                    n_stack -= 1
+                    label[stack[n_stack]] = s
+                    if stack[n_stack] == s:
+                        break
+            elif parent[s] >= 0:
+                low[parent[s]] = min(low[parent[s]], low[s])
+            s = parent[s]
+    for s in range(n_states):
+        for j in range(ptr[s], ptr[s + 1]):
+            if label[succ[j]] != label[s]:
+                is_closed[label[s]] = False
+    for s in range(n_states):
+        if not is_closed[label[s]]:
+            label[s] = -1
 
 
 def incoming(part: Block) -> Arrivals:
     """The pairs that may lead into each state of a block."""
-    columns = part.matrix().tocsc()
-    return Arrivals(columns.indptr.astype(np.int64), columns.indices.astype(np.int64), part.owner)
+    ptr = starts(np.bincount(part.rows.succ, minlength=part.n_states))
+    pair = np.empty(len(part.rows.succ), INDEX)
+    _arrive(part.model, ptr[:-1].copy(), pair)
+    return Arrivals(ptr, pair, part.owner)
+
+
+@kernel
+def _arrive(model: Model, place: np.ndarray, pair: np.ndarray) -> None:
+    """Write each pair at the next ``place`` of every state that it may lead to."""
+    rows = model.rows
+    for k in range(np.uint64(len(model.reward))):
+        for j in range(rows.ptr[k], rows.ptr[k + np.uint64(1)]):
+            x = rows.succ[j]
+            pair[place[x]] = k
+            place[x] += 1
 
 
 def attractor(part: Block, seed: np.ndarray) -> np.ndarray:
@@ -366,7 +490,7 @@ def end_components(part: Block, pairs: np.ndarray | None = None) -> tuple[np.nda
     """
     n, m = part.n_states, len(part.pair)
     entry_pair = owners(part.rows.ptr)
-    graph = _Graph(part.rows.ptr[part.pair_ptr], entry_pair, part.rows.succ, incoming(part))
+    graph = _Graph(part.rows.ptr[part.pair_ptr], entry_pair, read_only(part.rows.succ), incoming(part))
     live = np.ones(m, bool) if pairs is None else pairs.copy()
     counts = np.bincount(part.owner[live], minlength=n)
     rest = _Remaining(live, counts, np.empty(n, np.int64), np.zeros(n, bool), np.empty(n, np.int64))

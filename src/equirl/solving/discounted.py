@@ -9,6 +9,7 @@ state, which saves the digits that values of 1 / (1 - gamma) would cost.
 - ``modified``: modified policy iteration: some sweeps that only evaluate the greedy policy, then one that improves it.
 - ``policy``: Howard's policy iteration, each policy solved by a sparse LU; exact up to rounding.
 - ``auto``: modified policy iteration; where it stalls, every now and then an exact evaluation if its LU is affordable.
+  Large problems whose first sweeps promise no end are swept in order first (:mod:`equirl.solving.sweep_engine`).
 
 Which pairs are equivalent does not depend on the criterion: classes compare transition probabilities and rewards.
 """
@@ -26,6 +27,15 @@ from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, whole
 from equirl.solving.renewal import TooMuchFill, discounted_values
+from equirl.solving.sweep_engine import (
+    LARGE,
+    PATIENCE,
+    TURNS,
+    Aim,
+    CompiledEngine,
+    modified_sweeps,
+    rounds_in_order,
+)
 from equirl.solving.value_iteration import (
     LEAST_PER_CALL,
     SUCCESSORS_PER_CALL,
@@ -40,6 +50,7 @@ from equirl.words.tables import Table, card
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
 EVALUATION_SWEEPS = 20  # of modified policy iteration, per improvement
 FIRST_SWEEPS = 1000  # before policies are evaluated exactly
+LARGE_SWEEPS = 50  # of a large block, before and after which the rate of sweeps is judged
 SWEEPS_BETWEEN = 200  # between two exact evaluations
 
 
@@ -172,9 +183,7 @@ def _find_values(part: Block, discount: float, method: str, limits: SolverLimits
         return _sweeps(part, discount, v, limits, EVALUATION_SWEEPS)
     if method == "policy":
         return _policy_iteration(part, discount, v, limits, 0)
-    found = _sweeps(
-        part, discount, v, SolverLimits(limits.accuracy, min(FIRST_SWEEPS, limits.max_sweeps)), EVALUATION_SWEEPS
-    )
+    found = _first_values(part, discount, v, limits)
     seen: set[bytes] = set()
     while found.bound > limits.accuracy and found.n_sweeps < limits.max_sweeps:
         pair = np.zeros(part.n_states, np.int64)
@@ -194,10 +203,52 @@ def _find_values(part: Block, discount: float, method: str, limits: SolverLimits
     return found
 
 
+def _first_values(part: Block, discount: float, v: np.ndarray, limits: SolverLimits) -> _Values:
+    """Modified policy iteration for some sweeps; of a large block a few, then others in order where these stall."""
+    accuracy, most = limits
+    if len(part.rows.succ) <= LARGE:
+        return _sweeps(part, discount, v, SolverLimits(accuracy, min(FIRST_SWEEPS, most)), EVALUATION_SWEEPS)
+    first = _sweeps(part, discount, v, SolverLimits(accuracy, min(LARGE_SWEEPS, most)), EVALUATION_SWEEPS)
+    if first.bound <= accuracy or first.n_sweeps >= most:
+        return first
+    cap = SolverLimits(accuracy, min(2 * LARGE_SWEEPS, most))
+    found = _sweeps(part, discount, first.value, cap, EVALUATION_SWEEPS, first.n_sweeps)
+    if found.bound <= accuracy or found.n_sweeps >= most:
+        return found
+    if (found.bound / first.bound) ** (FIRST_SWEEPS / LARGE_SWEEPS) <= accuracy / found.bound:
+        cap = SolverLimits(accuracy, min(FIRST_SWEEPS, most))
+        return _sweeps(part, discount, found.value, cap, EVALUATION_SWEEPS, found.n_sweeps)
+    return _sweeps_in_order(part, discount, found, limits)
+
+
+def _sweeps_in_order(part: Block, discount: float, found: _Values, limits: SolverLimits) -> _Values:
+    """Rounds of sweeps in order, from no values at all, until they are accurate enough or get better too slowly."""
+    best, done, most = found, found.n_sweeps, 2 * TURNS + 3  # sweeps of a round
+    halved, waited = found.bound, 0
+    if done + most > limits.max_sweeps:
+        return found
+    for n, low, high, out in rounds_in_order(part, discount, np.zeros(part.n_states)):
+        done += n
+        value, bound = _macqueen(part, discount, out, low, high)
+        halved, waited = (bound, 0) if bound <= halved / 2 else (halved, waited + 1)
+        if bound < best.bound:
+            best = _Values(value, bound, done, "modified")
+        if bound <= limits.accuracy or waited >= PATIENCE or done + most > limits.max_sweeps:
+            break
+    return best._replace(n_sweeps=done)
+
+
 def _sweeps(
     part: Block, discount: float, v: np.ndarray, limits: SolverLimits, evaluations: int, done: int = 0
 ) -> _Values:
     """Value iteration, or modified policy iteration with some ``evaluations``, from ``v``."""
+    method = "modified" if evaluations else "value"
+    if len(part.rows.succ) > LARGE:
+        engine = CompiledEngine(part, v - v[0])
+        rounding = part.rounding / (1 - discount)
+        aim = Aim(discount, 1.0, limits.accuracy, rounding, limits.max_sweeps)
+        done, low, high = modified_sweeps(engine, aim, done, evaluations)
+        return _Values(*_macqueen(part, discount, engine.out, low, high), done, method)
     v, out, pair = v - v[0], np.empty(part.n_states), np.zeros(part.n_states, np.int64)
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.rows.succ))
     while True:
@@ -207,7 +258,7 @@ def _sweeps(
         done += n
         value, bound = _macqueen(part, discount, out, low, high)
         if bound <= limits.accuracy or done >= limits.max_sweeps or n < cap:
-            return _Values(value, bound, done, "modified" if evaluations else "value")
+            return _Values(value, bound, done, method)
 
 
 def _policy_iteration(part: Block, discount: float, v: np.ndarray, limits: SolverLimits, done: int) -> _Values:

@@ -27,7 +27,7 @@ numbers and at most n^3 / 3 operations per policy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,9 @@ from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, approach, closed_classes
 from equirl.solving.gth_elimination import MOST_DENSE, costs_to_go, eliminate, irreducible_distribution
 from equirl.solving.renewal import SMALL, IllConditioned, TooMuchFill, gain_and_bias, renew, settled_mass
+from equirl.solving.sweep_engine import LARGE, Aim, CompiledEngine, modified_sweeps
 from equirl.solving.value_iteration import (
+    DAMPING,
     Answer,
     Index,
     SolverLimits,
@@ -134,7 +136,7 @@ def _policy_step(
 
 def _states_worth_going_to(part: Block, u: np.ndarray) -> Iterator[int]:
     """States to renew at: where the largest reward is paid, and where the greedy policy of ``u`` settles."""
-    closed = closed_classes(part.graph())
+    closed = closed_classes(part.edges)
     if closed.max() > 0:
         return
     yield int(part.owner[np.where(closed[part.owner] == 0, part.reward, -1.0).argmax()])
@@ -288,7 +290,7 @@ def _greedy(model: Model, bias: Bias, tie: float, pair: np.ndarray) -> bool:
 METHODS = ("auto", "policy", "value")
 FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
 POLICY_SWEEPS = 5000  # of policy iteration and of escapes from policies, before what helps slow and sticky chains
-LARGE, LARGE_SWEEPS = 5 * 10**5, 50  # successors of a large block (or SMALL states), and its first sweeps
+LARGE_SWEEPS = 50  # the first ones of a block of more than LARGE successors or SMALL states
 FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
 
 
@@ -310,26 +312,36 @@ def solve_block(part: Block, method: str, limits: SolverLimits) -> Answer:
         last = min(limits.max_sweeps, answer.n_sweeps + FIRST_SWEEPS)
         answer = better(answer, policy_iteration(part, u, SolverLimits(limits.accuracy, last), answer.n_sweeps))
     answer = _helped_where_stalled(part, u, limits, answer)
-    return _last_sweeps(part, u, limits, answer)
+    return _last_sweeps(part, u, limits, answer, value_iteration)
 
 
 def _solve_large(part: Block, u: np.ndarray, limits: SolverLimits) -> Answer:
     """A few sweeps; where a thousand would not do at the rate they show, policy iteration towards one state."""
     accuracy, most = limits
-    first = value_iteration(part, u, SolverLimits(accuracy, min(LARGE_SWEEPS, most)))
-    answer = _last_sweeps(part, u, SolverLimits(accuracy, min(2 * LARGE_SWEEPS, most)), first)
+    first = modified_iteration(part, u, SolverLimits(accuracy, min(LARGE_SWEEPS, most)))
+    answer = _last_sweeps(part, u, SolverLimits(accuracy, min(2 * LARGE_SWEEPS, most)), first, modified_iteration)
     shrunk = (answer.high - answer.low) / (first.high - first.low) if first.high > first.low else 0.0
     if answer.accuracy > accuracy and 0 < shrunk ** (FIRST_SWEEPS / LARGE_SWEEPS) <= accuracy / answer.accuracy:
-        answer = _last_sweeps(part, u, SolverLimits(accuracy, min(FIRST_SWEEPS, most)), answer)
+        answer = _last_sweeps(part, u, SolverLimits(accuracy, min(FIRST_SWEEPS, most)), answer, modified_iteration)
     answer = _helped_where_stalled(part, u, limits, answer)
-    return _last_sweeps(part, u, limits, answer)
+    return _last_sweeps(part, u, limits, answer, value_iteration)
 
 
-def _last_sweeps(part: Block, u: np.ndarray, limits: SolverLimits, answer: Answer) -> Answer:
+def modified_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
+    """Value iteration with cheap sweeps along the best pairs between full ones; ``u`` is changed in place."""
+    engine = CompiledEngine(part, u)
+    aim = Aim(1.0, DAMPING, limits.accuracy, part.rounding, limits.max_sweeps)
+    done, low, high = modified_sweeps(engine, aim, done)
+    return Answer(low, high, rounding_error(part, u), u.copy(), engine.pair, done, "value")
+
+
+def _last_sweeps(
+    part: Block, u: np.ndarray, limits: SolverLimits, answer: Answer, sweeps: Callable[..., Answer]
+) -> Answer:
     """The answer, bettered by more sweeps of ``u`` where it misses the accuracy."""
     if answer.accuracy <= limits.accuracy or answer.n_sweeps >= limits.max_sweeps:
         return answer
-    return better(answer, value_iteration(part, u, limits, answer.n_sweeps))
+    return better(answer, sweeps(part, u, limits, answer.n_sweeps))
 
 
 def _helped_where_stalled(part: Block, u: np.ndarray, limits: SolverLimits, answer: Answer) -> Answer:

@@ -73,7 +73,7 @@ def check_constant_gain(mdp: TabularMDP, part: Block, solved: Components) -> Non
     It is constant when all closed classes have the same gain and no other end component has a larger one: from
     every state some policy ends in a closed class.
     """
-    closed = closed_classes(part.graph()) >= 0
+    closed = closed_classes(part.edges) >= 0
     member = np.flatnonzero(solved.label >= 0)
     first = member[np.unique(solved.label[member], return_index=True)[1]]  # a state of each component
     order = np.argsort(~closed[first], kind="stable")

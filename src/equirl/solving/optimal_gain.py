@@ -26,7 +26,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, action_labels, state_labels
-from equirl.solving.chains import Block, block, block_kind, decided
+from equirl.solving.chains import Block, block, decided, once, reachable_block, reachable_kind
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, solve_block
 from equirl.solving.goals import GoalSolution, solve_goal
@@ -226,8 +226,7 @@ def solve(
     method = choice("method", method, METHODS)
     limits = SolverLimits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     multichain = flag("multichain", multichain)
-    reachable = block(mdp, mdp.reachable())
-    kind = block_kind(reachable)
+    reachable, kind = reachable_block(mdp), reachable_kind(mdp)
     if kind == "multichain":
         components = solved_components(reachable, limits._replace(accuracy=limits.accuracy / 4))
         try:
@@ -236,7 +235,7 @@ def solve(
             if not multichain:
                 raise
             return _assemble(mdp, kind, reachable, gain_by_state(reachable, components), limits.accuracy)
-    solved = block(mdp, decided(mdp))
+    solved = once(mdp, "_decided_block", lambda mdp: block(mdp, decided(mdp)))
     return _assemble(mdp, kind, solved, solve_block(solved, method, limits), limits.accuracy)
 
 

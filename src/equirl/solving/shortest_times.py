@@ -12,7 +12,16 @@ import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.numerics.compiling import kernel
-from equirl.solving.chains import Arrivals, Block, Model, block, closed_classes, closer_pairs, incoming, steps_to
+from equirl.solving.chains import (
+    Arrivals,
+    Block,
+    Model,
+    closed_classes,
+    closer_pairs,
+    incoming,
+    reachable_block,
+    steps_to,
+)
 from equirl.solving.renewal import LONGEST_TIME, IllConditioned, factor
 from equirl.solving.value_iteration import Index, mean_value
 from equirl.words.checking import whole_number
@@ -43,8 +52,8 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     """
     max_states = whole_number("max_states", max_states)
     check_mdp(mdp)
-    part = block(mdp, mdp.reachable())
-    if (closed_classes(part.graph()) != 0).any():
+    part = reachable_block(mdp)
+    if (closed_classes(part.edges) != 0).any():
         return float("inf")
     if part.n_states > max_states:
         raise ValueError(
