@@ -131,7 +131,7 @@ def test_an_answer_that_is_accurate_or_out_of_sweeps_is_left_as_it_is():
     for found, limits in ((good, SolverLimits(1e-3, 100)), (spent, SolverLimits(1e-3, 9))):
         assert _last_sweeps(PART, np.zeros(5), limits, found, value_iteration) is found
         assert _helped_where_stalled(PART, np.zeros(5), limits, found) is found
-    more = _last_sweeps(PART, np.zeros(5), SolverLimits(1e-3, 100), spent)
+    more = _last_sweeps(PART, np.zeros(5), SolverLimits(1e-3, 100), spent, value_iteration)
     assert more.n_sweeps > 9
     assert more.accuracy <= 1e-3
     helped = _helped_where_stalled(PART, np.zeros(5), SolverLimits(1e-9, 100), spent)
