@@ -82,7 +82,7 @@ class Block(NamedTuple):
     def model(self) -> Model:
         """The same arrays for kernels, read-only, for which these are compiled; nothing is copied."""
         ptr, succ, prob = self.rows
-        rows = Rows(*map(read_only, (ptr.view(np.uint64), succ.view(np.uint32), prob)))
+        rows = Rows(read_only(ptr.view(np.uint64)), read_only(succ.view(np.uint32)), read_only(prob))
         return Model(read_only(self.pair_ptr.view(np.uint64)), rows, read_only(self.reward), self.defect)
 
     @property
@@ -235,7 +235,7 @@ def _first_is_avoided(model: Model, inside: np.ndarray) -> bool:
     """
     one, n = np.uint64(1), np.uint64(len(inside))
     inside[0] = True
-    left = n - one
+    left = len(inside) - 1
     for _ in range(FEW_PASSES):
         before = left
         for s in range(n):
@@ -251,7 +251,7 @@ def _first_is_avoided(model: Model, inside: np.ndarray) -> bool:
                     break
             if forced:
                 inside[s] = True
-                left -= one
+                left -= 1
         if left == before:
             return left > 0
     return False
