@@ -133,11 +133,11 @@ def test_policies_are_ergodic_unichain_or_multichain() -> None:
 
 def test_rows_that_sum_to_one_up_to_rounding_stay_and_others_are_divided_by_their_sums() -> None:
     law = np.array([0.1, 0.2, 0.7, 0.25, 0.75])
-    exact, defect = chains._summing_to_one(law, np.array([0, 3, 5]))
+    exact, defect = chains.summing_to_one(law, np.array([0, 3, 5]))
     assert exact is law
     assert 0 <= defect <= chains.EXACT_SUM
     off = law * np.array([1, 1, 1, 1 + 1e-9, 1 + 1e-9])
-    mended, defect = chains._summing_to_one(off, np.array([0, 3, 5]))
+    mended, defect = chains.summing_to_one(off, np.array([0, 3, 5]))
     np.testing.assert_array_equal(mended[:3], law[:3])
     np.testing.assert_allclose(mended[3:], law[3:], rtol=1e-15)
     assert defect == chains.EXACT_SUM

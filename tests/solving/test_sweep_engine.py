@@ -139,9 +139,17 @@ def test_the_first_order_leads_away_from_where_most_is_paid():
     assert first_order(whole(ends)).tolist() == [2, 1, 0]  # last the state that never gets there
 
 
-def test_what_half_the_bracket_counts():
-    assert (Aim(1.0, 0.8, 0.0, 0.0, 1).weight, Aim(1.0, 0.8, 0.0, 0.0, 1).shift) == (1.0, 0.0)
-    assert (Aim(0.75, 1.0, 0.0, 0.0, 1).weight, Aim(0.75, 1.0, 0.0, 0.0, 1).shift) == (3.0, 4.0)
+def test_half_the_bracket_counts_by_its_weight_and_rounding_by_the_values_meant():
+    plain = Aim(0.9, 1.0, 1e-3, 0.0, 1000)
+    for aim in (plain, plain._replace(weight=9.0), plain._replace(rounding=1e-5, shift=40.0)):
+        engine = CompiledEngine(PART, np.zeros(7))
+        n, low, high = modified_sweeps(engine, aim, evaluations=0)
+        size = engine.size(aim.shift * (low + high) / 2)
+        assert aim.weight * (high - low) / 2 + aim.rounding * (1 + size) <= 1e-3
+        before = CompiledEngine(PART, np.zeros(7))
+        _, low, high = modified_sweeps(before, aim._replace(max_sweeps=n - 1), evaluations=0)
+        size = before.size(aim.shift * (low + high) / 2) + (high - low) / 2
+        assert aim.weight * (high - low) / 2 + aim.rounding * (1 + size) > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -152,7 +160,7 @@ def test_what_half_the_bracket_counts():
         (Aim(1.0, 0.8, 0.0, 0.0, 1), 1),
         (Aim(1.0, 0.8, 0.0, 0.0, 2), 2),
         (Aim(0.9, 1.0, 0.0, 0.0, 30), 30),
-        (Aim(0.0, 1.0, 1e-9, 0.0, 30), 1),
+        (Aim(0.0, 1.0, 1e-9, 0.0, 30, 0.0, 1.0), 1),  # without a future the first sweep says it all
     ],
 )
 def test_sweeps_end_by_their_bracket_by_rounding_or_by_their_cap(aim, sweeps):
@@ -161,15 +169,6 @@ def test_sweeps_end_by_their_bracket_by_rounding_or_by_their_cap(aim, sweeps):
     assert done == sweeps
     again = best_sweep(PART.model, aim.discount, engine.u, np.empty(7), np.zeros(7, np.int64))
     assert (low, high) == pytest.approx(again[:2])
-
-
-def test_the_end_leaves_accuracy_for_what_rounding_may_hide():
-    """Half the bracket falls below 1e-3 long before it does so with a rounding of nearly as much added."""
-    loose, tight = (Aim(0.9, 1.0, 1e-3, rounding, 1000) for rounding in (0.0, 9e-5))
-    ends = [modified_sweeps(CompiledEngine(PART, np.zeros(7)), aim, evaluations=0) for aim in (loose, tight)]
-    assert ends[0][0] < ends[1][0]
-    for aim, (_, low, high) in zip((loose, tight), ends, strict=True):
-        assert aim.weight * (high - low) / 2 <= 1e-3 - aim.rounding
 
 
 def test_without_cheap_sweeps_it_is_value_iteration():

@@ -141,6 +141,7 @@ def extended_value_iteration(
     max_sweeps: int = 10**5,
     threads: int = 1,
     discount: float = 1.0,
+    device: str = "cpu",
 ) -> Plan:
     """Plan optimistically in a set of models; each sweep costs O(stored successors).
 
@@ -166,19 +167,26 @@ def extended_value_iteration(
     discount : float
         Below 1: the discounted operator. ``gain`` is then the midpoint of u' - u all the same, u being ``bias``; so
         optimal values lie within span / 2 / (1 - discount) of ``bias + gain / (1 - discount)``, or above by less.
+    device : {"cpu", "gpu"}
+        With "gpu" (the extra ``gpu``), L1 balls without spare masses are swept there first, and the processor goes on
+        from these values, as a rule for one sweep, which is what is certified.
     """
     S = len(pair_ptr) - 1
     pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
     choices = Choices(pair_ptr[:-1].copy(), pair_ptr[1:].copy())
     (solver, rows), u = models.prepare(), np.zeros(S) if start is None else start - start.min()
+    done = 0
+    if device != "cpu":
+        stop = Stop(float(discount), float(accuracy), max_sweeps, policy_sweeps)
+        done = _on_device(device, pair_ptr, rows, models.r_upper, u, stop)
     work = make_work(u, models.r_upper)
     at_once = max(1, LOOKUPS_AT_ONCE // (models.n_entries + len(work.q)))
     if policy_sweeps:
         at_once = min(max(10, at_once // policy_sweeps), PATIENCE)
 
-    n_sweeps, low, high = 0, -np.inf, np.inf
+    n_sweeps, low, high = done, -np.inf, np.inf
     while n_sweeps < max_sweeps and not high - low <= accuracy:
-        if n_sweeps:
+        if n_sweeps > done:
             u[:] = work.out - work.out.min()
         cheap = policy_sweeps if n_sweeps < PATIENCE else 0
         stop = Stop(float(discount), float(accuracy), min(at_once, max_sweeps - n_sweeps), cheap)
@@ -192,6 +200,21 @@ def extended_value_iteration(
     choose(pair_ptr, work.q, tolerance, np.zeros(S) if coin is None else coin, policy)
     gain = (low + high) / 2 + (1 - discount) * float(u.min())  # of the bias returned, whose minimum is 0
     return Plan(policy, gain, u - u.min(), n_sweeps, high - low, bool(high - low <= accuracy))
+
+
+def _on_device(device: str, pair_ptr: np.ndarray, models: Any, reward: np.ndarray, u: np.ndarray, stop: Stop) -> int:
+    """Sweeps of ``u`` over balls on a GPU until the span of u' - u meets the accuracy; the number of sweeps."""
+    from equirl.solving.gpu_engine import GpuEngine, checked_device, swept_on_gpu
+    from equirl.solving.sweep_engine import Aim
+
+    checked_device(device)
+    if getattr(models, "_fields", ()) != ("rows", "moved"):
+        raise ValueError("device='gpu' plans in L1 balls whose mass is all placed; leave it out for other sets")
+    engine = GpuEngine(pair_ptr, models.rows, reward, u, models.moved)
+    aim = Aim(stop.discount, 1.0, stop.accuracy / 2, 0.0, stop.max_sweeps)
+    done = swept_on_gpu(engine, u, aim, 0, stop.policy_sweeps)
+    u -= u.min()
+    return done
 
 
 def make_work(u: np.ndarray, reward: np.ndarray) -> Work:

@@ -131,7 +131,7 @@ def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) 
     entries = np.repeat(keep, np.diff(mdp.rows.ptr))
     per_state = np.bincount(local[mdp.pairs.state[keep]], minlength=int(states.sum()))
     row_ptr = starts(np.diff(mdp.rows.ptr)[keep])
-    prob, defect = _summing_to_one(mdp.rows.prob[entries], row_ptr)
+    prob, defect = summing_to_one(mdp.rows.prob[entries], row_ptr)
     return Block(
         np.flatnonzero(states),
         np.flatnonzero(keep),
@@ -142,7 +142,7 @@ def block(mdp: TabularMDP, states: np.ndarray, pairs: np.ndarray | None = None) 
     )
 
 
-def _summing_to_one(prob: np.ndarray, row_ptr: np.ndarray) -> tuple[np.ndarray, float]:
+def summing_to_one(prob: np.ndarray, row_ptr: np.ndarray) -> tuple[np.ndarray, float]:
     """Rows divided by their sums where these are off by more than rounding, and how far from 1 a sum then is."""
     total = np.add.reduceat(prob, row_ptr[:-1])
     off = np.abs(total - 1)
@@ -165,7 +165,7 @@ def once(mdp: TabularMDP, name: str, find: Callable[[TabularMDP], Found]) -> Fou
 
 
 def _whole(mdp: TabularMDP) -> Block:
-    prob, defect = _summing_to_one(mdp.rows.prob, mdp.rows.ptr)
+    prob, defect = summing_to_one(mdp.rows.prob, mdp.rows.ptr)
     every = np.arange(mdp.n_states, dtype=INDEX), np.arange(mdp.n_pairs, dtype=INDEX)
     return Block(*every, mdp.pairs.ptr, mdp.rows._replace(prob=prob), mdp.r_mean, defect)
 

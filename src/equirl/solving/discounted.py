@@ -21,20 +21,22 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, action_labels, state_labels
+from equirl.model.rows import INDEX, Rows
 from equirl.numerics.compiling import kernel
-from equirl.solving.chains import Block, Model, whole
-from equirl.solving.renewal import TooMuchFill, discounted_values
+from equirl.solving.chains import Block, Model, summing_to_one, whole
+from equirl.solving.gpu_engine import checked_device
+from equirl.solving.renewal import IllConditioned, TooMuchFill, discounted_values
 from equirl.solving.sweep_engine import (
     LARGE,
     PATIENCE,
     TURNS,
     Aim,
-    CompiledEngine,
-    modified_sweeps,
     rounds_in_order,
+    swept,
 )
 from equirl.solving.value_iteration import (
     LEAST_PER_CALL,
@@ -138,14 +140,25 @@ class _Pace(NamedTuple):
 
 
 def solve_discounted(
-    mdp: TabularMDP, discount: float, accuracy: float = 1e-8, method: str = "auto", max_sweeps: int = 100_000
+    mdp: TabularMDP,
+    discount: float,
+    accuracy: float = 1e-8,
+    method: str = "auto",
+    max_sweeps: int = 100_000,
+    device: str = "cpu",
 ) -> DiscountedSolution:
     check_mdp(mdp)
     discount = discount_below_one(discount)
     method = choice("method", method, DISCOUNTED_METHODS)
     limits = SolverLimits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     part = whole(mdp)
-    found = _find_values(part, discount, method, limits)
+    if checked_device(device) == "gpu":
+        if method == "policy":
+            raise ValueError("method='policy' factors matrices on the processor; leave it or device='gpu' out")
+        evaluations = 0 if method == "value" else EVALUATION_SWEEPS
+        found = _sweeps(part, discount, np.zeros(mdp.n_states), limits, evaluations, device=device)
+    else:
+        found = _find_values(part, discount, method, limits)
     pair = np.zeros(mdp.n_states, np.int64)
     greedy(part.model, discount, found.value, pair)
     return DiscountedSolution(
@@ -161,6 +174,21 @@ def solve_discounted(
         pairs=mdp.pairs,
         reward_map=mdp.reward_map,
     )
+
+
+def chain_values(chain: scipy.sparse.csr_array, reward: np.ndarray, discount: float) -> np.ndarray:
+    """(S,) discounted reward from each state of a chain that pays ``reward``, by sweeps on the GPU."""
+    each = np.arange(len(reward) + 1)
+    rows = Rows(chain.indptr.astype(np.int64), chain.indices.astype(INDEX), chain.data)
+    prob, defect = summing_to_one(rows.prob, rows.ptr)
+    part = Block(each[:-1], each[:-1], each, rows._replace(prob=prob), reward, defect)
+    limits = SolverLimits(1e-8, 100_000)
+    found = _sweeps(part, discount, np.zeros(len(reward)), limits, EVALUATION_SWEEPS, device="gpu")
+    if found.bound > limits.accuracy:
+        raise IllConditioned(
+            f"after {found.n_sweeps} sweeps values are only known within {found.bound:.1g}; leave device='gpu' out"
+        )
+    return found.value
 
 
 def original_values(mdp: TabularMDP, value: np.ndarray, discount: float) -> np.ndarray:
@@ -239,15 +267,20 @@ def _sweeps_in_order(part: Block, discount: float, found: _Values, limits: Solve
 
 
 def _sweeps(
-    part: Block, discount: float, v: np.ndarray, limits: SolverLimits, evaluations: int, done: int = 0
+    part: Block,
+    discount: float,
+    v: np.ndarray,
+    limits: SolverLimits,
+    evaluations: int,
+    done: int = 0,
+    device: str = "cpu",
 ) -> _Values:
     """Value iteration, or modified policy iteration with some ``evaluations``, from ``v``."""
     method = "modified" if evaluations else "value"
-    if len(part.rows.succ) > LARGE:
-        engine = CompiledEngine(part, v - v[0])
-        rounding = part.rounding / (1 - discount)
-        aim = Aim(discount, 1.0, limits.accuracy, rounding, limits.max_sweeps)
-        done, low, high = modified_sweeps(engine, aim, done, evaluations)
+    if len(part.rows.succ) > LARGE or device == "gpu":
+        ahead, v = discount / (1 - discount), v - v[0]
+        aim = Aim(discount, 1.0, limits.accuracy, part.rounding * (1 + ahead), limits.max_sweeps, ahead, 1 + ahead)
+        engine, done, low, high = swept(part, v, aim, done, evaluations, device)
         return _Values(*_macqueen(part, discount, engine.out, low, high), done, method)
     v, out, pair = v - v[0], np.empty(part.n_states), np.zeros(part.n_states, np.int64)
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.rows.succ))

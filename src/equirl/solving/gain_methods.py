@@ -38,7 +38,7 @@ from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, approach, closed_classes
 from equirl.solving.gth_elimination import MOST_DENSE, costs_to_go, eliminate, irreducible_distribution
 from equirl.solving.renewal import SMALL, IllConditioned, TooMuchFill, gain_and_bias, renew, settled_mass
-from equirl.solving.sweep_engine import LARGE, Aim, CompiledEngine, modified_sweeps
+from equirl.solving.sweep_engine import LARGE, Aim, swept
 from equirl.solving.value_iteration import (
     DAMPING,
     Answer,
@@ -327,11 +327,10 @@ def _solve_large(part: Block, u: np.ndarray, limits: SolverLimits) -> Answer:
     return _last_sweeps(part, u, limits, answer, value_iteration)
 
 
-def modified_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
+def modified_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0, device: str = "cpu") -> Answer:
     """Value iteration with cheap sweeps along the best pairs between full ones; ``u`` is changed in place."""
-    engine = CompiledEngine(part, u)
     aim = Aim(1.0, DAMPING, limits.accuracy, part.rounding, limits.max_sweeps)
-    done, low, high = modified_sweeps(engine, aim, done)
+    engine, done, low, high = swept(part, u, aim, done, device=device)
     return Answer(low, high, rounding_error(part, u), u.copy(), engine.pair, done, "value")
 
 

@@ -28,8 +28,9 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.solving.chains import Block, block, decided, once, reachable_block, reachable_kind
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
-from equirl.solving.gain_methods import METHODS, solve_block
+from equirl.solving.gain_methods import METHODS, modified_iteration, solve_block
 from equirl.solving.goals import GoalSolution, solve_goal
+from equirl.solving.gpu_engine import checked_device
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
 from equirl.solving.value_iteration import Answer, SolverLimits
 from equirl.words.checking import choice, flag, inside, whole_number
@@ -130,12 +131,12 @@ class Solution:
 @overload
 def solve(
     mdp: TabularMDP, accuracy: float = ..., method: str = ..., max_sweeps: int = ..., *,
-    multichain: bool = ..., discount: None = None, goal: None = None,
+    multichain: bool = ..., discount: None = None, goal: None = None, device: str = ...,
 ) -> Solution: ...  # fmt: skip
 @overload
 def solve(
     mdp: TabularMDP, accuracy: float = ..., method: str = ..., max_sweeps: int = ..., *,
-    multichain: bool = ..., discount: float, goal: None = None,
+    multichain: bool = ..., discount: float, goal: None = None, device: str = ...,
 ) -> DiscountedSolution: ...  # fmt: skip
 @overload
 def solve(
@@ -152,6 +153,7 @@ def solve(
     goal: Any = None,
     objective: str = "reach",
     maximise: bool | None = None,
+    device: str = "cpu",
 ) -> Solution | DiscountedSolution | GoalSolution:
     """Optimal gain, bias and policy, or with a discount or a goal values and policy, and how certain they are.
 
@@ -179,9 +181,14 @@ def solve(
     maximise : bool, optional
         With a goal: whether the largest value is sought or the smallest; by default the largest probability or reward,
         the smallest cost or number of steps.
+    device : {"cpu", "gpu"}
+        Where to sweep, without a goal. A GPU (the extra ``gpu``) pays from some 10^5 states on; what it finds is
+        certified on the processor. No policies are factored there: what mixes slowly takes as many sweeps as it takes.
 
     Raises
     ------
+    ImportError
+        With ``device="gpu"``, where CuPy is not installed.
     NoConstantGain
         Where the optimal gain depends on the start and ``multichain`` is false.
     IllConditioned
@@ -214,18 +221,20 @@ def solve(
     """
     check_mdp(mdp)
     if goal is not None:
-        if discount is not None or flag("multichain", multichain) or method != "auto":
-            raise ValueError("discount, multichain and method are not for problems with a goal; leave them out")
+        if discount is not None or flag("multichain", multichain) or method != "auto" or device != "cpu":
+            raise ValueError("discount, multichain, method and device are not for problems with a goal; leave them out")
         return solve_goal(mdp, goal, objective, maximise, accuracy)
     if objective != "reach" or maximise is not None:
         raise ValueError("objective and maximise are for problems with a goal; pass goal=... too")
     if discount is not None:
         if flag("multichain", multichain):
             raise ValueError("multichain=True is for average reward; discounted values exist from every state")
-        return solve_discounted(mdp, discount, accuracy, method, max_sweeps)
+        return solve_discounted(mdp, discount, accuracy, method, max_sweeps, device)
     method = choice("method", method, METHODS)
     limits = SolverLimits(inside("accuracy", accuracy, 0, math.inf), whole_number("max_sweeps", max_sweeps))
     multichain = flag("multichain", multichain)
+    if checked_device(device) == "gpu" and method == "policy":
+        raise ValueError("method='policy' factors matrices on the processor; leave it or device='gpu' out")
     reachable, kind = reachable_block(mdp), reachable_kind(mdp)
     if kind == "multichain":
         components = solved_components(reachable, limits._replace(accuracy=limits.accuracy / 4))
@@ -236,7 +245,11 @@ def solve(
                 raise
             return _assemble(mdp, kind, reachable, gain_by_state(reachable, components), limits.accuracy)
     solved = once(mdp, "_decided_block", lambda mdp: block(mdp, decided(mdp)))
-    return _assemble(mdp, kind, solved, solve_block(solved, method, limits), limits.accuracy)
+    if device == "gpu":
+        answer = modified_iteration(solved, np.zeros(solved.n_states), limits, device=device)
+    else:
+        answer = solve_block(solved, method, limits)
+    return _assemble(mdp, kind, solved, answer, limits.accuracy)
 
 
 def certified_gain(mdp: TabularMDP, within: float = 1e-6) -> float:

@@ -13,6 +13,8 @@ import scipy
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
 from equirl.solving.chains import closed_classes
+from equirl.solving.discounted import chain_values
+from equirl.solving.gpu_engine import checked_device
 from equirl.solving.renewal import discounted_values, gain_and_bias, renew, share_of_time
 from equirl.words.checking import discount_below_one, flag, plain_array
 
@@ -26,10 +28,12 @@ class PolicyValue(NamedTuple):
 
 
 @overload
-def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: None = None) -> PolicyValue: ...
+def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: None = None, device: str = ...) -> PolicyValue: ...
 @overload
-def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float) -> np.ndarray: ...
-def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = None) -> PolicyValue | np.ndarray:
+def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float, device: str = ...) -> np.ndarray: ...
+def evaluate_policy(
+    mdp: TabularMDP, policy: Any, *, discount: float | None = None, device: str = "cpu"
+) -> PolicyValue | np.ndarray:
     """Gain and bias of a policy from every state; with a discount, its discounted reward from every state.
 
     Parameters
@@ -40,6 +44,8 @@ def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = No
         An action (number or name) for each state, or a probability for each pair.
     discount : float, optional
         In [0, 1): what a reward one step later counts. Without it rewards are averaged over time.
+    device : {"cpu", "gpu"}
+        Where to compute discounted values: by a sparse LU, or by sweeps on a GPU (the extra ``gpu``) to within 1e-8.
 
     Raises
     ------
@@ -55,9 +61,13 @@ def evaluate_policy(mdp: TabularMDP, policy: Any, *, discount: float | None = No
     array([0.4, 1.2])
     """
     check_mdp(mdp)
+    on_gpu = checked_device(device) == "gpu"
+    if on_gpu and discount is None:
+        raise ValueError("device='gpu' evaluates with a discount; a gain and a bias are found on the processor")
     chain, reward = policy_chain(mdp, policy)
     if discount is not None:
-        return discounted_values(chain, reward, discount_below_one(discount))
+        find = chain_values if on_gpu else discounted_values
+        return find(chain, reward, discount_below_one(discount))
     parts = renew(chain)
     gain, bias = gain_and_bias(parts, reward)
     return PolicyValue(np.clip(gain, reward.min(), reward.max()), bias, parts.label)

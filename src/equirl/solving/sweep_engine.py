@@ -41,16 +41,8 @@ class Aim(NamedTuple):
     accuracy: float  # asked of half the bracket times ``weight``, rounding included
     rounding: float  # error of that, relative to 1 + max |u|
     max_sweeps: int
-
-    @property
-    def weight(self) -> float:
-        """What half the bracket counts in the accuracy: gamma / (1 - gamma) for discounted values (MacQueen)."""
-        return 1.0 if self.discount == 1.0 else self.discount / (1.0 - self.discount)
-
-    @property
-    def shift(self) -> float:
-        """The values that are meant are those of u with this many centres of the bracket added."""
-        return 0.0 if self.discount == 1.0 else 1.0 / (1.0 - self.discount)
+    weight: float = 1.0  # what half the bracket counts: gamma / (1 - gamma) for discounted values (MacQueen)
+    shift: float = 0.0  # the values meant are u and so many centres of the bracket: 1 / (1 - gamma) of discounted ones
 
 
 class Engine(Protocol):
@@ -90,6 +82,21 @@ def modified_sweeps(
         engine.step(aim.damping, centre)
         enough = max(FRACTION * (high - low), aim.accuracy / aim.weight if aim.weight else np.inf)
         done += engine.follow(aim, min(evaluations, aim.max_sweeps - done - 1), enough)
+
+
+def swept(
+    part: Block, u: np.ndarray, aim: Aim, done: int = 0, evaluations: int = EVALUATIONS, device: str = "cpu"
+) -> tuple[CompiledEngine, int, float, float]:
+    """Sweep ``u`` in place; the engine at the end, with T u and its pairs, the number of sweeps and the bracket.
+
+    After a GPU the processor sweeps on: it alone certifies.
+    """
+    if device == "gpu":
+        from equirl.solving.gpu_engine import GpuEngine, swept_on_gpu
+
+        done = swept_on_gpu(GpuEngine(part.pair_ptr, part.rows, part.reward, u), u, aim, done, evaluations)
+    engine = CompiledEngine(part, u)
+    return engine, *modified_sweeps(engine, aim, done, evaluations)
 
 
 class CompiledEngine:
