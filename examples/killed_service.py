@@ -19,6 +19,7 @@ import time
 import numpy as np
 
 import equirl as eq
+from equirl.keeping import read_journal
 from equirl.learners.contract import Learner
 
 RIVER = eq.make("ergodic-riverswim", n_states=8)
@@ -109,7 +110,7 @@ def main() -> None:
                 doubled += max(0, told[0] - known - 1)  # one may have been killed before it could be told
                 known = told[-1]
         serve(folder, learner, settings, upto=known + 100)
-        log = eq.read_journal(folder)
+        log = read_journal(folder)
         with eq.open_agent(folder) as agent:
             steps, alone = uninterrupted(learner, agent.n_observed)
             equal = same_bits(agent.agent, alone)

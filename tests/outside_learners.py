@@ -8,7 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 import equirl as eq
-from equirl import Solver, inlined, iterate, lean_kernel, sweep_states
+from equirl.learners import (
+    CountedBeliefs,
+    ModelSetPart,
+    NoStructure,
+    OptimisticLearner,
+    OptimisticPlanner,
+    OwnEstimate,
+    PairDoubling,
+    step_limits,
+)
+from equirl.numerics import inlined, lean_kernel
+from equirl.planning import Solver, iterate, sweep_states
 
 # --- another set of models: what was seen is right with weight 1 - w, and anything may happen with weight w
 
@@ -62,7 +73,7 @@ def iterate_contaminated(choices, models, work, stop):
 
 
 @dataclass(frozen=True)
-class Contamination(eq.ModelSetPart):
+class Contamination(ModelSetPart):
     """A part with a setting of its own."""
 
     trust: float = 0.3
@@ -87,7 +98,7 @@ class Prior:
     strength: float = 0.1
 
 
-class DrawingBeliefs(eq.CountedBeliefs):
+class DrawingBeliefs(CountedBeliefs):
     def measures(self):
         return {"pairs_tried": int((self.counts.visits > 0).sum())}
 
@@ -153,7 +164,7 @@ class StepByStep(eq.Learner):
             self.chosen = int(self.rng.integers(first, last)) if self.rng.random() < self.settings.explore else best
         policy = np.zeros(self.pairs.n_states, np.int64)
         policy[state] = self.chosen
-        return eq.Stretch(policy, eq.step_limits(1))
+        return eq.Stretch(policy, step_limits(1))
 
     def record(self, path, rewards, final):
         for i, (k, reward) in enumerate(zip(path, rewards, strict=True)):
@@ -176,8 +187,8 @@ eq.register_learner(
     "toy-contaminated",
     eq.Recipe(
         "optimism with another set of models",
-        eq.OptimisticLearner,
-        (eq.NoStructure(), eq.OwnEstimate(), Contamination(), eq.OptimisticPlanner(), eq.PairDoubling()),
+        OptimisticLearner,
+        (NoStructure(), OwnEstimate(), Contamination(), OptimisticPlanner(), PairDoubling()),
     ),
 )
 eq.register_learner("toy-drawing", eq.Recipe("draws its MDP", Drawing, (Prior(),)))

@@ -126,7 +126,7 @@ def test_the_laboratory_uses_only_what_the_folders_of_the_science_export():
     assert not wrong
 
 
-@pytest.mark.parametrize("folder", sorted(set(SCIENCE) - {"theory"}))  # which loads its few names at once
+@pytest.mark.parametrize("folder", [*sorted(set(SCIENCE) - {"theory"}), *BRIDGES, "numerics"])  # theory loads at once
 def test_type_checkers_see_what_a_folder_exports(folder):
     package = importlib.import_module(f"equirl.{folder}")
     tree = ast.parse((ROOT / folder / "__init__.py").read_text())
@@ -174,6 +174,13 @@ def test_every_public_name_is_found_and_explained(name):
     if callable(value):
         assert value.__doc__
         assert not value.__doc__.startswith(f"{name}(")  # the signature that dataclasses and tuples write by themselves
+
+
+def test_the_public_names_are_few_and_stand_in_five_groups():
+    grouped = [name for group in equirl.GROUPS.values() for names in group.values() for name in names.split()]
+    assert len(equirl.GROUPS) == 5
+    assert [*grouped, "__version__"] == equirl.__all__
+    assert len(equirl.__all__) == len(set(equirl.__all__)) <= 45
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():

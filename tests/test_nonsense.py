@@ -15,17 +15,24 @@ from gymnasium import spaces
 
 import equirl as eq
 from equirl import theory
+from equirl.clustering import approx_equivalence
+from equirl.interop import GymSimulator, from_quantecon, from_toolbox, to_quantecon, to_toolbox
 from equirl.lab import plots
+from equirl.learners import OptimisticPlanner, make_settings
+from equirl.model import Pairs, rescale_rewards
 from equirl.model.mdp import Picture
 from equirl.model.rows import Rows
+from equirl.posterior import ClassPosterior, class_posterior
 from equirl.simulation.trace import checkpoint_times
+from equirl.solving import certified_solution
+from equirl.structure import Profiles, misclustering_bias, misclustering_ratio, profile_distance, separation, similar
 
 RIVER = eq.make("riverswim", n_states=4)
 M = RIVER.n_pairs
 ARRAYS, CLASSES, POLICY = RIVER.to_arrays(), eq.equivalence_classes(RIVER), eq.solve(RIVER).policy
 FIGURE, TRACE = plots.draw_policy(RIVER, POLICY), eq.simulate(RIVER, "c-psrl", 20)
 TABLE = eq.simulate_many(RIVER, ["random"], 9, seeds=[0])
-DRAWN = eq.class_posterior(TRACE.agent, 2)
+DRAWN = class_posterior(TRACE.agent, 2)
 LAKE, NUMBERS = gymnasium.make("FrozenLake-v1"), eq.Encoder.of([1, 2])
 STEPS = [("a", 0, 0.0, "b"), ("b", 0, 1.0, "a")]
 COUNTS = {"visits": [3] * M, "profile_ptr": np.arange(M + 1), "profile_counts": [3] * M}
@@ -40,10 +47,10 @@ opened.func = eq.open_agent  # whose flags are among the arguments
 
 
 def from_program(ddp, **given):
-    return eq.from_quantecon(eq.to_quantecon(RIVER, 0.5) if ddp is None else ddp, **given)
+    return from_quantecon(to_quantecon(RIVER, 0.5) if ddp is None else ddp, **given)
 
 
-from_program.func = eq.from_quantecon
+from_program.func = from_quantecon
 
 
 def observe(**step):
@@ -89,27 +96,43 @@ def with_rows(**fields):
 
 
 def with_profiles(**fields):
-    eq.make_agent("c-psrl-c-sigma", 4, 2, classes=CLASSES, profiles=eq.Profiles(**fields))
+    eq.make_agent("c-psrl-c-sigma", 4, 2, classes=CLASSES, profiles=Profiles(**fields))
+
+
+def fitted(**settings):
+    eq.LogPolicy(**settings).fit(STEPS)
 
 
 CALLS = {
     "chain_kind everywhere": (eq.chain_kind, {"mdp": RIVER, "everywhere": True}),
-    "policy_kind": (eq.policy_kind, {"mdp": RIVER, "policy": POLICY, "everywhere": True}),
+    "Policy.kind": (eq.Policy(RIVER, POLICY).kind, {"everywhere": True}),
+    "Policy.values": (eq.Policy(RIVER, POLICY).values, {"discount": 0.5}),
     "solve multichain": (eq.solve, {"mdp": RIVER, "multichain": False, "discount": 0.5}),
-    "certified_gain": (eq.certified_gain, {"mdp": RIVER, "within": 0.1}),
+    "certified_solution": (certified_solution, {"mdp": RIVER, "within": 0.1}),
     "simulate again": (
         eq.simulate,
         {"mdp": RIVER, "agent": "c-ucrl", "horizon": 9, "callback": repr, "world_seed": 1, "epsilon": 0.1}
-        | {"checkpoints": 3, "measure_clustering": False},
+        | {"checkpoints": 3, "measure_clustering": False, "progress": max},
     ),
+    "solve goal": (eq.solve, {"mdp": RIVER, "goal": 0, "maximise": True}),
+    "evaluate": (
+        eq.evaluate,
+        {"policy": POLICY, "env": eq.TabularEnv(RIVER), "steps": 3, "progress": max, "seed": 0, "encoder": None},
+    ),
+    "Study": (
+        eq.Study,
+        {"worlds": ["riverswim"], "agents": ["random"], "runs": 1, "horizon": 9, "seed": 0, "checkpoints": 3}
+        | {"common_random_numbers": True},
+    ),
+    "LogPolicy": (fitted, {"costs": False, "draws": 1, "caution": 0.0, "discount": 0.5, "seed": 0}),
     "simulate_many again": (
         eq.simulate_many,
-        {"mdp": RIVER, "learners": ["random"], "horizon": 9, "jobs": 1, "on_run": max, "common_random_numbers": True}
-        | {"checkpoints": 3},
+        {"mdp": RIVER, "learners": ["random"], "horizon": 9, "jobs": 1, "common_random_numbers": True, "checkpoints": 3}
+        | {"progress": max},
     ),
     "simulate_many saved": (saving, {"save": None}),
-    "threads": (eq.make_settings, {"name": "ucrl2-l", "threads": 2, "discount": 0.5, "max_sweeps": 9}),
-    "planner": (eq.OptimisticPlanner, {"warm_start": True, "max_sweeps": 9, "threads": 2, "discount": 0.5}),
+    "threads": (make_settings, {"name": "ucrl2-l", "threads": 2, "discount": 0.5, "max_sweeps": 9}),
+    "planner": (OptimisticPlanner, {"warm_start": True, "max_sweeps": 9, "threads": 2, "discount": 0.5}),
     "profile": (eq.profiles(RIVER).profile, {"pair": 0}),
     "order": (eq.profiles(RIVER).order, {"pair": 0}),
     "allowed": (RIVER.pairs.allowed, {"state": 0}),
@@ -117,10 +140,10 @@ CALLS = {
     "refines": (CLASSES.refines, {"other": CLASSES}),
     "restrict": (CLASSES.restrict, {"pairs": [0, 1]}),
     "members": (CLASSES.members, {"label": 0}),
-    "class_posterior": (eq.class_posterior, {"agent": TRACE.agent, "draws": 1, "passes": 1, "seed": 0}),
+    "class_posterior": (class_posterior, {"agent": TRACE.agent, "draws": 1, "passes": 1, "seed": 0}),
     "alike": (DRAWN.alike, {"pair": 0, "other": (1, 1)}),
     "matrix": (DRAWN.matrix, {"pairs": [0, 1]}),
-    "ClassPosterior": (eq.ClassPosterior, {"pairs": RIVER.pairs, "labels": [[0] * M], "reward_tables": [[0] * M]}),
+    "ClassPosterior": (ClassPosterior, {"pairs": RIVER.pairs, "labels": [[0] * M], "reward_tables": [[0] * M]}),
     "Recipe": (partial(eq.Recipe, "x"), {"build": len, "parts": (), "knows_mdp": False}),
     "quantile": (TRACE.curves.quantile, {"name": "regret", "q": 0.5}),
     "at": (TRACE.curves.at, {"name": "regret", "time": 5}),
@@ -137,17 +160,15 @@ CALLS = {
     "from_gymnasium": (
         eq.from_gymnasium,
         {"env": eq.TabularEnv(RIVER), "on_terminal": "restart", "drop_unreachable": False, "normalize": False}
-        | {"check": False, "reward_law": "beta", "initial": 0},
+        | {"check": False, "reward_law": "beta", "initial": 0, "rescale": True},
     ),
     "equivalence_classes": (eq.equivalence_classes, {"mdp": RIVER, "rewards": True, "tolerance": 1e-9}),
-    "separation": (eq.separation, {"mdp": RIVER, "tolerance": 1e-9}),
+    "separation": (separation, {"mdp": RIVER, "tolerance": 1e-9}),
     "profiles": (eq.profiles, {"mdp": RIVER}),
     "solve": (eq.solve, {"mdp": RIVER, "accuracy": 1e-8, "max_sweeps": 1000}),
     "diameter": (eq.diameter, {"mdp": RIVER, "max_states": 10}),
     "chain_kind": (eq.chain_kind, {"mdp": RIVER}),
-    "evaluate_policy": (eq.evaluate_policy, {"mdp": RIVER, "policy": POLICY}),
-    "policy_gain": (eq.policy_gain, {"mdp": RIVER, "policy": POLICY}),
-    "stationary_distribution": (eq.stationary_distribution, {"mdp": RIVER, "policy": POLICY}),
+    "Policy": (eq.Policy, {"mdp": RIVER, "policy": POLICY}),
     "simulate": (eq.simulate, {"mdp": RIVER, "agent": "c-ucrl", "horizon": 9, "seed": 0, "gain": 0.5}),
     "simulate_many": (eq.simulate_many, {"mdp": RIVER, "learners": ["ucrl2-l"], "horizon": 9, "seeds": range(2)}),
     "make_agent": (eq.make_agent, {"name": "c-ucrl", "n_states": 4, "n_actions": 2, "seed": 0, "reward_range": (0, 1)}),
@@ -158,16 +179,16 @@ CALLS = {
         },
     ),
     "agent_for": (eq.agent_for, {"mdp": RIVER, "name": "c-ucrl", "seed": 0}),
-    "make_settings": (eq.make_settings, {"name": "c-ucrl", "delta": 0.1, "effort": 9.0, "warm_start": True}),
+    "make_settings": (make_settings, {"name": "c-ucrl", "delta": 0.1, "effort": 9.0, "warm_start": True}),
     "observe": (observe, {"state": 0, "action": 0, "reward": 0.5, "next_state": 1}),
     "approx_equivalence": (
-        eq.approx_equivalence,
+        approx_equivalence,
         {**COUNTS, "n_states": 4, "delta": 0.05, "balance": 4.0, "radius": "pooled", "nearest_by": "law"}
         | {"r_sum": [0.0] * M, "priority": list(range(M))},
     ),
-    "misclustering_ratio": (eq.misclustering_ratio, {"partition": CLASSES, "truth": CLASSES, "visits": [3] * M}),
+    "misclustering_ratio": (misclustering_ratio, {"partition": CLASSES, "truth": CLASSES, "visits": [3] * M}),
     "misclustering_bias": (
-        eq.misclustering_bias, {"partition": CLASSES, "truth": CLASSES, **COUNTS, "successors": [0] * M}
+        misclustering_bias, {"partition": CLASSES, "truth": CLASSES, **COUNTS, "successors": [0] * M}
     ),
     "from_arrays": (
         eq.TabularMDP.from_arrays, {"transitions": ARRAYS[0], "rewards": ARRAYS[1], "initial": 0, "normalize": True}
@@ -188,16 +209,18 @@ CALLS = {
         | {"reward_law": "beta", "concentration": 2.0, "reward_map": (1.0, 0.0)},
     ),
     "from_log": (eq.from_log, {"table": STEPS, "costs": False, "reward_range": (0, 1), "actions": "seen"}),
-    "classes_of": (eq.classes_of, {"log": STEPS, "method": "tests", "rewards": True, "draws": 1}),
-    "learn": (eq.learn, {"log": STEPS, "draws": 1, "discount": 0.5, "seed": 0}),
+    "Log.classes": (eq.from_log(STEPS).classes, {"method": "tests", "rewards": True, "draws": 1}),
+    "Log.learn": (eq.from_log(STEPS).learn, {"draws": 1, "discount": 0.5, "seed": 0}),
+    "Log.check": (eq.from_log(STEPS).check, {"classes": [0, 0], "rewards": True, "delta": 0.1}),
+    "learn": (eq.learn, {"log": STEPS, "draws": 1, "discount": 0.5, "seed": 0, "progress": max}),
     "check_structure": (
         eq.check_structure,
         {"problem": STEPS, "classes": [0, 0], "rewards": True, "delta": 0.1, "tolerance": 0.1, "order": [["b"], ["a"]]},
     ),
     "explain": (TRACE.agent.beliefs.explain, {"state": 0, "action": 1}),
-    "next_steps": (
-        eq.next_steps,
-        {"log": STEPS, "steps": 2, "draws": 1, "learner": "psrl", "discount": 0.5, "seed": 0, "policy": [0, 0]},
+    "Log.next_steps": (
+        eq.from_log(STEPS).next_steps,
+        {"steps": 2, "draws": 1, "learner": "psrl", "discount": 0.5, "seed": 0, "policy": [0, 0]},
     ),
     "play": (
         eq.play,
@@ -206,26 +229,26 @@ CALLS = {
     ),
     "play_many": (
         eq.play_many,
-        {"make_env": partial(eq.TabularEnv, RIVER), "learners": ["random"], "steps": 3, "seeds": [0]}
-        | {"common_random_numbers": True, "on_run": max},
+        {"env": partial(eq.TabularEnv, RIVER), "learners": ["random"], "steps": 3, "seeds": [0], "jobs": 1}
+        | {"common_random_numbers": True, "progress": max},
     ),
     "Encoder": (eq.Encoder, {"space": spaces.Discrete(2)}),
     "Encoder.from_play": (eq.Encoder.from_play, {"env": LAKE, "steps": 1, "seed": 0}),
     "encode": (NUMBERS.encode, {"value": 1}),
     "decode": (NUMBERS.decode, {"number": 0}),
     "Simulator": (eq.Simulator, {"step": lambda state, action: (0, 0.0), "states": 2, "actions": 2}),
-    "GymSimulator": (eq.GymSimulator, {"env": LAKE, "encoder": None}),
+    "GymSimulator": (GymSimulator, {"env": LAKE, "encoder": None}),
     "Log.agent": (eq.from_log(STEPS).agent, {"name": "psrl", "seed": 0}),
-    "LogClasses.alike": (eq.classes_of(STEPS, draws=1).alike, {"pair": 0, "other": 1}),
+    "LogClasses.alike": (eq.from_log(STEPS).classes(draws=1).alike, {"pair": 0, "other": 1}),
     "Table.head": (eq.from_log(STEPS).table().head, {"n": 1}),
-    "Pairs.uniform": (eq.Pairs.uniform, {"n_states": 2, "n_actions": 2}),
+    "Pairs.uniform": (Pairs.uniform, {"n_states": 2, "n_actions": 2}),
     "Partition.singletons": (eq.Partition.singletons, {"n_pairs": 3}),
-    "profile_distance": (eq.profile_distance, {"mdp": RIVER, "pair": 0, "other": 1, "contrast": "l1"}),
-    "similar": (eq.similar, {"mdp": RIVER, "pair": 0, "other": 1, "eps_p": 0.1, "eps_mu": 0.1}),
+    "profile_distance": (profile_distance, {"mdp": RIVER, "pair": 0, "other": 1, "contrast": "l1"}),
+    "similar": (similar, {"mdp": RIVER, "pair": 0, "other": 1, "eps_p": 0.1, "eps_mu": 0.1}),
     "from_toolbox": (
-        eq.from_toolbox, {"transitions": ARRAYS[0].transpose(1, 0, 2), "rewards": ARRAYS[1], "rescale": True}
+        from_toolbox, {"transitions": ARRAYS[0].transpose(1, 0, 2), "rewards": ARRAYS[1], "rescale": True}
     ),
-    "to_toolbox": (eq.to_toolbox, {"mdp": RIVER, "sparse": True}),
+    "to_toolbox": (to_toolbox, {"mdp": RIVER, "sparse": True}),
     "permute": (RIVER.permute, {"states": [1, 0, 2, 3], "actions": [1, 0]}),
     "shuffled": (RIVER.shuffled, {"seed": 1}),
     "make": (eq.make, {"name": "riverswim", "n_states": 4, "forward": 0.4}),
@@ -262,6 +285,10 @@ DESCRIBED = {
     "other": "^a pair is its number |^there is no pair -1|^pair must be ",
     ("refines", "other"): "^other must be a Partition",
     ("members", "label"): "^there is no class -1",
+    ("Log.check", "classes"): "^labels |^classes ",
+    ("Study", "worlds"): "^a world is a name or a TabularMDP|unknown world ",
+    ("Study", "agents"): r"^learners |^a learner to compare is|^unknown learner ",
+    ("Study", "checkpoints"): "^study: checkpoints ",
     ("open_agent", "agent"): "^unknown learner |: only with the name of a learner",
     ("class_posterior", "agent"): " has no posterior of classes",
     ("matrix", "pairs"): "^pair must be ",
@@ -306,7 +333,7 @@ def flags(function):
     return [name for name, p in inspect.signature(function).parameters.items() if "bool" in str(p.annotation)]
 
 
-RESULTS = {"DiscountedSolution", "Log", "Plan"}  # their fields are no flags of a user's
+RESULTS = {"Log", "LogPolicy"}  # fields are no flags of a user's; settings are checked by fit
 MAKERS = {f"TabularMDP.{name}": getattr(eq.TabularMDP, name) for name in ("from_arrays", "from_pairs", "from_rows")}
 FUNCTIONS = MAKERS | {name: getattr(eq, name) for name in eq.__all__ if callable(getattr(eq, name))}
 
@@ -331,8 +358,8 @@ def test_every_flag_is_among_them(name):
         (lambda: eq.simulate(RIVER, "ucrl2-l", 9, threads=2**63 - 1), "^threads must be at most 1024, not 92233"),
         (lambda: eq.make("riverswim", n_states=10**5000), "^n_states must be at most 2147483647, not an integer of"),
         (lambda: eq.solve(10**5000), "^mdp must be a TabularMDP, not an integer of 16610 bits"),
-        (lambda: eq.rescale_rewards([10**400]), "^rewards must be an array of numbers"),
-        (lambda: eq.evaluate_policy(RIVER, [[1, 2], [3]]), "^policy must be an array"),
+        (lambda: rescale_rewards([10**400]), "^rewards must be an array of numbers"),
+        (lambda: eq.Policy(RIVER, [[1, 2], [3]]).evaluate(), "^policy must be an array"),
         (lambda: eq.TabularMDP.from_arrays(*ARRAYS, initial=[[1, 2], [3]]), "^initial must be an array"),
         (lambda: eq.TabularMDP.from_rows(ARRAYS[0].reshape(M, -1), [0] * M, []), "^actions is empty"),
         (lambda: eq.TabularMDP.from_arrays(*ARRAYS, reward_map=[10**400, 1]), "^reward_map must be 2 numbers"),
@@ -351,7 +378,7 @@ def test_every_flag_is_among_them(name):
         (lambda: plots.draw_policy(RIVER, POLICY, np.zeros(3)), "^title must be a str"),
         (lambda: eq.simulate_many(RIVER, np.array(0), 9), "^learners must be a list"),
         (lambda: eq.Recipe(3, len), "^description must be a str"),
-        (lambda: eq.similar(RIVER, 0, 10**5000), "^there is no pair an integer of 16610 bits"),
+        (lambda: similar(RIVER, 0, 10**5000), "^there is no pair an integer of 16610 bits"),
         (lambda: eq.TabularMDP.from_pairs([(0, 0, {0: 1.0}, 10**400)], 1), " in pairs is not .state, action,"),
         (
             lambda: eq.TabularMDP.from_pairs([(0, 10**5000, {0: 1.0}, 1)], 1),
@@ -359,11 +386,11 @@ def test_every_flag_is_among_them(name):
         ),
         (lambda: observe(state=0, action=0, reward="0.5", next_state=1), "^the reward of .s=0, a=0. is '0.5', not a"),
         (
-            lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": [4] * M}),
+            lambda: misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": [4] * M}),
             "^pair 0 has 4 visits, and its",
         ),
-        (lambda: eq.approx_equivalence(**COUNTS | {"visits": [2] * M}, n_states=4), "^pair 0 has 2 visits, and its"),
-        (lambda: eq.misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": None}), "^visits must be"),
+        (lambda: approx_equivalence(**COUNTS | {"visits": [2] * M}, n_states=4), "^pair 0 has 2 visits, and its"),
+        (lambda: misclustering_bias(CLASSES, CLASSES, **COUNTS | {"visits": None}), "^visits must be"),
         (lambda: eq.from_log(STEPS, columns=3), "^columns must be a mapping such as .'state': 's'., not 3"),
         (lambda: eq.from_log(""), "^the log '' should end in .csv"),
         (lambda: eq.from_log(STEPS).table().to_csv(3), "^path must be a str or a path, not 3"),

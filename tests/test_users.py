@@ -17,11 +17,14 @@ import equirl as eq
 from equirl.files import whole_files as files
 from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
+from equirl.interop import from_quantecon
 from equirl.keeping.saving import KIND, VERSION
 from equirl.lab.cli import app
 from equirl.lab.plots.sheets import policy_text
 from equirl.lab.studies import compare
+from equirl.learners import make_settings
 from equirl.solving import value_iteration
+from equirl.structure import misclustering_ratio, separation
 from equirl.theory import proposition1_samples
 
 RIVER = eq.make("riverswim", n_states=5)
@@ -64,7 +67,7 @@ def test_numbers_of_numpy_are_settings_as_good_as_plain_ones(tmp_path):
     agent = eq.make_agent("c-ucrl", 3, 2, **settings)
     agent.save(tmp_path / "agent.npz")
     plain = {"delta": 0.25, "balance": 3, "warm_start": True, "max_sweeps": 900}
-    assert eq.load_agent(tmp_path / "agent.npz").settings == eq.make_settings("c-ucrl", **plain)
+    assert eq.load_agent(tmp_path / "agent.npz").settings == make_settings("c-ucrl", **plain)
 
 
 def test_mean_rewards_are_on_the_scale_of_the_rewards():
@@ -95,7 +98,7 @@ def test_mean_rewards_are_on_the_scale_of_the_rewards():
         (lambda: eq.make("grid", map=[1, 2]), "map must be rows of text; row 0 is 1"),
         (lambda: eq.make_agent("ucrl2-l", 4, 2**62), "n_actions must be at most 2147483647, not 4611686018427387904"),
         (lambda: eq.make_agent("ucrl2-l", 4, [2**62] * 4), "n_actions is too large: 4 states would have"),
-        (lambda: eq.from_quantecon(3), "ddp must be a DiscreteDP of QuantEcon, not 3"),
+        (lambda: from_quantecon(3), "ddp must be a DiscreteDP of QuantEcon, not 3"),
         (lambda: proposition1_samples(1e-300, 4, 8), "separation 1e-300 is too small"),
         (lambda: eq.TabularMDP.from_arrays("abc", [[0.0]]), "transitions must be an array of numbers"),
         (lambda: eq.TabularMDP.from_arrays([[[1.0]]], [["a"]]), "rewards must be an array of numbers"),
@@ -154,7 +157,7 @@ def test_arrays_of_any_make_are_taken_and_left_as_they_are(kind):
 
 
 def test_a_policy_may_be_given_by_the_names_of_its_actions():
-    assert eq.policy_gain(LIFT, ["go", "wait"]) == eq.policy_gain(LIFT, [0, 1]) == 0
+    assert eq.Policy(LIFT, ["go", "wait"]).gain == eq.Policy(LIFT, [0, 1]).gain == 0
 
 
 def test_a_policy_of_named_actions_is_shown_by_name():
@@ -187,7 +190,7 @@ def test_progress_is_told_run_by_run(monkeypatch):
     ran, run = [], compare._run
     monkeypatch.setattr(compare, "_run", lambda *call: ran.append(call) or run(*call))
     told = []
-    eq.simulate_many(RIVER, ["random"], 10, seeds=range(3), on_run=lambda done, total: told.append((len(ran), done)))
+    eq.simulate_many(RIVER, ["random"], 10, seeds=range(3), progress=lambda done, total: told.append((len(ran), done)))
     assert told == [(1, 1), (2, 2), (3, 3)]
 
 
@@ -328,13 +331,13 @@ def test_a_learner_walks_through_a_time_limit():
     [
         (lambda m: eq.solve(m, accuracy="a"), "accuracy must be a number, not 'a'"),
         (lambda m: eq.equivalence_classes(m, tolerance="x"), "tolerance must be a number or 'auto', not 'x'"),
-        (lambda m: eq.separation(m, tolerance=None), "tolerance must be a number"),
+        (lambda m: separation(m, tolerance=None), "tolerance must be a number"),
         (lambda m: eq.diameter(m, max_states="q"), "max_states must be an integer"),
         (lambda m: eq.diameter(3), "mdp must be a TabularMDP, not 3"),
         (lambda m: eq.profiles(None), "mdp must be a TabularMDP"),
         (lambda m: eq.chain_kind("riverswim"), "load_world"),
-        (lambda m: eq.policy_gain([], [0]), "mdp must be a TabularMDP"),
-        (lambda m: eq.misclustering_ratio([0, 1], [0, 1]), "partition must be a Partition"),
+        (lambda m: eq.Policy([], [0]).gain, "mdp must be a TabularMDP"),
+        (lambda m: misclustering_ratio([0, 1], [0, 1]), "partition must be a Partition"),
     ],
 )
 def test_an_argument_of_the_wrong_kind_is_named(call, culprit):

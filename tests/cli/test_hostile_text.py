@@ -88,7 +88,7 @@ def test_a_study_with_markup_and_formulas_in_its_labels_ends_well(tmp_path, monk
         def __init__(self, **options):
             super().__init__(**options | {"stderr": False}, file=shown_on, force_terminal=terminal, color_system=None)
 
-    monkeypatch.setattr(progress, "Console", Screen)
+    monkeypatch.setattr(progress, "console", lambda: Screen(stderr=True, markup=False, highlight=False, emoji=False))
     worlds = f"[{{ world = 'riverswim', params = {{ n_states = 4 }}, label = {json.dumps(HOSTILE)} }}]"
     Path("s.toml").write_text(with_lines(learners=LABELLED, worlds=worlds, horizon="20"))
     result = CliRunner().invoke(app, ["study", "s.toml", "--jobs", "1", "--figures"])

@@ -19,6 +19,7 @@ from equirl.lab.explore.page_requests import requested_runs
 from equirl.lab.studies.expansion import expand
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.study_file import parse_study
+from equirl.structure import misclustering_ratio
 from explore_kit import unpacked
 
 WORLD = {"text": "ergodic-riverswim:n_states=5,reward_law=bernoulli"}
@@ -163,7 +164,7 @@ def test_a_frame_shows_what_the_learner_thinks(service):
     assert told["classes"]["n"] == agent.beliefs.partition.n_classes
     truth = eq.equivalence_classes(mdp, rewards=False)
     np.testing.assert_array_equal(unpacked(told["classes"]["true"]), truth.label)
-    assert told["classes"]["wrong"] == eq.misclustering_ratio(agent.beliefs.partition, truth)
+    assert told["classes"]["wrong"] == misclustering_ratio(agent.beliefs.partition, truth)
     assert service.last["learners"][2]["classes"] is None
 
 

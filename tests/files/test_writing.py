@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.files import whole_files as files
+from equirl.files import DamagedFile, whole_files as files
 from equirl.files.whole_files import check_file, open_file, write_aside, write_csv
 
 RIVER = eq.make("riverswim", n_states=4)
@@ -190,7 +190,7 @@ def test_two_threads_that_save_over_one_file_leave_one_of_the_two(tmp_path):
 @pytest.mark.parametrize("load", [eq.TabularMDP.load, eq.load_agent])
 def test_a_pipe_in_a_files_place_is_refused_and_not_waited_for(tmp_path, load):
     os.mkfifo(tmp_path / "pipe.npz")
-    with pytest.raises(eq.DamagedFile, match=r"pipe\.npz cannot be read as an equirl file: it is a pipe, not a file"):
+    with pytest.raises(DamagedFile, match=r"pipe\.npz cannot be read as an equirl file: it is a pipe, not a file"):
         load(tmp_path / "pipe.npz")
 
 

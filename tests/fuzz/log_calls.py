@@ -27,6 +27,8 @@ from public_calls import (
 )
 
 import equirl as eq
+from equirl.interop import GymSimulator
+from equirl.logs import Learned, LogClasses
 
 ROWS = [("low", "wait", 0.0, "low"), ("low", "fill", 1.0, "high"), ("high", "wait", 0.5, "low")] * 3
 NUMBERED = [(0, 0, -2.0, 1, False), (1, 1, 3.0, 0, True), (0, 1, 0.0, 2, False), (2, 7, 1.0, 0, True)]
@@ -40,12 +42,12 @@ def counts() -> eq.Log:
 
 
 @cache
-def drawn() -> eq.LogClasses:
-    return eq.classes_of(counts(), draws=2)
+def drawn() -> LogClasses:
+    return counts().classes(draws=2)
 
 
 @cache
-def learned() -> eq.Learned:
+def learned() -> Learned:
     return eq.learn(counts(), draws=2)
 
 
@@ -83,11 +85,24 @@ def cells(**cells: Any) -> None:
 
 
 def classes(**given: Any) -> None:
-    found = eq.classes_of(**given)
+    log = given.pop("log")
+    found = (log if isinstance(log, eq.Log) else eq.from_log(log)).classes(**given)
     repr(found), repr(found.table()), repr(found.class_table())
 
 
-classes.__name__ = "classes_of"
+classes.__name__ = "Log.classes"
+
+
+def next_steps(log: Any, **given: Any) -> None:
+    repr((log if isinstance(log, eq.Log) else eq.from_log(log)).next_steps(**given))
+
+
+def fitted(X: Any, states: Any, **settings: Any) -> None:
+    found = eq.LogPolicy(**settings)
+    repr(found), found.fit(X).predict(states)
+
+
+fitted.__name__ = "LogPolicy"
 
 
 def checked(**given: Any) -> None:
@@ -182,7 +197,7 @@ ENCODERS = [
     eq.Encoder.of(["a", (1, 2), 3]),
 ]
 LOG = st.deferred(lambda: sampled_from([counts(), ROWS, NUMBERED, COLUMNS]))
-WORLD = st.deferred(lambda: sampled_from([simulator(), lake(), eq.TabularEnv(river()), eq.GymSimulator(lake())]))
+WORLD = st.deferred(lambda: sampled_from([simulator(), lake(), eq.TabularEnv(river()), GymSimulator(lake())]))
 NAMED = st.one_of(st.integers(0, 2), st.tuples(sampled_from(["low", "high"]), just("wait")))
 MODELS, REWARD_RANGE = sampled_from(["c-psrl", "psrl", "ucrl2-l", "q-learning"]), optional((0, 1), (-5.0, 9.0))
 UNTIL = optional("gap=0.1", {"seconds": 0.001}, "gap=0.1,delta=0.5")
@@ -251,7 +266,7 @@ LOG_CALLS: dict[str, Call] = {
         },
         LOG_WORDS,
     ),
-    "classes_of": Call(
+    "Log.classes": Call(
         classes,
         {
             "log": LOG,
@@ -262,7 +277,7 @@ LOG_CALLS: dict[str, Call] = {
         },
         (*LOG_WORDS, "posterior"),
     ),
-    "classes_of tests": Call(
+    "Log.classes tests": Call(
         classes,
         {"log": LOG, "method": just("tests"), "rewards": FLAG, "delta": RISK, "balance": sampled_from([1.5, 4.0])},
         (*LOG_WORDS, "posterior", *LEARNER_WORDS),
@@ -279,6 +294,19 @@ LOG_CALLS: dict[str, Call] = {
         },
         (*LOG_WORDS, *LEARNER_WORDS),
     ),
+    "LogPolicy": Call(
+        fitted,
+        {
+            "X": LOG,
+            "states": just([]),
+            "actions": sampled_from(["seen", "all"]),
+            "costs": FLAG,
+            "draws": st.integers(1, 2),
+            "discount": optional(0.5),
+            "seed": SEED,
+        },
+        (*LOG_WORDS, *LEARNER_WORDS),
+    ),
     "check_structure": Call(
         checked,
         {
@@ -292,8 +320,8 @@ LOG_CALLS: dict[str, Call] = {
         },
         (*LOG_WORDS, *LEARNER_WORDS, *MDP_WORDS, "problem"),
     ),
-    "next_steps": Call(
-        eq.next_steps,
+    "Log.next_steps": Call(
+        next_steps,
         {
             "log": LOG,
             "steps": st.integers(1, 20),
@@ -381,7 +409,7 @@ LOG_CALLS: dict[str, Call] = {
     ),
     "Simulator answer": Call(one_answer, {"answer": sampled_from([(1, 0.5), (0, 1), (1, 1.0, True)])}, WORLD_WORDS),
     "GymSimulator": Call(
-        eq.GymSimulator,
+        GymSimulator,
         {
             "env": st.builds(lake),
             "encoder": optional(eq.Encoder(spaces.Discrete(16)), eq.Encoder.of(range(16))),
@@ -441,14 +469,14 @@ LOG_CALLS: dict[str, Call] = {
     "play_many": Call(
         eq.play_many,
         {
-            "make_env": sampled_from([simulator, lambda: eq.TabularEnv(river())]),
+            "env": sampled_from([simulator, lambda: eq.TabularEnv(river()), simulator()]),
             "learners": sampled_from([["random"], ["random", ("ucrl2-l", {"delta": 0.1})], {"a": "psrl"}]),
             "steps": st.integers(1, 20),
             "seeds": sampled_from([range(2), [5]]),
             "reward_range": st.none(),
             "checkpoints": sampled_from([2, "log"]),
             "common_random_numbers": FLAG,
-            "on_run": optional(lambda done, total: None),
+            "progress": sampled_from([False, lambda done, total: None]),
         },
         (*LEARNER_WORDS, *WORLD_WORDS, "seed"),
     ),

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as npst
 from scipy import sparse
 
 import equirl as eq
+from equirl.model import Pairs
 
 HOSTILE = (
     "[/bold]",
@@ -81,7 +82,7 @@ FOREIGN = (
     sparse.csr_array(np.eye(3)),
     sparse.eye_array(2),
     eq.make("riverswim", n_states=3),
-    eq.Pairs.uniform(3, 2),
+    Pairs.uniform(3, 2),
     eq.Partition.singletons(3),
     eq.TabularMDP,
     np.random.default_rng(0),

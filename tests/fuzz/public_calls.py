@@ -17,9 +17,17 @@ from scipy import sparse
 
 import equirl as eq
 from equirl import theory
+from equirl.clustering import approx_equivalence
+from equirl.interop import from_quantecon, from_toolbox, to_quantecon, to_toolbox
 from equirl.lab import plots
+from equirl.learners import make_settings
+from equirl.model import Pairs, rescale_rewards
 from equirl.model.mdp import Picture
 from equirl.model.rows import Rows
+from equirl.posterior import ClassPosterior, class_posterior
+from equirl.solving import certified_solution
+from equirl.structure import Profiles, misclustering_bias, misclustering_ratio, profile_distance, separation, similar
+from equirl.theory import regret_lower_bound
 from equirl.words.formatting import shown
 
 FOLDER = Path(tempfile.mkdtemp(prefix="equirl-fuzz-"))
@@ -96,6 +104,22 @@ def one_observation(name: str, state: Any, action: Any, reward: Any, next_state:
     agent.observe(state, action, reward, next_state, terminated)
 
 
+def policy(mdp: Any, policy: Any, discount: Any, everywhere: Any) -> None:
+    found = eq.Policy(mdp, policy)
+    repr(found), found.gain, found.evaluate(), found.values(discount), found.kind(everywhere=everywhere)
+    found.stationary_distribution(), eq.Policy(mdp, found.named_policy() if found.weights.max() == 1 else found.weights)
+
+
+policy.__name__ = "Policy"
+
+
+def studied(**given: Any) -> None:
+    repr(eq.Study(**given))
+
+
+studied.__name__ = "Study"
+
+
 def explained(name: str, state: Any, action: Any) -> None:
     found = eq.agent_for(river(), name).beliefs.explain(state, action)
     str(found), found._repr_html_(), found.table()
@@ -117,7 +141,7 @@ def table_of(held: Any, initial: Any) -> Any:
 def program(R: Any, Q: Any, beta: Any, num_states: Any, s_indices: Any, a_indices: Any) -> Any:
     """An MDP from what has the parts of a DiscreteDP."""
     held = dict(locals())
-    return eq.from_quantecon(type("DDP", (), held)())
+    return from_quantecon(type("DDP", (), held)())
 
 
 def one_pair(state: Any, action: Any, successor: Any, probability: Any, mean: Any) -> Any:
@@ -127,7 +151,7 @@ def one_pair(state: Any, action: Any, successor: Any, probability: Any, mean: An
 
 
 def given_profiles(ptr: Any, succ: Any, prob: Any, classes: Any) -> Any:
-    return eq.make_agent("c-psrl-c-sigma", 2, 1, classes=classes, profiles=eq.Profiles(ptr, succ, prob))
+    return eq.make_agent("c-psrl-c-sigma", 2, 1, classes=classes, profiles=Profiles(ptr, succ, prob))
 
 
 def environment(mdp: Any, render_mode: Any, seed: Any, options: Any, action: Any) -> None:
@@ -142,7 +166,9 @@ MDP, PAIR = (
     st.one_of(st.integers(0, 7), st.tuples(st.integers(0, 3), st.integers(0, 1))),
 )
 RIVER = st.deferred(lambda: just(river()))
-POLICY = st.one_of(st.lists(st.integers(0, 1), min_size=4, max_size=4), just(np.full(8, 0.5)))
+POLICY = st.one_of(
+    st.lists(st.integers(0, 1), min_size=4, max_size=4), just(np.full(8, 0.5)), just(dict.fromkeys(range(4), 0))
+)
 TOLERANCE, RISK, FLAG, SEED = (
     sampled_from([0.0, 1e-9, 0.1, 2.0]),
     sampled_from([0.05, 0.5]),
@@ -235,17 +261,17 @@ CALLS: dict[str, Call] = {
         ("trace", "attribute"),
     ),
     "equivalence_classes": Call(eq.equivalence_classes, {"mdp": MDP, "rewards": FLAG, "tolerance": TOLERANCE}),
-    "separation": Call(eq.separation, {"mdp": MDP, "tolerance": TOLERANCE}),
+    "separation": Call(separation, {"mdp": MDP, "tolerance": TOLERANCE}),
     "profiles": Call(eq.profiles, {"mdp": MDP}),
     "profile": Call(of(lambda: eq.profiles(river()), "profile"), {"pair": st.integers(0, 7)}),
     "profile order": Call(of(lambda: eq.profiles(river()), "order"), {"pair": st.integers(0, 7)}),
     "profile_distance": Call(
-        eq.profile_distance,
+        profile_distance,
         {"mdp": RIVER, "pair": PAIR, "other": PAIR, "contrast": sampled_from(["l1", "squared", "kl"])},
         PAIR_WORDS,
     ),
     "similar": Call(
-        eq.similar, {"mdp": RIVER, "pair": PAIR, "other": PAIR, "eps_p": FRACTION, "eps_mu": FRACTION}, PAIR_WORDS
+        similar, {"mdp": RIVER, "pair": PAIR, "other": PAIR, "eps_p": FRACTION, "eps_mu": FRACTION}, PAIR_WORDS
     ),
     "solve": Call(
         eq.solve,
@@ -259,30 +285,27 @@ CALLS: dict[str, Call] = {
         },
         GAIN_WORDS,
     ),
-    "certified_gain": Call(eq.certified_gain, {"mdp": MDP, "within": sampled_from([1e-6, 0.5])}, GAIN_WORDS),
+    "certified_solution": Call(certified_solution, {"mdp": MDP, "within": sampled_from([1e-6, 0.5])}, GAIN_WORDS),
     "diameter": Call(eq.diameter, {"mdp": MDP, "max_states": st.integers(1, 10)}),
     "chain_kind": Call(eq.chain_kind, {"mdp": MDP, "everywhere": FLAG}),
-    "evaluate_policy": Call(eq.evaluate_policy, {"mdp": RIVER, "policy": POLICY, "discount": optional(0.5)}),
-    "policy_gain": Call(eq.policy_gain, {"mdp": RIVER, "policy": POLICY}),
-    "policy_kind": Call(eq.policy_kind, {"mdp": RIVER, "policy": POLICY, "everywhere": FLAG}),
-    "stationary_distribution": Call(eq.stationary_distribution, {"mdp": RIVER, "policy": POLICY}),
+    "Policy": Call(policy, {"mdp": RIVER, "policy": POLICY, "discount": sampled_from([0.5]), "everywhere": FLAG}),
     "regret_lower_bound": Call(
-        eq.regret_lower_bound,
+        regret_lower_bound,
         {"mdp": MDP, "classes": st.none() | PARTITION, "tolerance": sampled_from([1e-8, 0.1])},
         GAIN_WORDS,
     ),
-    "rescale_rewards": Call(eq.rescale_rewards, {"rewards": st.lists(st.floats(-9, 9), min_size=1)}),
+    "rescale_rewards": Call(rescale_rewards, {"rewards": st.lists(st.floats(-9, 9), min_size=1)}),
     "misclustering_ratio": Call(
-        eq.misclustering_ratio,
+        misclustering_ratio,
         {"partition": PARTITION, "truth": PARTITION, "visits": just([3] * 8), "priority": optional(list(range(8)))},
     ),
     "misclustering_bias": Call(
-        eq.misclustering_bias,
+        misclustering_bias,
         {"partition": PARTITION, "truth": PARTITION, **COUNTS, "successors": optional([0] * 8)},
         ("pair", "counts"),
     ),
     "approx_equivalence": Call(
-        eq.approx_equivalence,
+        approx_equivalence,
         {
             **COUNTS,
             "n_states": st.integers(1, 9),
@@ -397,7 +420,7 @@ CALLS: dict[str, Call] = {
     "TabularMDP": Call(
         eq.TabularMDP,
         {
-            "pairs": just(eq.Pairs.uniform(4, 2)),
+            "pairs": just(Pairs.uniform(4, 2)),
             "rows": just(Rows(np.arange(9), np.zeros(8, int), np.ones(8))),
             "r_mean": just([0.5] * 8),
             "initial": just([1.0, 0, 0, 0]),
@@ -407,14 +430,14 @@ CALLS: dict[str, Call] = {
         MDP_WORDS,
     ),
     "Rows": Call(
-        lambda ptr, succ, prob: eq.TabularMDP(eq.Pairs.uniform(4, 2), Rows(ptr, succ, prob), [0.5] * 8, [1.0, 0, 0, 0]),
+        lambda ptr, succ, prob: eq.TabularMDP(Pairs.uniform(4, 2), Rows(ptr, succ, prob), [0.5] * 8, [1.0, 0, 0, 0]),
         {"ptr": just(np.arange(9)), "succ": just([0] * 8), "prob": just([1.0] * 8)},
         (*MDP_WORDS, "rows", "successors"),
     ),
     "Picture": Call(
         lambda rows, cell: plots.draw_policy(
             eq.TabularMDP(
-                eq.Pairs.uniform(4, 2),
+                Pairs.uniform(4, 2),
                 Rows(np.arange(9), np.zeros(8, int), np.ones(8)),
                 [0.5] * 8,
                 [1.0, 0, 0, 0],
@@ -426,7 +449,7 @@ CALLS: dict[str, Call] = {
         ("picture",),
     ),
     "Pairs": Call(
-        eq.Pairs,
+        Pairs,
         {
             "ptr": just([0, 2, 3]),
             "action": just([0, 1, 5]),
@@ -435,7 +458,7 @@ CALLS: dict[str, Call] = {
         },
         ("state", "action", "pairs"),
     ),
-    "Pairs.uniform": Call(eq.Pairs.uniform, {"n_states": st.integers(1, 4), "n_actions": sampled_from([2, [1, 2]])}),
+    "Pairs.uniform": Call(Pairs.uniform, {"n_states": st.integers(1, 4), "n_actions": sampled_from([2, [1, 2]])}),
     "Pairs.index": Call(
         of(lambda: river().pairs, "index"), {"state": st.integers(0, 3), "action": sampled_from([0, 1])}
     ),
@@ -500,6 +523,31 @@ CALLS: dict[str, Call] = {
         },
         (*LEARNER_WORDS, *GAIN_WORDS),
     ),
+    "evaluate": Call(
+        eq.evaluate,
+        {
+            "policy": POLICY,
+            "env": RIVER,
+            "steps": st.integers(1, 20),
+            "seed": SEED,
+            "encoder": st.none(),
+            "progress": sampled_from([False, lambda done, total: None]),
+        },
+        (*PAIR_WORDS, "policy", "a policy"),
+    ),
+    "Study": Call(
+        studied,
+        {
+            "worlds": sampled_from([["riverswim:n_states=4"], "cycle", {"one": "riverswim"}]),
+            "agents": sampled_from([["random"], "psrl", {"mine": ("psrl", {})}]),
+            "runs": st.integers(1, 3),
+            "horizon": st.integers(5, 20),
+            "seed": SEED,
+            "checkpoints": sampled_from([1, 5, "log"]),
+            "common_random_numbers": FLAG,
+        },
+        ("world", "worlds", "study", "label", "learners", *LEARNER_WORDS),
+    ),
     "simulate_many": Call(
         eq.simulate_many,
         {
@@ -510,7 +558,7 @@ CALLS: dict[str, Call] = {
             "jobs": just(1),
             "checkpoints": sampled_from([2, "log"]),
             "common_random_numbers": FLAG,
-            "on_run": optional(lambda done, total: None),
+            "progress": sampled_from([False, lambda done, total: None]),
         },
         (*LEARNER_WORDS, "seed", *GAIN_WORDS),
     ),
@@ -555,7 +603,7 @@ CALLS: dict[str, Call] = {
         LEARNER_WORDS,
     ),
     "make_settings": Call(
-        eq.make_settings,
+        make_settings,
         {
             "name": sampled_from(["c-ucrl", "ucrl2-l"]),
             "delta": RISK,
@@ -590,7 +638,7 @@ CALLS: dict[str, Call] = {
         (*LEARNER_WORDS, "true MDP"),
     ),
     "class_posterior": Call(
-        eq.class_posterior,
+        class_posterior,
         {
             "agent": st.deferred(lambda: just(sampler())),
             "draws": st.integers(1, 3),
@@ -605,15 +653,15 @@ CALLS: dict[str, Call] = {
         (*PAIR_WORDS, *LEARNER_WORDS),
     ),
     "ClassPosterior.alike": Call(
-        of(lambda: eq.class_posterior(sampler(), 2), "alike"), {"pair": PAIR, "other": PAIR}, PAIR_WORDS
+        of(lambda: class_posterior(sampler(), 2), "alike"), {"pair": PAIR, "other": PAIR}, PAIR_WORDS
     ),
     "ClassPosterior.matrix": Call(
-        of(lambda: eq.class_posterior(sampler(), 2), "matrix"), {"pairs": optional([0, (1, 1)])}, PAIR_WORDS
+        of(lambda: class_posterior(sampler(), 2), "matrix"), {"pairs": optional([0, (1, 1)])}, PAIR_WORDS
     ),
     "ClassPosterior": Call(
-        lambda pairs, labels, reward_tables: repr(eq.ClassPosterior(pairs, labels, reward_tables)),
+        lambda pairs, labels, reward_tables: repr(ClassPosterior(pairs, labels, reward_tables)),
         {
-            "pairs": just(eq.Pairs.uniform(2, 2)),
+            "pairs": just(Pairs.uniform(2, 2)),
             "labels": just([[0, 1, 1, -1]]),
             "reward_tables": optional([[0, 0, 0, 0]]),
         },
@@ -662,7 +710,7 @@ CALLS: dict[str, Call] = {
         {"separation": st.floats(0.01, 2), "n_states": st.integers(1, 9), "n_pairs": st.integers(1, 9), "delta": RISK},
     ),
     "from_toolbox": Call(
-        eq.from_toolbox,
+        from_toolbox,
         {
             "transitions": sampled_from([np.full((2, 4, 4), 0.25), [sparse.csr_array(np.eye(4))] * 2]),
             "rewards": sampled_from([R, np.full((2, 4, 4), 3.0), [1.0] * 4]),
@@ -671,12 +719,12 @@ CALLS: dict[str, Call] = {
         },
         MDP_WORDS,
     ),
-    "to_toolbox": Call(eq.to_toolbox, {"mdp": MDP, "sparse": FLAG}, ("states",)),
-    "to_quantecon": Call(eq.to_quantecon, {"mdp": MDP, "discount": optional(0.5)}),
+    "to_toolbox": Call(to_toolbox, {"mdp": MDP, "sparse": FLAG}, ("states",)),
+    "to_quantecon": Call(to_quantecon, {"mdp": MDP, "discount": optional(0.5)}),
     "from_quantecon": Call(
-        eq.from_quantecon,
+        from_quantecon,
         {
-            "ddp": st.deferred(lambda: just(eq.to_quantecon(river(), 0.9))),
+            "ddp": st.deferred(lambda: just(to_quantecon(river(), 0.9))),
             "initial": INITIAL,
             "rescale": FLAG,
             "normalize": FLAG,

@@ -20,12 +20,13 @@ from public_calls import CALLS as LIBRARY_CALLS, FOLDER, LEARNER_WORDS, problems
 from typer.testing import CliRunner
 
 import equirl as eq
+from equirl.keeping import read_journal
 from equirl.lab.cli import app
 from equirl.lab.studies.expansion import expand
 from equirl.lab.studies.study_file import StudyError, load_study, parse_study
 
 CALLS = {**LIBRARY_CALLS, **LOG_CALLS}
-FUNCTIONS = {"callback", "on_run", "progress", "step", "start", "make_env"}  # of a user's: they raise what they like
+FUNCTIONS = {"callback", "progress", "step", "start", "env"}  # of a user's: they raise what they like
 CODES = {0, 1, 2, 3}  # how a command may end without a signal
 
 
@@ -475,7 +476,7 @@ def foreign_file(data: st.DataObject, ledger: Ledger) -> None:
     readers = {
         "TabularMDP.load": lambda path: eq.TabularMDP.load(path),
         "load_agent": lambda path: eq.load_agent(path),
-        "read_journal": lambda path: eq.read_journal(path),
+        "read_journal": lambda path: read_journal(path),
         "from_log": lambda path: eq.from_log(path),
         "load_world": lambda path: eq.load_world(path),
         "Partition.from_json": lambda path: eq.Partition.from_json(path.read_bytes().decode("latin-1")),

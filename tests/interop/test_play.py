@@ -11,6 +11,7 @@ import pytest
 from gymnasium import spaces
 
 import equirl as eq
+from equirl.interop import GymSimulator
 
 RIVER = eq.make("ergodic-riverswim", n_states=5)
 
@@ -145,7 +146,7 @@ def test_policies_are_told_in_the_users_own_states_and_units():
 def test_blackjack_is_played_through_an_encoder():
     env = gymnasium.make("Blackjack-v1")
     met = eq.Encoder.from_play(env, 2000)
-    wide = eq.GymSimulator(env, reward_range=(-1, 1))
+    wide = GymSimulator(env, reward_range=(-1, 1))
     assert wide.pairs.n_states == 704
     assert met.n < 704
     trace = eq.play(wide, "ucrl2-l", 500, seed=0)
@@ -233,7 +234,7 @@ def test_learners_are_compared_in_environments_of_their_own():
 
     done = []
     learners = {"draws": "psrl", "chance": "random"}
-    table = eq.play_many(make, learners, 400, seeds=range(3), on_run=lambda k, n: done.append((k, n)))
+    table = eq.play_many(make, learners, 400, seeds=range(3), progress=lambda k, n: done.append((k, n)))
     assert len(made) == 6
     assert done[-1] == (6, 6)
     assert table.final("reward")["draws"].mean() > table.final("reward")["chance"].mean()
@@ -275,7 +276,8 @@ def test_a_trace_without_regret_is_drawn_by_its_rewards():
             r"step\(0, 0\) leads to 7: state 7 is out",
         ),
         (lambda: eq.Simulator(3, 2, 1), "step must be a function"),
-        (lambda: eq.play_many(simulator(), ["psrl"], 10), "make_env must be a function"),
+        (lambda: eq.play_many("Lake", ["psrl"], 10), "env must be a Gymnasium environment or a Simulator, not 'Lake'"),
+        (lambda: eq.play_many(lambda: simulator(), ["psrl"], 10, jobs=2), "env cannot be sent to 2 processes"),
         (lambda: eq.play(simulator(), "q-learning", 10, until="gap=0.1"), "'q-learning' cannot tell how good"),
     ],
 )

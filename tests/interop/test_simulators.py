@@ -10,6 +10,7 @@ import pytest
 from gymnasium import spaces
 
 import equirl as eq
+from equirl.interop import GymSimulator
 
 NO_FLAGS = [math.nan, math.inf, 2, -1, 0.5, np.float32("nan"), np.array(2), np.array([math.nan])]
 FLAGS = [True, np.True_, 1, np.int8(1), 1.0, np.array(True), np.array([1])]
@@ -109,7 +110,7 @@ def test_a_start_may_be_a_number_a_name_or_a_function(start):
 
 def test_an_environment_that_could_not_be_played_is_refused_when_its_simulator_is_made():
     with pytest.raises(ValueError, match=r"reward_range must be \(low, high\), .* not \(0, inf\)"):
-        eq.GymSimulator(Ending(), reward_range=(0, math.inf))
+        GymSimulator(Ending(), reward_range=(0, math.inf))
 
     class Half:
         unwrapped, action_space = None, spaces.Discrete(2)
@@ -118,4 +119,4 @@ def test_an_environment_that_could_not_be_played_is_refused_when_its_simulator_i
             return 0, 0.0, False, False, {}
 
     with pytest.raises(TypeError, match="env must be a Gymnasium environment or a Simulator"):
-        eq.GymSimulator(Half())
+        GymSimulator(Half())

@@ -15,8 +15,9 @@ import pytest
 from journal_kit import RIVER, crashed, fingerprint, fingerprints, play, play_plain, reopened, step
 
 import equirl as eq
+from equirl.files import DamagedFile
 from equirl.files.durable import FolderInUse
-from equirl.keeping import journal, journal_files
+from equirl.keeping import journal, journal_files, read_journal
 from equirl.keeping.journal_recovery import ReplayMismatch
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import InUse
@@ -466,18 +467,18 @@ def test_the_archive_is_a_log_of_all_that_was_observed(tmp_path):
             observe(*step, terminated=terminated),
         )
         play(agent, 55)
-        log = eq.read_journal(tmp_path)  # while it is open
+        log = read_journal(tmp_path)  # while it is open
     assert [tuple(row) for row in zip(*(column.tolist() for column in log[1:6]), strict=True)] == told
     assert log.step.tolist() == list(range(1, 56))
     assert log.state_names is None
-    again = eq.read_journal(tmp_path)
+    again = read_journal(tmp_path)
     assert all(np.array_equal(a, b) for a, b in zip(log[:6], again[:6], strict=True))
 
 
 def test_without_an_archive_the_log_begins_at_the_snapshot_before_the_last(tmp_path):
     with eq.open_agent(tmp_path, "c-ucrl", snapshot_every=20, **SMALL) as agent:
         play(agent, 55)
-    assert eq.read_journal(tmp_path).step.tolist() == list(range(51, 56))
+    assert read_journal(tmp_path).step.tolist() == list(range(51, 56))
 
 
 def test_the_log_has_names_and_rewards_as_given(tmp_path):
@@ -488,8 +489,10 @@ def test_the_log_has_names_and_rewards_as_given(tmp_path):
     with eq.open_agent(tmp_path, eq.agent_for(lift, "psrl")) as agent:
         agent.observe("low", "go", 0.1, "high")
         agent.observe("high", "wait", np.float32(0.7), "high", terminated=True)
-        assert agent.last == (1, 1, float(np.float32(0.7)), 1, True)
-    log = eq.read_journal(tmp_path)
+        assert agent.last == ("high", "wait", float(np.float32(0.7)), "high", True)
+        assert (agent.act("low"), agent.awaiting) == ("go", ("low", "go"))
+        assert agent.act_id("low") == 0
+    log = read_journal(tmp_path)
     assert [log.state_names[s] for s in log.state] == ["low", "high"]
     assert [log.action_names[a] for a in log.action] == ["go", "wait"]
     assert log.reward.tolist() == [0.1, float(np.float32(0.7))]
@@ -508,9 +511,9 @@ def test_what_was_last_is_known_after_a_snapshot_too(tmp_path):
 
 def test_a_folder_that_holds_no_journal_is_named(tmp_path):
     with pytest.raises(ValueError, match="holds no journal"):
-        eq.read_journal(tmp_path)
+        read_journal(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
-        eq.read_journal(tmp_path / "nowhere")
+        read_journal(tmp_path / "nowhere")
 
 
 # --- played again, decisions must come out as they did
@@ -538,6 +541,6 @@ def test_a_learner_that_is_not_registered_is_named_and_its_log_can_be_read(tmp_p
     with eq.open_agent(tmp_path, "toy-steps", **SMALL) as agent:
         play(agent, 5)
     monkeypatch.setattr(AGENTS, "_rows", {name: row for name, row in AGENTS._rows.items() if name != "toy-steps"})
-    with pytest.raises(eq.DamagedFile, match=r"unknown learner 'toy-steps'; register it"):
+    with pytest.raises(DamagedFile, match=r"unknown learner 'toy-steps'; register it"):
         eq.open_agent(tmp_path)
-    assert len(eq.read_journal(tmp_path).step) == 5
+    assert len(read_journal(tmp_path).step) == 5

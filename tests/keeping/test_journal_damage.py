@@ -9,7 +9,8 @@ import pytest
 from journal_kit import RIVER, crashed, fingerprint, play, play_plain, reopened
 
 import equirl as eq
-from equirl.keeping import journal_files
+from equirl.files import DamagedFile
+from equirl.keeping import journal_files, read_journal
 from equirl.keeping.journal_files import SIZE, parse_segment, read_segment
 from equirl.keeping.journal_recovery import DamageWarning
 
@@ -70,7 +71,7 @@ def test_every_bit_of_a_journal_flipped_is_noticed(folder):
             content[offset] ^= 1 << bit
             try:
                 found = parse_segment(path, bytes(content))
-            except eq.DamagedFile:
+            except DamagedFile:
                 assert offset < whole.start
             else:
                 assert found.damage is not None, (offset, bit)
@@ -87,7 +88,7 @@ def test_a_journal_cut_short_anywhere_is_noticed(folder):
     for length in range(len(content)):
         try:
             found = parse_segment(path, content[:length])
-        except eq.DamagedFile:
+        except DamagedFile:
             assert length < whole.start
         else:
             assert found.damage is not None, length
@@ -109,9 +110,9 @@ def test_whatever_byte_is_flipped_or_cut_off_a_folder_opens_to_a_past_state_with
             flip(damaged, offset) if change == "flip" else damaged.write_bytes(content[:offset])
             try:
                 agent, told = reopened(place)
-            except eq.DamagedFile:
+            except DamagedFile:
                 assert offset < start + (2 * STEPS - 1) * SIZE
-                with pytest.raises(eq.DamagedFile, match=str(damaged)):
+                with pytest.raises(DamagedFile, match=str(damaged)):
                     eq.open_agent(place)
                 refused += 1
                 continue
@@ -177,7 +178,7 @@ def test_damage_in_the_middle_is_refused_and_with_strict_false_cut_off(folder, z
     text = (
         rf"{path.name} is damaged at byte {offset} .*4 records before it are whole.* 7 whole ones behind.*strict=False"
     )
-    with pytest.raises(eq.DamagedFile, match=text):
+    with pytest.raises(DamagedFile, match=text):
         eq.open_agent(folder)
     assert path.read_bytes() == content  # left as it is
     agent, told = reopened(folder, strict=False)
@@ -192,7 +193,7 @@ def test_the_log_of_a_damaged_journal_says_what_is_missing(folder):
     path = journal_of(folder)
     flip(path, first_record(path) + 4 * SIZE)
     with pytest.warns(DamageWarning, match="its steps from there on are left out"):
-        log = eq.read_journal(folder)
+        log = read_journal(folder)
     assert log.step.tolist() == [1, 2]
 
 
@@ -237,11 +238,11 @@ def test_every_byte_of_a_snapshot_flipped_is_noticed(two_snapshots, tmp_path):
 def test_where_no_snapshot_can_be_used_the_folder_is_refused_and_its_log_still_reads(two_snapshots):
     for path in snapshots_of(two_snapshots):
         flip(path, 100)
-    with pytest.raises(eq.DamagedFile, match="no whole snapshot"), pytest.warns(DamageWarning, match="set aside"):
+    with pytest.raises(DamagedFile, match="no whole snapshot"), pytest.warns(DamageWarning, match="set aside"):
         eq.open_agent(two_snapshots)
-    with pytest.raises(eq.DamagedFile, match="no whole snapshot"):  # nor is it taken for a new folder
+    with pytest.raises(DamagedFile, match="no whole snapshot"):  # nor is it taken for a new folder
         eq.open_agent(two_snapshots, learner())
-    assert len(eq.read_journal(two_snapshots).step) == 15
+    assert len(read_journal(two_snapshots).step) == 15
 
 
 def test_without_its_first_snapshot_a_folder_still_refuses_another_learner(two_snapshots):
@@ -269,7 +270,7 @@ def test_records_that_are_missing_are_noticed(two_snapshots):
     flip(snapshots_of(two_snapshots)[-1], 100)
     journals = sorted(two_snapshots.glob("journal-*.log"))
     journals[0].unlink()
-    with pytest.warns(DamageWarning), pytest.raises(eq.DamagedFile, match="lacks the records from number 20 on"):
+    with pytest.warns(DamageWarning), pytest.raises(DamagedFile, match="lacks the records from number 20 on"):
         eq.open_agent(two_snapshots)
     agent, told = reopened(two_snapshots, strict=False)
     assert any("lacks the records" in text for text in told)
@@ -284,7 +285,7 @@ def test_a_sealed_file_that_lost_records_is_noticed(two_snapshots):
     sealed.write_bytes(sealed.read_bytes()[: -3 * SIZE])
     with (
         pytest.warns(DamageWarning),
-        pytest.raises(eq.DamagedFile, match=rf"{sealed.name} is damaged.*hold 20 records"),
+        pytest.raises(DamagedFile, match=rf"{sealed.name} is damaged.*hold 20 records"),
     ):
         eq.open_agent(two_snapshots)
 
@@ -302,7 +303,7 @@ def test_a_file_of_another_folder_is_not_taken_for_its_own(folder, tmp_path, sma
     agent.close()
     renamed = folder / "journal-000000000005.log"
     journal_of(folder).rename(renamed)
-    with pytest.raises(eq.DamagedFile):
+    with pytest.raises(DamagedFile):
         eq.open_agent(folder)
 
 
@@ -313,7 +314,7 @@ def test_a_newer_format_is_refused_by_name(folder, monkeypatch):
         newer.setattr(journal_files, "VERSION", 2)
         start = header.to_bytes()
     path.write_bytes(start + path.read_bytes()[len(start) :])
-    with pytest.raises(eq.DamagedFile, match="has format 2; this equirl reads 1"):
+    with pytest.raises(DamagedFile, match="has format 2; this equirl reads 1"):
         eq.open_agent(folder)
 
 

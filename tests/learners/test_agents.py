@@ -20,7 +20,7 @@ from equirl.learners.recipes import needs_of_parts
 from equirl.model.mdp import TabularMDP
 from equirl.simulation.simulated_runs import simulate
 from equirl.solving.optimal_gain import solve
-from equirl.solving.policies import policy_gain
+from equirl.solving.policies import Policy
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import profiles
 from equirl.worlds.world_registry import make
@@ -41,7 +41,7 @@ def drive(agent, draws, state=0):
     """A hand-written loop over act and observe in WORLD: the actions taken, the rewards, and where it ended."""
     actions, rewards = [], []
     for draw in draws:
-        action = agent.act(state)
+        action = agent.act_id(state)
         successors, cumulative, reward = row(state, action)
         successor = successors[bisect_right(cumulative, draw)]
         agent.observe(state, action, reward, successor)
@@ -187,7 +187,7 @@ def test_a_setting_the_learner_does_not_have_is_refused():
 )
 def test_a_bad_step_is_named_and_leaves_the_learner_as_it_was(step, culprit):
     agent = make_agent("c-ucrl", 3, 2, seed=0)
-    agent.act(0)
+    agent.act_id(0)
     agent.observe(0, 0, 0.5, 1)
     left = agent.limits.pair_left.copy()
     before = agent.counts.snapshot()
@@ -223,14 +223,14 @@ def test_what_a_learner_must_be_told_is_asked_for():
 
 def test_known_rewards_are_taken_as_given():
     agent = agent_for(WORLD, "c-ucrl", 0, rewards="known")
-    agent.act(0)
+    agent.act_id(0)
     np.testing.assert_array_equal(agent.beliefs.models.r_upper, WORLD.r_mean)
     np.testing.assert_array_equal(agent.beliefs.models.r_lower, WORLD.r_mean)
 
 
 def test_rewards_on_another_scale_are_mapped():
     agent = make_agent("ucrl2-l", 2, 1, reward_range=(-10, 10))
-    agent.act(0)
+    agent.act_id(0)
     agent.observe(0, 0, 5, 1)
     assert agent.counts.r_sum[0] == 0.75
     with pytest.raises(ValueError, match=r"outside \[-10, 10\]"):
@@ -239,12 +239,12 @@ def test_rewards_on_another_scale_are_mapped():
 
 def test_an_end_of_episode_is_learned_as_a_move_to_where_the_next_one_starts():
     agent = make_agent("ucrl2-l", 3, 1, seed=0)
-    agent.act(1)
+    agent.act_id(1)
     agent.observe(1, 0, 1.0, 2, terminated=True)
     assert agent.counts.visits.sum() == 0
     with pytest.raises(ValueError, match="call act"):
         agent.observe(1, 0, 1.0, 2)
-    agent.act(0)
+    agent.act_id(0)
     seen = agent.counts.snapshot()
     assert seen.succ.tolist() == [0]
     assert seen.visits.tolist() == [0, 1, 0]
@@ -252,9 +252,9 @@ def test_an_end_of_episode_is_learned_as_a_move_to_where_the_next_one_starts():
 
 def test_a_truncation_is_never_learned_as_a_transition():
     agent = make_agent("ucrl2-l", 3, 1, seed=0)
-    agent.act(1)
+    agent.act_id(1)
     agent.observe(1, 0, 0.0, 2)
-    agent.act(0)  # the loop was cut and starts anew in state 0
+    agent.act_id(0)  # the loop was cut and starts anew in state 0
     agent.observe(0, 0, 0.0, 1)
     seen = agent.counts.snapshot()
     assert seen.visits.tolist() == [1, 1, 0]
@@ -267,7 +267,7 @@ def test_named_states_and_actions_are_understood():
     assert world.pairs.state_names
     assert world.pairs.action_names
     name = world.pairs.state_names[0]
-    action = world.pairs.action_names[agent.act(name)]
+    action = world.pairs.action_names[agent.act_id(name)]
     agent.observe(name, action, 0.0, name)
     assert agent.t == 2
 
@@ -281,7 +281,7 @@ def test_before_its_first_decision_a_learner_has_no_thoughts():
 def test_without_optimism_a_trained_learner_plays_well():
     agent = simulate(WORLD, "c-ucrl", 60_000, seed=0).agent
     greedy = agent.beliefs.greedy_policy()
-    assert policy_gain(WORLD, greedy) > 0.999 * solve(WORLD).gain
+    assert Policy(WORLD, greedy).gain > 0.999 * solve(WORLD).gain
     low, high = agent.beliefs.gain_bounds()
     assert low <= solve(WORLD).gain <= high
     assert high - low < 1
@@ -293,7 +293,7 @@ def test_one_state_and_one_action_are_enough(name):
     possible, needs = {"classes": [0], "profiles": profiles(one)}, needs_of_parts(make_settings(name))
     agent = make_agent(name, 1, 1, **{what: possible[what] for what in needs})
     for _ in range(20):
-        assert agent.act(0) == 0
+        assert agent.act_id(0) == 0
         agent.observe(0, 0, 0.5, 0)
     assert agent.counts.visits.tolist() == [20]
     assert agent.n_unconverged == 0
@@ -302,14 +302,14 @@ def test_one_state_and_one_action_are_enough(name):
 def test_actions_may_differ_by_state():
     agent = make_agent("c-ucrl", 3, [1, 2, 3], seed=0)
     assert agent.pairs.n_pairs == 6
-    assert agent.act(0) == 0
+    assert agent.act_id(0) == 0
     with pytest.raises(ValueError, match="action 2 is not allowed in state 1"):
         agent.observe(1, 2, 0.0, 0)
 
 
 def test_a_copy_is_independent():
     agent = make_agent("ucrl2-l", 3, 2)
-    agent.act(0)
+    agent.act_id(0)
     twin = agent.copy()
     twin.observe(0, 0, 0.0, 1)
     assert agent.t == 1
@@ -356,12 +356,12 @@ def test_a_warm_start_plans_to_the_same_accuracy_in_fewer_sweeps():
 def test_a_step_the_known_profiles_rule_out_is_refused_and_leaves_the_learner_as_it_was():
     agent = agent_for(WORLD, "c-ucrl-c-sigma", 0)
     with pytest.raises(ValueError, match="cannot lead to state 4"):
-        agent.observe(0, agent.act(0), 0.0, 4)
+        agent.observe(0, agent.act_id(0), 0.0, 4)
     assert agent.t == 1
-    assert agent.act(0) in (0, 1)
+    assert agent.act_id(0) in (0, 1)
     agent.observe(0, 0, 0.0, 1, terminated=True)
     with pytest.raises(ValueError, match="cannot lead to state 5"):
-        agent.act(5)
+        agent.act_id(5)
     assert agent.pending == (0, 0.0)
 
 
@@ -391,7 +391,7 @@ def test_classes_whose_pairs_have_different_profiles_are_refused():
 def test_baselines_too_learn_an_end_of_episode_as_a_move_to_the_next_start():
     agent = make_agent("random", 3, 1)
     agent.observe(0, 0, 0.0, 2, terminated=True)
-    agent.act(1)
+    agent.act_id(1)
     assert agent.counts.snapshot().succ.tolist() == [1]
 
 
@@ -401,7 +401,7 @@ def test_without_optimism_unplaced_mass_goes_to_the_successors_seen():
     rows = agent.beliefs.models.rows
     placed = np.bincount(np.repeat(np.arange(24), np.diff(rows.ptr)), weights=rows.prob, minlength=24)
     assert (placed[agent.counts.visits > 0] < 0.999).any()
-    assert policy_gain(river, agent.beliefs.greedy_policy()) > 0.9 * solve(river).gain
+    assert Policy(river, agent.beliefs.greedy_policy()).gain > 0.9 * solve(river).gain
 
 
 def test_however_small_the_effort_a_learner_plays():
@@ -429,7 +429,7 @@ def test_a_file_saved_long_ago_loads_and_its_learner_goes_on_as_it_would_have(pa
     after = json.loads(path.with_suffix(".json").read_text())
     agent, rng, state, actions = load_agent(path), np.random.default_rng(9), after["state"], []
     for _ in after["actions"]:
-        actions.append(agent.act(state))
+        actions.append(agent.act_id(state))
         law = river.transition_probabilities(state, actions[-1])
         following = int(rng.choice(list(law), p=list(law.values())))
         agent.observe(state, actions[-1], float(rng.random() < river.mean_reward(state, actions[-1])), following)
@@ -456,8 +456,8 @@ def test_a_file_that_leaves_a_setting_out_is_refused(tmp_path):
 def test_a_learner_in_two_threads_is_refused():
     agent = make_agent("ucrl2-l", 3, 2)
     with InUse(agent), pytest.raises(RuntimeError, match="in use by another thread"):
-        agent.act(0)
-    assert agent.act(0) in (0, 1)
+        agent.act_id(0)
+    assert agent.act_id(0) in (0, 1)
 
 
 def test_the_place_of_a_learner_in_the_grid_follows_from_its_parts():

@@ -33,20 +33,20 @@ def test_classes_are_there_after_observing_alone(name):
     assert agent.beliefs.partition == part  # asking changes nothing
     np.testing.assert_array_equal(agent.counts.snapshot().visits, before.visits)
     twin = fed(name)
-    assert agent.act("cold") == twin.act("cold")
+    assert agent.act_id("cold") == twin.act_id("cold")
 
 
 @pytest.mark.parametrize("name", ["c-ucrl", "ucrl2-b", "kl-ucrl", "ucrl3"])
 def test_bounds_on_the_gain_are_in_the_units_of_the_rewards(name):
     agent = fed(name, 30_000)
-    agent.act("cold")
+    agent.act_id("cold")
     low, high = agent.beliefs.gain_bounds()
     assert RANGE[0] <= low <= high <= RANGE[1]
     assert low < -70 < high  # a reward of -90 to -70 is never certified elsewhere
     policy = agent.beliefs.greedy_policy()
     assert agent.beliefs.gain_bounds(policy)[0] <= agent.beliefs.gain_bounds(policy)[1]
     plain = eq.make_agent(name, 3, 2)
-    plain.act(0)
+    plain.act_id(0)
     assert plain.beliefs.gain_bounds() == (0.0, 1.0)
 
 
@@ -55,7 +55,7 @@ def test_a_plan_has_actions_and_pairs_and_units(name):
     agent = fed(name)
     with pytest.raises(ValueError, match="call act"):
         _ = agent.beliefs.plan
-    action = agent.act("warm")
+    action = agent.act_id("warm")
     plan = agent.beliefs.plan
     assert plan.policy[1] == action
     np.testing.assert_array_equal(agent.pairs.action[plan.policy_pair], plan.policy)

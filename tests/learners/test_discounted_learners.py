@@ -7,6 +7,7 @@ import pytest
 
 import equirl as eq
 from equirl.estimation.variance_radius import variance_mean_radius
+from equirl.learners import make_settings
 from equirl.learners.contract import Stretch, step_limits
 from equirl.simulation.rollout import Rollout
 from equirl.simulation.trace import ValueMeasures
@@ -172,7 +173,7 @@ def test_optimistic_values_stay_above_the_true_ones():
 @pytest.mark.parametrize("discount", [0, -0.1, 1.5, float("nan"), "high"])
 def test_a_discount_that_is_none_is_named(discount):
     with pytest.raises((ValueError, TypeError), match="discount"):
-        eq.make_settings("psrl", discount=discount)
+        make_settings("psrl", discount=discount)
 
 
 def test_the_policy_of_a_one_step_stretch_is_measured_where_it_stands():
@@ -185,10 +186,10 @@ def test_the_policy_of_a_one_step_stretch_is_measured_where_it_stands():
 
 
 def test_sharing_means_needs_bounds_by_variance():
-    assert eq.make_settings("c-ucrl", rewards="shared", reward_bound="variance").rewards == "shared"
+    assert make_settings("c-ucrl", rewards="shared", reward_bound="variance").rewards == "shared"
     for name in ("c-ucrl", "ucrl2-b", "c-kl-ucrl-c"):
         with pytest.raises(ValueError, match="needs reward_bound='variance'"):
-            eq.make_settings(name, rewards="shared")
+            make_settings(name, rewards="shared")
 
 
 @pytest.mark.parametrize(("name", "rewards"), [("c-mbie", "shared"), ("c-mbie", "per_pair"), ("c-mbie-c", "per_class")])

@@ -54,7 +54,7 @@ def test_classes_are_kept_while_clustering_rests_and_a_copy_goes_on_alike(tmp_pa
 
 def test_an_infinite_effort_clusters_every_episode():
     agent = agent_for(make("riverswim", n_states=5), "c-ucrl")
-    agent.act(0)
+    agent.act_id(0)
     assert agent.cluster_from == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import equirl as eq
 from equirl.estimation.kl_radius import kl_interval
+from equirl.learners import RefutedStructure
 from equirl.learners.beliefs import ActionValues, PairBelief
 from equirl.learners.explanations import _actions, _alike, _successors, _why
 from equirl.model.rows import Rows
@@ -40,7 +41,7 @@ def test_every_learner_explains_itself_before_its_first_step_and_is_not_changed(
     assert (found.visits, found.state, found.learner) == (0, 2, name)
     assert found.why
     assert agent.t == 1
-    assert [agent.act(s) for s in range(6)] == [twin.act(s) for s in range(6)]
+    assert [agent.act_id(s) for s in range(6)] == [twin.act_id(s) for s in range(6)]
     assert str(found)
     assert len(found.actions) == 2
 
@@ -72,7 +73,7 @@ def test_the_action_explained_is_the_action_played(name):
     agent = eq.simulate(RIVER, name, 2_000, seed=1).agent
     for state in range(6):
         found = agent.beliefs.explain(state)
-        assert RIVER.pairs.action_number(found.action) == agent.act(state)
+        assert RIVER.pairs.action_number(found.action) == agent.act_id(state)
         assert found.actions["plays"][found.actions["action"].index(found.action)] == "yes"
 
 
@@ -85,7 +86,7 @@ def test_the_action_played_is_not_behind_and_the_best_value_is_the_gain(name):
         assert found.actions["behind"][played] == pytest.approx(0, abs=1e-6)
     if name in ("c-ucrl", "c-psrl"):
         twin = agent.copy()
-        twin.act(3)
+        twin.act_id(3)
         plan = twin.beliefs.plan
         assert max(found.actions["value"]) == pytest.approx(plan.gain, abs=2 * plan.span + 1e-9)
 
@@ -170,8 +171,8 @@ def test_what_is_refuted_is_not_warned_of_by_asking():
     for k in range(400):
         agent.observe(k % 2, 0, float(k % 2), 0)
     agent.beliefs.explain(0)  # a warning is an error
-    with pytest.warns(eq.RefutedStructure):
-        agent.act(0)
+    with pytest.warns(RefutedStructure):
+        agent.act_id(0)
 
 
 def test_of_a_learner_that_says_nothing_anything_is_possible():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.learners import RefutedStructure
 from equirl.learners.refuted_structure import StructureWatch
 
 RING = 5
@@ -92,7 +93,7 @@ def test_a_saved_learner_knows_the_order_and_that_it_was_stated(tmp_path):
     np.testing.assert_array_equal(back.given.profiles.succ, agent.given.profiles.succ)
     assert np.isnan(back.given.profiles.prob).all()
     assert back.given.refutable
-    assert back.act("at2") == agent.act("at2")
+    assert back.act_id("at2") == agent.act_id("at2")
 
 
 @pytest.mark.parametrize(
@@ -145,11 +146,11 @@ def test_a_successor_outside_the_order_is_an_error_that_names_it(name):
 )
 def test_a_statement_that_data_refute_is_reported_once_with_the_pair_and_the_evidence(name, told):
     world = ring(odd=(1, "back"))
-    with pytest.warns(eq.RefutedStructure, match=r"s='at1', a='back'.*visits.*differ by.*bound") as caught:
+    with pytest.warns(RefutedStructure, match=r"s='at1', a='back'.*visits.*differ by.*bound") as caught:
         trace = eq.simulate(world, name, 20_000, seed=2, classes=by_place, **told)
-    messages = [str(one.message) for one in caught if one.category is eq.RefutedStructure]
+    messages = [str(one.message) for one in caught if one.category is RefutedStructure]
     assert len(messages) == 1
-    assert {one.filename for one in caught if one.category is eq.RefutedStructure} == {__file__}  # the caller's line
+    assert {one.filename for one in caught if one.category is RefutedStructure} == {__file__}  # the caller's line
     table = trace.agent.beliefs.refuted()
     assert len(table) == 1
     assert "at1" in f"{table['state'][0]} {table['against'][0]}"
@@ -160,9 +161,9 @@ def test_it_is_reported_before_it_costs_much():
     world = ring(odd=(1, "back"))
     found = []
     with warnings.catch_warnings():
-        warnings.simplefilter("error", eq.RefutedStructure)
+        warnings.simplefilter("error", RefutedStructure)
         for seed in range(5):
-            with pytest.raises(eq.RefutedStructure) as caught:
+            with pytest.raises(RefutedStructure) as caught:
                 eq.simulate(world, "c-psrl-c-sigma", 20_000, seed=seed, classes=by_place, order=ahead)
             found.append(caught.value.trace.t[-1])
     assert np.median(found) < 1000
@@ -189,7 +190,7 @@ def test_watching_changes_no_decision():
         agent = eq.agent_for(ring(odd=(1, "back")), "c-ucrl-c", classes=by_place)
         agent._watch_at = agent._watch_at if watched else 10**9
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", eq.RefutedStructure)
+            warnings.simplefilter("ignore", RefutedStructure)
             runs.append(eq.simulate(ring(odd=(1, "back")), agent, 5_000, seed=2))
     assert runs[0].agent._watch is not None
     assert runs[1].agent._watch is None
@@ -204,9 +205,9 @@ def test_rewards_are_reported_in_the_units_of_the_user():
     table = agent.beliefs.refuted()
     assert table["what"] == ["rewards"]
     assert table["difference"][0] == pytest.approx(90.0)
-    with pytest.warns(eq.RefutedStructure, match="mean rewards differ by 90"):
-        agent.act(0)
-    agent.act(1)  # not again
+    with pytest.warns(RefutedStructure, match="mean rewards differ by 90"):
+        agent.act_id(0)
+    agent.act_id(1)  # not again
 
 
 def test_known_rewards_are_not_part_of_the_statement():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.learners import make_settings
 from equirl.learners.learner_registry import AGENTS
 from outside_learners import OUTSIDE
 
@@ -23,7 +25,7 @@ def drive(agent, steps, seed=3, state=0):
     """Act and observe in the river; the actions taken and the state reached."""
     rng, actions = np.random.default_rng(seed), []
     for _ in range(steps):
-        action = agent.act(state)
+        action = agent.act_id(state)
         law = RIVER.transition_probabilities(state, action)
         following = int(rng.choice(list(law), p=list(law.values())))
         agent.observe(state, action, float(rng.random() < RIVER.mean_reward(state, action)), following)
@@ -66,7 +68,7 @@ def test_simulating_equals_acting_and_observing(name):
     twin = eq.agent_for(RIVER, name, seed=7)
     for pair, reward, following in steps:
         state, action = int(RIVER.pairs.state[pair]), int(RIVER.pairs.action[pair])
-        assert twin.act(state) == action
+        assert twin.act_id(state) == action
         twin.observe(state, action, reward, following)
 
 
@@ -85,9 +87,9 @@ def test_its_settings_are_those_of_its_parts(name):
     key, value = {"toy-contaminated": ("trust", 0.9), "toy-drawing": ("strength", 0.5), "toy-steps": ("explore", 0.0)}[
         name
     ]
-    assert eq.make_settings(name, **{key: value}).as_dict()[key] == value
+    assert make_settings(name, **{key: value}).as_dict()[key] == value
     with pytest.raises(TypeError, match=f"unknown setting 'nonsense'.*{key}"):
-        eq.make_settings(name, nonsense=1)
+        make_settings(name, nonsense=1)
 
 
 def test_its_own_measures_are_curves_of_the_trace():
@@ -98,11 +100,19 @@ def test_its_own_measures_are_curves_of_the_trace():
         _ = eq.simulate(RIVER, "toy-steps", 200, seed=0).pairs_tried
 
 
-def test_it_imports_from_the_package_alone_not_from_its_folders():
+def test_it_imports_what_the_package_and_its_folders_export():
     tree = ast.parse((FOLDER / "outside_learners.py").read_text())
-    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    imported |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-    assert {name for name in imported if name.startswith("equirl")} == {"equirl"}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module.startswith("equirl")]
+    assert {node.module for node in found} == {"equirl.learners", "equirl.numerics", "equirl.planning"}
+    for node in found:
+        assert {one.name for one in node.names} <= set(importlib.import_module(node.module).__all__)
+
+
+def test_a_whole_learner_needs_names_of_the_package_alone():
+    page = (FOLDER.parent / "docs" / "own-learner.md").read_text()
+    code = next(block for block in page.split("```python\n") if "class Sampler" in block).split("```")[0]
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [ast.unparse(node) for node in imports if "equirl" in ast.unparse(node)] == ["import equirl as eq"]
 
 
 def test_it_takes_part_in_a_study_with_processes_and_is_listed(tmp_path):

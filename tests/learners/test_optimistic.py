@@ -12,6 +12,7 @@ from equirl.estimation.pooling import estimate
 from equirl.learners.beliefs import greedy_actions, plan_values, shown_plan
 from equirl.learners.contract import UNLIMITED, pair_limits
 from equirl.learners.optimistic import CLUSTERING_WORK, ESTIMATE_WORK, SWEEP_WORK
+from equirl.model import Pairs
 from equirl.model.rows import Rows
 from equirl.planning.optimistic_planning import Plan, gain_bounds, value_bounds
 
@@ -67,7 +68,7 @@ def test_an_episode_begins_with_a_plan_for_all_that_was_seen_and_limits_for_the_
 def test_clustering_rests_in_proportion_to_what_it_took(effort, rest):
     agent = fed("c-ucrl", effort=effort)
     seen = agent.counts.snapshot()
-    agent.act(0)
+    agent.act_id(0)
     rest = int(CLUSTERING_WORK * len(seen.succ) / effort) if rest is None else rest
     assert agent.cluster_from == 401 + rest
     kept = agent.episode.groups
@@ -83,7 +84,7 @@ def test_clustering_rests_in_proportion_to_what_it_took(effort, rest):
 
 def test_groups_inside_given_classes_are_formed_in_every_episode():
     agent = fed("c-ucrl-c", classes=eq.equivalence_classes(RIVER), pooling="balanced", effort=1.0)
-    agent.act(0)
+    agent.act_id(0)
     kept, agent.limits = agent.episode.groups, None
     agent.decide(0)
     assert (agent.episode.groups is kept, agent.cluster_from) == (False, 1)
@@ -91,7 +92,7 @@ def test_groups_inside_given_classes_are_formed_in_every_episode():
 
 def test_gains_and_values_are_bounded_in_the_units_of_the_rewards():
     agent = fed(n=20_000)
-    agent.act(0)
+    agent.act_id(0)
     beliefs, accuracy = agent.beliefs, 1 / math.sqrt(20_001)
     own = gain_bounds(beliefs.models, beliefs.episode.plan.policy, accuracy)
     assert beliefs.gain_bounds() == pytest.approx(tuple(4.0 * end - 1.0 for end in own))
@@ -110,7 +111,7 @@ def test_gains_and_values_are_bounded_in_the_units_of_the_rewards():
 def test_the_gap_is_the_optimistic_optimum_less_the_gain_that_is_certain_at_the_risk_of_the_sets():
     agent = fed(n=20_000, delta=0.1)
     assert agent.beliefs.policy_gap(0, 0.5) is None  # nothing is decided yet
-    agent.act(0)
+    agent.act_id(0)
     plan = agent.episode.plan
     low, _ = gain_bounds(agent.beliefs.models, plan.policy, 1 / math.sqrt(20_001))
     for delta in (0.1, 0.5):
@@ -119,7 +120,7 @@ def test_the_gap_is_the_optimistic_optimum_less_the_gain_that_is_certain_at_the_
         assert (found.policy.tolist(), found.certified) == (plan.policy.tolist(), True)
     assert agent.beliefs.policy_gap(0, 0.09) is None
     later = fed("mbie", 200)
-    later.act(0)
+    later.act_id(0)
     assert later.beliefs.policy_gap(0, 0.5) is None
 
 
@@ -145,7 +146,7 @@ def test_of_a_pair_the_estimates_are_believed_between_their_bounds():
 @pytest.mark.parametrize("discount", [1.0, 0.8])
 def test_values_of_actions_are_those_of_the_pair_played_once_and_then_the_plan(discount):
     agent = fed(n=2000)
-    agent.act(0)
+    agent.act_id(0)
     plan, models = agent.episode.plan._replace(bias=np.array([0.0, 1.0, 3.0, 2.0]), gain=0.4), agent.beliefs.models
     exact = models._replace(p_radius=np.zeros(M))
     laws = np.zeros((M, 4))
@@ -181,7 +182,7 @@ def test_the_greedy_policy_is_the_best_of_the_estimates_and_shuns_what_was_never
     world = eq.TabularMDP.from_arrays(laws.reshape(4, 2, 4), means.reshape(4, 2))
     policy = greedy_actions(agent.pairs, known)
     assert policy.tolist() == agent.beliefs.greedy_policy().tolist()
-    assert eq.policy_gain(world, policy) == pytest.approx(eq.solve(world, multichain=True).gain, abs=1e-5)
+    assert eq.Policy(world, policy).gain == pytest.approx(eq.solve(world, multichain=True).gain, abs=1e-5)
 
 
 def test_rows_that_are_told_of_pairs_without_samples_are_not_believed():
@@ -189,6 +190,6 @@ def test_rows_that_are_told_of_pairs_without_samples_are_not_believed():
     rows = Rows(np.arange(5), np.array([1, 0, 1, 0], np.int32), np.array([0.0, 1.0, 1.0, 0.0]))
     nothing = estimate(eq.make_agent("ucrl2-l", 2, 2).counts.snapshot())
     known = nothing._replace(rows=rows, samples=np.array([0, 5, 5, 0]), r_hat=np.array([0.5, 0.1, 0.9, 0.5]))
-    assert greedy_actions(eq.Pairs.uniform(2, 2), known).tolist() == [1, 0]
+    assert greedy_actions(Pairs.uniform(2, 2), known).tolist() == [1, 0]
     spare = known._replace(rows=rows._replace(prob=np.array([0.0, 0.6, 0.5, 0.0])))  # masses below one
-    assert greedy_actions(eq.Pairs.uniform(2, 2), spare).tolist() == [1, 0]
+    assert greedy_actions(Pairs.uniform(2, 2), spare).tolist() == [1, 0]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.learners import make_settings
 from equirl.learners.published_learner import _order_by_quicksort, quicksort_order
 from oracles import quicksort_order as plain_order
 
@@ -54,11 +55,10 @@ def test_nearness_by_means_needs_rewards_that_are_pooled():
     with pytest.raises(
         ValueError, match=r"nearest_by='law_and_mean' compares means: it needs rewards='per_class', not"
     ):
-        eq.make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_pair")
+        make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_pair")
     assert (
-        eq.make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_class").nearest_by
-        == "law_and_mean"
+        make_settings("c-ucrl-published", nearest_by="law_and_mean", rewards="per_class").nearest_by == "law_and_mean"
     )
-    assert eq.make_settings("c-ucrl-published", nearest_by="law", rewards="per_pair").nearest_by == "law"
+    assert make_settings("c-ucrl-published", nearest_by="law", rewards="per_pair").nearest_by == "law"
     with pytest.raises(ValueError, match="nearest_by"):
-        eq.make_settings("c-ucrl-published", nearest_by="mean")
+        make_settings("c-ucrl-published", nearest_by="mean")

@@ -7,6 +7,7 @@ import pytest
 
 import equirl as eq
 from equirl.estimation.counts import Counts
+from equirl.learners import RefutedStructure, make_settings
 from equirl.learners.imed import ImedLearner
 from equirl.learners.q_learning import QLearner, choose
 from equirl.simulation.simulated_runs import LiveRun
@@ -27,7 +28,7 @@ def restored(agent, arrays=(), **values):
 def learned():
     agent = eq.simulate(RIVER, "q-learning", 60, seed=1).agent
     assert isinstance(agent, QLearner)
-    agent.act(1)
+    agent.act_id(1)
     return agent
 
 
@@ -77,7 +78,7 @@ def test_a_pair_decided_is_played_after_loading(name, chosen):
     twin = restored(eq.simulate(RIVER, name, 60, seed=1).agent, chosen=chosen)
     assert twin.chosen == chosen
     if chosen is not None:
-        assert twin.act(chosen[0]) == RIVER.pairs.action[chosen[1]]
+        assert twin.act_id(chosen[0]) == RIVER.pairs.action[chosen[1]]
 
 
 def test_the_most_that_a_value_may_have_been_taught_is_every_step(learned):
@@ -102,35 +103,35 @@ def test_the_rate_counts_only_where_steps_fall_as_a_power(settings, power):
 def test_a_setting_out_of_its_range_is_named(setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
-        eq.make_settings("q-learning", **setting)
-    assert eq.make_settings("q-learning", rate=0.5).rate == 0.5
+        make_settings("q-learning", **setting)
+    assert make_settings("q-learning", rate=0.5).rate == 0.5
 
 
 def test_it_explores_at_random_as_often_as_it_says_and_else_takes_the_best():
     agent, best = eq.agent_for(RIVER, "q-learning", explore=1.0), 0
     agent.q[:] = np.tile([0.2, 0.8], S)
     for _ in range(400):
-        best += agent.act(2) == 1
+        best += agent.act_id(2) == 1
         agent.chosen = None
     assert 150 < best < 250
     agent = eq.agent_for(RIVER, "q-learning", explore=0.0)
     agent.q[:] = np.tile([0.2, 0.8], S)
     for _ in range(20):
-        assert agent.act(2) == 1
+        assert agent.act_id(2) == 1
         agent.chosen = None
     agent.q[:] = 0.5
     seen = set()
     for _ in range(40):
-        seen.add(agent.act(2))
+        seen.add(agent.act_id(2))
         agent.chosen = None
     assert seen == {0, 1}  # of equals any
 
 
 def test_asked_again_it_keeps_to_what_it_decided_and_in_another_state_decides_anew():
     agent = eq.agent_for(RIVER, "q-learning", explore=1.0)
-    first = agent.act(1)
-    assert {agent.act(1) for _ in range(20)} == {first}
-    agent.act(3)
+    first = agent.act_id(1)
+    assert {agent.act_id(1) for _ in range(20)} == {first}
+    agent.act_id(3)
     assert agent.chosen[0] == 3
 
 
@@ -316,7 +317,7 @@ def test_given_classes_are_tested_at_the_same_steps(monkeypatch):
     order = eq.profiles(world)._replace(prob=np.full(len(world.rows.prob), np.nan))
     for loop in (True, False):
         monkeypatch.setattr(QLearner, "own_loop", loop)
-        with pytest.warns(eq.RefutedStructure) as told:
+        with pytest.warns(RefutedStructure) as told:
             trace = eq.simulate(world, "c-q-learning-c-sigma", 2000, seed=1, classes=np.zeros(8, int), profiles=order)
         found.append(([str(one.message) for one in told], trace.agent.q.tolist()))
     assert found[0] == found[1]

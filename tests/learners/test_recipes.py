@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import equirl as eq
+from equirl.learners import AGENTS, make_settings
 from equirl.learners.parts import Indices, Models, Structure
 from equirl.learners.recipes import Recipe, Settings, needs_of_parts
 
@@ -25,7 +25,7 @@ class Other:
 
 
 def test_a_part_is_found_by_its_kind_and_one_that_is_missing_is_named():
-    settings = eq.make_settings("c-ucrl")
+    settings = make_settings("c-ucrl")
     assert isinstance(settings.part(Structure), Structure)
     assert settings.part(Models).delta == settings.delta == 0.05
     with pytest.raises(TypeError, match="a learner of this family needs a part that is a Indices; it has"):
@@ -76,10 +76,10 @@ def test_foreign_numbers_become_pythons_own():
 
 def test_rewards_are_pooled_where_there_is_no_choice_or_it_says_so():
     assert Settings((Plain(),)).pools_rewards
-    assert eq.make_settings("c-ucrl", rewards="per_class").pools_rewards
-    assert not eq.make_settings("c-ucrl", rewards="per_pair").pools_rewards
+    assert make_settings("c-ucrl", rewards="per_class").pools_rewards
+    assert not make_settings("c-ucrl", rewards="per_pair").pools_rewards
     assert needs_of_parts(Settings((Plain(),))) == set()
-    assert needs_of_parts(eq.make_settings("c-ucrl-c-sigma", rewards="known")) == {
+    assert needs_of_parts(make_settings("c-ucrl-c-sigma", rewards="known")) == {
         "classes",
         "profiles",
         "mean_rewards",
@@ -95,9 +95,9 @@ def nonsense(value):
     return ["much", float("nan")] if isinstance(value, float) else [-7, "nonsense"]
 
 
-@pytest.mark.parametrize("name", [name for name in eq.AGENTS if eq.make_settings(name)])
+@pytest.mark.parametrize("name", [name for name in AGENTS if make_settings(name)])
 def test_every_setting_is_checked_where_it_is_made_and_named_where_it_is_wrong(name):
-    for setting, usual in eq.make_settings(name).as_dict().items():
+    for setting, usual in make_settings(name).as_dict().items():
         for value in nonsense(usual) if usual is not None else []:
             with pytest.raises((TypeError, ValueError), match=setting):
-                eq.make_settings(name, **{setting: value})
+                make_settings(name, **{setting: value})

@@ -35,7 +35,7 @@ def visits(learner, settings, change=0.0):
     (p, r), coins, changes = mdp.to_arrays(), np.random.default_rng(11), np.random.default_rng(12)
     found, state = np.zeros(r.shape, int), 0
     for _ in range(STEPS):
-        action = int(agent.act(state))
+        action = int(agent.act_id(state))
         u, v = coins.random(2)
         after = int(np.searchsorted(p[state, action].cumsum()[:-1], u))
         reward = 0.7 * r[state, action] + 0.3 * v

@@ -47,7 +47,7 @@ def follow(mdp, name, n_steps, seed, **settings):
     for t in range(1, n_steps + 1):
         random = copy.deepcopy(agent.priority_rng)
         goes_on = then is not None and oracle.may_play(agent.beliefs.plan.policy_pair[state], label, then)
-        action = agent.act(state)
+        action = agent.act_id(state)
         assert (agent.episode_starts[-1] != t) == goes_on
         if not goes_on:
             M = mdp.n_pairs
@@ -223,8 +223,8 @@ def test_renumbered_experience_gives_renumbered_beliefs_and_the_same_plan(name, 
         other.record_step(int(place[k]), reward, int(way.state[x]))
     priority = rng.permutation(mdp.n_pairs)
     one.priority_rng, other.priority_rng = Fixed(priority), Fixed(priority[way.source])
-    one.act(0)
-    other.act(0)
+    one.act_id(0)
+    other.act_id(0)
 
     assert Partition.from_labels(other.beliefs.partition.label[place]) == one.beliefs.partition
     np.testing.assert_array_equal(other.beliefs.models.p_radius[place], one.beliefs.models.p_radius)

@@ -146,7 +146,7 @@ def attack(saved, tmp_path, name, seed):
 def play_on(agent, n_steps=30):
     state = 0
     for _ in range(n_steps):
-        action = agent.act(state)
+        action = agent.act_id(state)
         successor = min(RIVER.transition_probabilities(state, action))
         agent.observe(state, action, 0.5, successor)
         state = successor

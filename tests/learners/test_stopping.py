@@ -10,6 +10,7 @@ import pytest
 import equirl as eq
 from equirl.estimation.given_knowledge import Given
 from equirl.estimation.pooling import Grouping
+from equirl.learners import make_settings
 from equirl.learners.contract import UNLIMITED
 from equirl.learners.parts import Known, Problem
 from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths
@@ -201,7 +202,7 @@ def test_whole_classes_are_pooled_where_every_pair_has_its_own():
     ],
 )
 def test_whole_classes_are_pooled_where_they_are_of_laws_alone_or_of_single_pairs(classes, laws, rewards, pooling):
-    settings = eq.make_settings("c-ucrl-c", rewards=rewards)
+    settings = make_settings("c-ucrl-c", rewards=rewards)
     both, alone = (None if label is None else Partition(label) for label in (classes, laws))
     known = Known(Pairs.uniform(4, 2), Given(both, transition_classes=alone))
     assert GivenClasses().resolved(settings, known).pooling == pooling

@@ -13,6 +13,7 @@ from scipy.stats import chi2_contingency, norm
 import equirl as eq
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping
+from equirl.logs import LogClasses
 from equirl.logs.class_differences import difference_between, differences, most_sure
 from equirl.logs.log_classes import NOT_TOLD
 
@@ -114,7 +115,7 @@ def coin_rows(*shares, n):
 def test_pairs_three_standard_errors_apart_are_never_surely_alike(n):
     """The draws alone would say more: with many visits small differences cost little likelihood."""
     apart = 3.2 * math.sqrt(0.7 * 0.3 * 2 / n)
-    found = eq.classes_of(coin_rows(0.7 + apart / 2, 0.7 - apart / 2, n=n), draws=30)
+    found = eq.from_log(coin_rows(0.7 + apart / 2, 0.7 - apart / 2, n=n)).classes(draws=30)
     assert found.posterior.alike(0, 1) > 0.1
     assert found.alike(0, 1) < 0.06
     assert found.alike(("s0", "go"), ("s1", "go")) == found.alike(0, 1)
@@ -129,7 +130,7 @@ def test_one_of_many_that_stands_out_is_not_as_sure_as_the_others():
     n = 4_000
     error = math.sqrt(0.7 * 0.3 / n)
     shares = [0.7 + error * z for z in (-0.6, -0.2, 0.1, 0.3, 0.5, 3.4)]
-    found = eq.classes_of(coin_rows(*shares, n=n), draws=30)
+    found = eq.from_log(coin_rows(*shares, n=n)).classes(draws=30)
     others = [found.sure[k] for k in range(5) if found.partition.sizes[found.partition.label[k]] > 1]
     assert min(others) > 0.5
     assert found.alike(0, 5) < 0.2
@@ -140,7 +141,7 @@ def test_one_of_many_that_stands_out_is_not_as_sure_as_the_others():
 
 def test_three_visits_tell_nothing_apart():
     rows = [(f"s{s}", a, 0.0, f"s{(s + k) % 4}") for s in range(4) for a in "xy" for k in (0, 0, 1)]
-    for found in (eq.classes_of(rows, draws=10), eq.classes_of(rows, method="tests")):
+    for found in (eq.from_log(rows).classes(draws=10), eq.from_log(rows).classes(method="tests")):
         assert found.table()["sure"] == [NOT_TOLD] * 8
         assert set(found.class_table()["sure"]) == {NOT_TOLD}
         assert min(found.could_see) > 0.8
@@ -150,7 +151,7 @@ def test_three_visits_tell_nothing_apart():
 def test_what_is_plainly_different_is_told_apart_with_few_visits_too():
     """Seven visits to seven states, in one class with a thousand to one state: that did show."""
     log = eq.from_log([("a", "x", 0.0, f"s{k}") for k in range(7)] + [("b", "x", 0.0, "a")] * 1000)
-    together = eq.LogClasses(
+    together = LogClasses(
         log, eq.Partition.from_labels(np.where(log.seen.visits > 0, 0, 1 + np.arange(len(log.seen.visits)))), "tests"
     )
     row = together.table().rows()[0]
@@ -162,7 +163,7 @@ def test_what_is_plainly_different_is_told_apart_with_few_visits_too():
 def test_with_many_visits_pairs_that_are_alike_are_surely_so():
     rng = np.random.default_rng(1)
     rows = [(s, "go", 0.0, (s + int(x)) % 4) for s in range(4) for x in rng.random(2_000) < 0.3]
-    found = eq.classes_of(rows, draws=20)
+    found = eq.from_log(rows).classes(draws=20)
     assert found.n_classes == 1
     assert np.mean(found.sure) > 0.8
     assert found.could_see == pytest.approx(1.5 * math.sqrt(1 / 2000 + 1 / 6000))
@@ -172,7 +173,7 @@ def test_with_many_visits_pairs_that_are_alike_are_surely_so():
 
 def test_a_pair_alone_has_nobody_to_be_alike_to():
     rows = [("a", "x", 0.0, "b"), ("b", "x", 0.0, "b"), ("b", "x", 0.0, "a")] * 100
-    table = eq.classes_of(rows, draws=10).table()
+    table = eq.from_log(rows).classes(draws=10).table()
     assert table["size"] == [1, 1]
     assert np.isnan(table["sure"]).all()
     assert np.isnan(table["apart"]).all()

@@ -36,7 +36,7 @@ def true_gain(world, log, policy):
     for name, action in zip(log.pairs.state_names or range(log.pairs.n_states), policy.tolist(), strict=True):
         if action in world.pairs.action[world.pairs.ptr[name] : world.pairs.ptr[name + 1]]:
             whole[name] = action
-    return eq.policy_gain(world, whole)
+    return eq.Policy(world, whole).gain
 
 
 def lost(world, log, policy):

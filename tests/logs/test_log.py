@@ -119,7 +119,7 @@ def test_a_terminated_row_leads_to_where_the_next_episode_begins():
     rows = [("a", 0, 0, "b", False), ("b", 0, 1, None, True), ("c", 0, 0, "b", False), ("b", 0, 1, "end", True)]
     log = eq.from_log(rows)
     assert log.pairs.state_names == ("a", "b", "c")  # where an episode ended is no state
-    assert log.mdp().transition_probabilities("b", 0) == {2: 1.0}
+    assert log.mdp().transition_probabilities("b", 0) == {"c": 1.0}
     assert log.n_steps == 3  # the last row: nobody knows what follows
     assert log.n_left_out == 1
     assert log.initial.tolist() == [0.5, 0.0, 0.5]
@@ -128,7 +128,7 @@ def test_a_terminated_row_leads_to_where_the_next_episode_begins():
 
 def test_where_episodes_begin_can_be_said():
     log = eq.from_log([("a", 0, 0, "b", False), ("b", 0, 1, "b", True)], restart="a")
-    assert log.mdp().transition_probabilities("b", 0) == {0: 1.0}
+    assert log.mdp().transition_probabilities("b", 0) == {"a": 1.0}
     assert log.n_steps == 2
 
 
@@ -192,10 +192,12 @@ def test_rewards_are_kept_or_mapped_from_the_range_seen_or_said():
 
 def test_the_estimated_problem_has_the_frequencies():
     mdp = eq.from_log(ROWS).mdp()
-    assert mdp.transition_probabilities("low", "wait") == {1: 0.5, 2: 0.5}
-    assert mdp.mean_reward("high", "sell") * 7 - 2 == pytest.approx(4.5)
-    assert mdp.transition_probabilities("empty", "wait") == {0: 1.0}  # never played: it stays put, at the least reward
-    assert mdp.mean_reward("empty", "wait") == 0.0
+    assert mdp.transition_probabilities("low", "wait") == {"high": 0.5, "low": 0.5}
+    assert mdp.mean_reward("high", "sell") == pytest.approx(4.5)
+    assert mdp.transition_probabilities("empty", "wait") == {
+        "empty": 1.0
+    }  # never played: it stays put, at the least reward
+    assert mdp.mean_reward("empty", "wait") == -2.0
 
 
 # --- a warm start

@@ -12,6 +12,7 @@ import equirl as eq
 from equirl.lab.cli import app
 from equirl.model.rows import Rows
 from equirl.planning.exact_model import ExactModel
+from equirl.posterior import ClassPosterior
 from equirl.posterior.drawn_plan import gain_in, mean_model, worth_in
 
 RIVER = eq.make("ergodic-riverswim", n_states=5)
@@ -41,14 +42,14 @@ def learned(log):
 
 
 def test_with_many_visits_the_classes_are_the_true_ones(log):
-    found = eq.classes_of(log, draws=30)
+    found = log.classes(draws=30)
     assert found.partition == eq.equivalence_classes(RIVER, rewards=False)
     assert found.alike(("s1", "a0"), ("s2", "a0")) > 0.9
     assert found.alike(("s1", "a0"), ("s1", "a1")) < 0.1
 
 
 def test_tables_of_classes_have_names_units_and_how_surely(log):
-    found = eq.classes_of(log, draws=30)
+    found = log.classes(draws=30)
     pairs, classes = found.table(), found.class_table()
     assert len(pairs) == 10
     assert sum(classes["pairs"]) == 10
@@ -65,20 +66,20 @@ def test_tables_of_classes_have_names_units_and_how_surely(log):
 
 def test_tests_put_together_what_they_cannot_tell_apart():
     few = eq.from_log(sampled(RIVER, 10))
-    assert eq.classes_of(few, method="tests").n_classes == 1
-    many = eq.classes_of(eq.from_log(sampled(RIVER, 3000)), method="tests")
+    assert few.classes(method="tests").n_classes == 1
+    many = eq.from_log(sampled(RIVER, 3000)).classes(method="tests")
     assert many.n_classes > 1
     assert eq.equivalence_classes(RIVER, rewards=False).refines(many.partition)
     assert np.isnan(many.sure).all()
     with pytest.raises(ValueError, match="tests give no probabilities"):
         many.alike(0, 1)
     with pytest.raises(ValueError, match="rewards=True goes with method='tests'"):
-        eq.classes_of(few, rewards=True)
+        few.classes(rewards=True)
 
 
 def test_pairs_never_played_stand_alone():
     rows = [("a", "x", 0.0, "b"), ("b", "x", 0.0, "a"), ("b", "y", 0.0, "end")] * 20
-    found = eq.classes_of(rows, draws=10)
+    found = eq.from_log(rows).classes(draws=10)
     never = found.log.seen.visits == 0
     assert never.sum() == 2
     assert (found.partition.sizes[found.partition.label[never]] == 1).all()
@@ -91,7 +92,7 @@ def test_the_best_draw_is_the_one_of_least_expected_loss():
         labels = rng.integers(0, 3, (8, RIVER.n_pairs))
         labels = np.array([eq.Partition.from_labels(row).label for row in labels])
         labels[:, 6:] = -1  # have no class
-        posterior = eq.ClassPosterior(RIVER.pairs, labels)
+        posterior = ClassPosterior(RIVER.pairs, labels)
         own = labels[:, :6]
         same = own[:, :, None] == own[:, None, :]
         loss = np.abs(same - same.mean(axis=0)).sum(axis=(1, 2))
@@ -137,7 +138,7 @@ def test_the_gain_of_a_policy_in_a_drawn_mdp_is_that_of_its_chain():
     model = ExactModel(rows, rest, np.array([0.2, 1.0]), np.array([0, 1]), 0.5)
     P = np.array([[0.125, 0.875], [0.5, 0.5]])
     chain = eq.TabularMDP.from_arrays(P[:, None, :], [[0.2], [1.0]])
-    assert gain_in(model, np.array([0, 1]), np.array([1.0, 0.0])) == pytest.approx(eq.policy_gain(chain, [0, 0]))
+    assert gain_in(model, np.array([0, 1]), np.array([1.0, 0.0])) == pytest.approx(eq.Policy(chain, [0, 0]).gain)
 
 
 def test_the_mean_of_drawn_mdps_is_their_mean_where_pairs_were_played():
@@ -161,8 +162,8 @@ def test_the_mean_of_drawn_mdps_is_their_mean_where_pairs_were_played():
 def test_answers_do_not_depend_on_anything_but_the_seed(log):
     one, other = (eq.learn(log, draws=5, seed=3) for _ in range(2))
     np.testing.assert_array_equal(one.policy_gain, other.policy_gain)
-    assert eq.next_steps(log, 50, draws=2, seed=3).rows() == eq.next_steps(log, 50, draws=2, seed=3).rows()
-    drawn = [eq.classes_of(log, draws=5, seed=3).posterior.labels for _ in range(2)]
+    assert log.next_steps(50, draws=2, seed=3).rows() == log.next_steps(50, draws=2, seed=3).rows()
+    drawn = [log.classes(draws=5, seed=3).posterior.labels for _ in range(2)]
     np.testing.assert_array_equal(*drawn)
 
 
@@ -255,7 +256,7 @@ def test_tables_of_rewards_hold_no_dust_of_rounding():
     rows = [("a", "x", -0.1, "b"), ("b", "x", 0.2, "a"), ("b", "y", 0.0, "b")] * 7
     log = eq.from_log(rows)
     assert log.table()["mean_reward"] == [-0.1, 0.2, 0.0]
-    assert eq.classes_of(log, draws=3).table()["mean_reward"] == [-0.1, 0.2, 0.0]
+    assert log.classes(draws=3).table()["mean_reward"] == [-0.1, 0.2, 0.0]
     agent = log.agent("ucrl2-l")
     assert agent.beliefs.explain("b", "y").actions["mean_reward"] == [0.2, 0.0]
 
@@ -299,7 +300,7 @@ def test_what_is_worth_in_a_drawn_mdp_is_what_evaluating_says():
     model = ExactModel(rows, rest, np.array([0.2, 1.0]), np.array([0, 1]), 0.0)
     P = np.array([[0.125, 0.875], [0.5, 0.5]])
     chain = eq.TabularMDP.from_arrays(P[:, None, :], [[0.2], [1.0]])
-    value = eq.evaluate_policy(chain, [0, 0], discount=0.9)
+    value = eq.Policy(chain, [0, 0]).values(discount=0.9)
     assert worth_in(model, np.array([0, 1]), np.array([0.5, 0.5]), 0.9) == pytest.approx(value.mean())
 
 
@@ -342,7 +343,7 @@ def test_the_interval_holds_what_the_policy_truly_earns_about_as_often_as_it_say
         seen = trace.agent.counts.snapshot()
         log = eq.Log(world.pairs, seen, world.reward_map, world.initial, 600)
         found = eq.learn(log, draws=30, seed=seed)
-        truth = eq.policy_gain(world, found.policy)
+        truth = eq.Policy(world, found.policy).gain
         low, high = found.interval
         held.append(low - 1e-9 <= truth <= high + 1e-9)
         low, high = np.quantile(found.policy_gain, [0.05, 0.95])

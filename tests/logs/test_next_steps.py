@@ -171,7 +171,7 @@ def test_amounts_that_vary_stay_in_their_range():
 
 
 def test_after_twenty_thousand_visits_of_two_actions_nothing_is_left_to_learn():
-    table = eq.next_steps(arm("good", 6_000, 10_000) + arm("bad", 4_000, 10_000))
+    table = eq.from_log(arm("good", 6_000, 10_000) + arm("bad", 4_000, 10_000)).next_steps()
     assert len(table) == 0
     assert list(table.columns) == COLUMNS
     assert repr(table) == NOTHING_OPEN
@@ -185,14 +185,14 @@ def test_known_steps_are_not_counted_however_often_they_are_played():
     rows = [("home", "take", 0.5, "home"), ("home", "invest", 0, "one"), ("one", "wait", 0, "two"),
             ("two", "sell", 3, "home"), ("two", "keep", 1, "home")] * 1000  # fmt: skip
     for discount in (None, 0.5):
-        assert repr(eq.next_steps(rows, steps=100, draws=20, discount=discount)) == NOTHING_OPEN
+        assert repr(eq.from_log(rows).next_steps(steps=100, draws=20, discount=discount)) == NOTHING_OPEN
 
 
 def test_what_was_tried_twice_is_named_first():
     rows = arm("good", 250, 500) + arm("promising", 1, 2) + arm("bad", 50, 500)
     rows += [("home", "travel", 0.5, "abroad")] * 200
     rows += [("abroad", "rest", 0.5, "home")] * 200
-    table = eq.next_steps(rows, steps=300, draws=50)
+    table = eq.from_log(rows).next_steps(steps=300, draws=50)
     first = table.rows()[0]
     assert (first["state"], first["rival"], first["rival_visits"]) == ("home", "promising", 2)
     assert 0.02 <= first["chance_better"] < 0.8
@@ -206,7 +206,7 @@ def test_decisions_come_in_the_order_of_their_worth():
     rows = [
         (s, a, float(rng.random() < 0.5), int(rng.integers(3))) for s in range(3) for a in range(3) for _ in range(20)
     ]
-    table = eq.next_steps(rows, steps=20, draws=30)
+    table = eq.from_log(rows).next_steps(steps=20, draws=30)
     assert len(table) > 1
     assert table["worth"] == sorted(table["worth"], reverse=True)
     assert all(row["action"] != row["rival"] and row["chance_better"] > 0 for row in table)
@@ -216,33 +216,33 @@ def test_decisions_come_in_the_order_of_their_worth():
 def test_a_state_never_left_hides_nothing_and_opens_nothing_else():
     """Its only pairs are unknown, and in a mean of problems it would swallow every policy."""
     rows = arm("good", 900, 1500) + arm("bad", 300, 1500) + [("home", "good", 1.0, "cellar")]
-    table = eq.next_steps(rows, steps=20)
+    table = eq.from_log(rows).next_steps(steps=20)
     assert "home" not in table["state"]
     assert all(row["worth"] > 0 and row["action"] != row["rival"] for row in table)
 
 
 def test_the_policy_in_use_can_be_given():
     rows = arm("good", 6_000, 10_000) + arm("bad", 4_000, 10_000)
-    worse = eq.next_steps(rows, steps=50, draws=20, policy=["bad"])
+    worse = eq.from_log(rows).next_steps(steps=50, draws=20, policy=["bad"])
     assert (worse["action"], worse["rival"], worse["chance_better"]) == (["bad"], ["good"], [1.0])
     assert worse["worth"][0] == pytest.approx(0.2, abs=0.05)
     assert worse["visits"] == [10_000]
     assert worse["steps"][0] > 45
     with pytest.raises(ValueError, match="policy"):
-        eq.next_steps(rows, policy=[0.3, 0.7, 0.1])
+        eq.from_log(rows).next_steps(policy=[0.3, 0.7, 0.1])
 
 
 def test_steps_are_spent_on_what_was_hardly_tried():
     """Whichever of the two is in use."""
     rows = [*arm("good", 250, 500), ("home", "new", 0.55, "home"), ("home", "new", 0.45, "home")]
-    spent = [eq.next_steps(rows, steps=100, draws=30, policy=[name])["steps"] for name in ("good", "new")]
+    spent = [eq.from_log(rows).next_steps(steps=100, draws=30, policy=[name])["steps"] for name in ("good", "new")]
     assert spent[0] == pytest.approx(spent[1])
 
 
 def test_amounts_are_in_the_units_of_the_log():
     rows = arm("good", 250, 500) + arm("promising", 1, 2)
     euros = [(s, a, 200 * r - 100, x) for s, a, r, x in rows]
-    plain, scaled = (eq.next_steps(table, steps=10, draws=30) for table in (rows, euros))
+    plain, scaled = (eq.from_log(table).next_steps(steps=10, draws=30) for table in (rows, euros))
     assert scaled["worth"] == pytest.approx([200 * worth for worth in plain["worth"]], rel=1e-6)
 
 
@@ -251,15 +251,15 @@ def test_a_discount_decides_what_is_open():
     rows = [("home", "take", 0.5, "home"), ("home", "invest", 0, "one"), ("one", "wait", 0, "home")] * 500
     rows += [("one", "sell", 3, "home")] * 2
     policy = ["take", "wait"]
-    assert repr(eq.next_steps(rows, steps=50, draws=30, discount=0.05, policy=policy)) == NOTHING_OPEN
-    (row,) = eq.next_steps(rows, steps=50, draws=30, policy=policy)
+    assert repr(eq.from_log(rows).next_steps(steps=50, draws=30, discount=0.05, policy=policy)) == NOTHING_OPEN
+    (row,) = eq.from_log(rows).next_steps(steps=50, draws=30, policy=policy)
     assert (row["state"], row["action"], row["rival"], row["rival_visits"]) == ("home", "take", "invest", 500)
     assert row["worth"] > 0.3
 
 
 def test_a_learner_that_cannot_be_is_told_even_where_nothing_is_open():
     with pytest.raises(ValueError, match="unknown learner"):
-        eq.next_steps(arm("good", 600, 1000), learner="nobody")
+        eq.from_log(arm("good", 600, 1000)).next_steps(learner="nobody")
 
 
 # --- from the command line

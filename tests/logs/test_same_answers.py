@@ -42,7 +42,7 @@ def answers(case, log):
         "policy": found.policy, "chance": found.chance, "loss": found.loss, "lacking": found.lacking(),
     }  # fmt: skip
     discount = CASES[case].get("discount")
-    steps = eq.next_steps(log, 60, policy=found.policy, discount=discount, draws=6, seed=5)
+    steps = log.next_steps(60, policy=found.policy, discount=discount, draws=6, seed=5)
     numbers |= {f"next {name}": steps[name] for name in ("chance_better", "worth", "steps")}
     return {name: np.asarray(value, float).round(10).tolist() for name, value in numbers.items() if value is not None}
 

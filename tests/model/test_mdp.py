@@ -70,7 +70,7 @@ def test_pairs_may_be_listed_by_name():
         action_names=["wait"],
         initial="wet",
     )
-    assert mdp.transition_probabilities("dry", "wait") == {1: 1.0}
+    assert mdp.transition_probabilities("dry", "wait") == {"wet": 1.0}
     assert mdp.initial.tolist() == [0.0, 1.0]
 
 
@@ -142,7 +142,7 @@ def test_to_arrays_refuses_states_that_differ_in_their_actions():
 
 def test_a_successor_given_by_name_and_by_number_is_summed():
     mdp = TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 0.7}, 0)], 1, state_names=["a"])
-    assert mdp.transition_probabilities(0, 0) == {0: 1.0}
+    assert (mdp.transition_probabilities(0, 0), mdp.transition_probabilities("a", 0)) == ({0: 1.0}, {"a": 1.0})
     with pytest.raises(ValueError, match=r"sums to 1\.3"):
         TabularMDP.from_pairs([(0, 0, {"a": 0.3, 0: 1.0}, 0)], 1, state_names=["a"])
 
@@ -468,7 +468,10 @@ def test_permute_moves_laws_rewards_and_initial_law_together():
     mdp = uneven(initial=1, state_names="abc")
     other = mdp.permute(states=[2, 0, 1])
     for s, a, law, mean in UNEVEN:
-        assert other.transition_probabilities("abc"[s], a) == {[2, 0, 1][x]: p for x, p in law.items()}
+        assert other.transition_probabilities("abc"[s], a) == {"abc"[x]: p for x, p in law.items()}
+        assert other.rows.succ[other.rows.row(other.pairs.index("abc"[s], a))].tolist() == sorted(
+            [2, 0, 1][x] for x in law
+        )
         assert other.mean_reward("abc"[s], a) == mean
     assert other.initial.tolist() == [1.0, 0.0, 0.0]
 
@@ -522,7 +525,7 @@ def test_unreachable_states_can_be_left_out():
     kept = mdp.restrict_to_reachable()
     assert mdp.reachable().tolist() == [False, True, True]
     assert kept.pairs.state_names == ("1", "2")
-    assert kept.transition_probabilities("2", 0) == {0: 1.0}
+    assert kept.transition_probabilities("2", 0) == {"1": 1.0}
 
 
 # Equality and repr

@@ -49,8 +49,12 @@ def test_actions_may_be_renumbered_state_by_state_and_then_have_no_names():
         (np.zeros(20, int), None, r"states must be a permutation of 0 .. 2, not \[0, 0, 0"),
         (None, [0, 1, 2], "actions must be a permutation of 0 .. 3"),
         (None, [[2, 0], [1]], "actions has 2 rows, one per state would be 3"),
-        (None, [[2, 0], [1], [3, 0]], r"actions of state 2 must be a permutation of its ids \[0, 1, 3\], not \[3, 0\]"),
-        (None, [[2, 1], [1], [3, 0, 1]], r"actions of state 0 must be a permutation of its ids \[0, 2\]"),
+        (
+            None,
+            [[2, 0], [1], [3, 0]],
+            r"actions of state 'c' must be a permutation of its ids \[0, 1, 3\], not \[3, 0\]",
+        ),
+        (None, [[2, 1], [1], [3, 0, 1]], r"actions of state 'a' must be a permutation of its ids \[0, 2\]"),
     ],
 )
 def test_numbers_that_are_no_permutation_are_named(states, actions, message):

@@ -233,7 +233,7 @@ def test_actions_are_read_by_name_whatever_their_case():
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"), [([0], r"shape \(1,\)"), ([0, 0, 9], "plays action 9 in state 2, which allows")]
+    ("policy", "message"), [([0], r"shape \(1,\)"), ([0, 0, 9], "plays action 9 in state '1,3', which allows")]
 )
 def test_a_wrong_policy_is_named(corridor, policy, message):
     with pytest.raises(ValueError, match=message):

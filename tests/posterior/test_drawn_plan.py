@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.model import Pairs
 from equirl.model.rows import Rows
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
@@ -98,7 +99,7 @@ def test_where_only_some_pairs_leave_mass_to_chance_the_others_do_not():
 
 
 def test_the_mean_of_drawn_mdps_keeps_what_was_never_played_where_it_is():
-    pairs, played = eq.Pairs.uniform(4, 2), np.array([1, 1, 0, 1, 1, 0, 1, 1], bool)
+    pairs, played = Pairs.uniform(4, 2), np.array([1, 1, 0, 1, 1, 0, 1, 1], bool)
     models = [drawn(seed)[0] for seed in range(3)]
     mean = mean_model(pairs, played, models)
     found = np.zeros((8, 4))

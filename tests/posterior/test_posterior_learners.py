@@ -129,7 +129,7 @@ def drive(agent, n_steps, rng, state):
     """Act and observe; now and then the process ends and starts in state 0."""
     actions = []
     for _ in range(n_steps):
-        action = agent.act(state)
+        action = agent.act_id(state)
         law = WORLD.transition_probabilities(state, action)
         successor, ends = int(rng.choice(list(law), p=list(law.values()))), rng.random() < 0.02
         if ends and 0 not in law:
@@ -164,7 +164,7 @@ def test_saved_with_a_termination_pending_a_learner_goes_on_bit_by_bit(name, tmp
     agent = agent_for(WORLD, name, 3)
     _, state = drive(agent, 150, np.random.default_rng(1), 0)
     state = 0 if agent.pending else state
-    agent.act(state)
+    agent.act_id(state)
     agent.observe(0, 0, 1.0, 0, terminated=True)
     agent.save(tmp_path / "agent.npz")
     twin = load_agent(tmp_path / "agent.npz")
@@ -180,7 +180,7 @@ def test_whole_stretches_and_single_steps_decide_alike(name, settings):
     agent = agent_for(WORLD, name, own, **settings)
     moves, state, paid = np.random.default_rng(world.spawn(3)[1]).random(1200), 0, []
     for draw in moves:
-        action = agent.act(state)
+        action = agent.act_id(state)
         law = sorted(WORLD.transition_probabilities(state, action).items())
         successor = law[int(np.searchsorted(np.cumsum([p for _, p in law])[:-1], draw, side="right"))][0]
         paid.append(WORLD.mean_reward(state, action))

@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 import equirl as eq
+from equirl.learners import make_settings
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior import reward_priors
+from equirl.posterior import class_posterior, reward_priors
 from equirl.posterior.reward_priors import SAME, _SureOrNot, base_of, draw_constant, paid_the_same
 from oracles_posterior import snapshot
 
@@ -108,7 +109,7 @@ def test_an_amount_that_was_the_same_three_times_may_still_be_a_surprise():
     for seed in range(8):
         agent, random, tries = eq.make_agent("c-psrl", 1, 2, seed=seed), np.random.default_rng(seed), 0
         for _ in range(20_000):
-            arm = agent.act(0)
+            arm = agent.act_id(0)
             tries += arm
             agent.observe(0, arm, 0.5 if arm == 0 else 0.2 if tries <= 3 else float(random.random() < 0.8), 0)
             if tries > 200:
@@ -118,7 +119,7 @@ def test_an_amount_that_was_the_same_three_times_may_still_be_a_surprise():
 
 def test_pairs_that_pay_the_same_sure_amount_share_it():
     agent = eq.simulate(eq.make("four-room"), "c-psrl", 4000, seed=1).agent
-    found = eq.class_posterior(agent, draws=20, seed=0)
+    found = class_posterior(agent, draws=20, seed=0)
     poor = [int(k) for k in np.flatnonzero((agent.counts.visits > 30) & (agent.counts.r_sum == 0))[:2]]
     together = found.reward_tables[:, poor[0]] == found.reward_tables[:, poor[1]]
     assert together.mean() > 0.8
@@ -126,10 +127,10 @@ def test_pairs_that_pay_the_same_sure_amount_share_it():
 
 def test_coins_for_everyone_are_still_to_be_had():
     with pytest.raises(ValueError, match="reward_noise"):
-        eq.make_settings("c-psrl", reward_noise="dice")
-    assert eq.make_settings("psrl-published").reward_noise == "coin"
+        make_settings("c-psrl", reward_noise="dice")
+    assert make_settings("psrl-published").reward_noise == "coin"
     for name in ("psrl", "c-psrl", "c-psrl-c", "c-psrl-c-sigma"):
-        assert eq.make_settings(name).reward_noise == "drawn"
+        assert make_settings(name).reward_noise == "drawn"
 
 
 def test_without_hope_another_amount_is_what_pairs_usually_pay():

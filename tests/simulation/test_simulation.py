@@ -214,7 +214,7 @@ def test_playing_at_random_is_the_same_step_by_step_where_the_table_must_grow():
 
 def test_a_pending_end_of_episode_is_learned_where_the_world_starts():
     agent = make_agent("ucrl2-l", 6, 2)
-    agent.observe(5, agent.act(5), 1.0, 5, terminated=True)
+    agent.observe(5, agent.act_id(5), 1.0, 5, terminated=True)
     after = simulate(RIVER, agent, 10).agent
     assert after.pending is None
     assert after.counts.visits.sum() == 11
@@ -254,7 +254,7 @@ def test_regret_is_not_reported_against_a_gain_that_is_not_certified(monkeypatch
     def refuse(mdp):
         raise UncertifiedGain("the gain is not certified; pass gain=")
 
-    monkeypatch.setattr(optimal_gain, "certified_gain", refuse)
+    monkeypatch.setattr(optimal_gain, "certified_solution", refuse)
     with pytest.raises(UncertifiedGain, match="pass gain="):
         simulate(RIVER, "random", 100)
     assert simulate(RIVER, "random", 100, gain=0.5).t[-1] == 100
@@ -264,7 +264,13 @@ def test_a_learner_of_unit_rewards_or_of_the_worlds_own_scale_plays_in_it():
     world = TabularMDP.from_arrays(np.full((2, 1, 2), 0.5), np.array([[0.0], [1.0]]), reward_map=(20.0, -5.0))
     for scale in ((0, 1), (-5, 15)):
         agent = make_agent("ucrl2-l", 2, 1, reward_range=scale)
-        assert simulate(world, agent, 50).reward[-1] == pytest.approx(25, abs=15)
+        trace = simulate(world, agent, 50)
+        assert trace.unit_curves["reward"][0, -1] == pytest.approx(25, abs=15)
+        assert trace.reward[-1] == pytest.approx(20 * trace.unit_curves["reward"][0, -1] - 5 * 50)
+        assert trace.agent.reward_map == (20.0, -5.0)
+        assert (trace.gain, trace.unit_gain) == pytest.approx((5.0, 0.5))
+        assert trace.regret[-1] == pytest.approx(50 * 5.0 - trace.reward[-1])
+        assert agent.reward_map == (scale[1] - scale[0], scale[0])  # as it was
     with pytest.raises(ValueError, match="has another reward_range than"):
         simulate(world, make_agent("ucrl2-l", 2, 1, reward_range=(1, 2)), 50)
 

@@ -8,6 +8,7 @@ import pytest
 import equirl as eq
 from equirl.simulation import trace as traces
 from equirl.simulation.trace import Recorder, ValueMeasures, checkpoint_times, tally
+from equirl.solving.policies import policy_chain
 
 RIVER = eq.make("riverswim", n_states=4, reward_law="bernoulli")
 FIRST = np.array(RIVER.pairs.ptr[:-1])
@@ -16,11 +17,11 @@ FIRST = np.array(RIVER.pairs.ptr[:-1])
 def test_policies_played_again_are_not_evaluated_again_as_long_as_they_are_remembered(monkeypatch):
     measures, evaluated = ValueMeasures(RIVER, 0.9, 0.01), []
 
-    def note(mdp, actions, discount):
+    def note(mdp, actions):
         evaluated.append(actions.tolist())
-        return eq.evaluate_policy(mdp, actions, discount=discount)
+        return policy_chain(mdp, actions)
 
-    monkeypatch.setattr(traces, "evaluate_policy", note)
+    monkeypatch.setattr(traces, "policy_chain", note)
     monkeypatch.setattr(traces, "REMEMBERED", 2)
     one, two, three = FIRST, FIRST + 1, FIRST + np.array([0, 1, 0, 1])
     for policy in (one, two, one, three, three, two, one):

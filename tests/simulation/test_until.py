@@ -20,7 +20,7 @@ def test_a_run_stops_once_no_policy_is_better_by_more(name, gap, how):
     assert trace.t[-1] < 400_000
     assert how in trace.stopped
     assert trace.gap <= gap
-    assert BEST.gain - eq.policy_gain(RIVER, trace.policy) <= gap
+    assert BEST.gain - eq.Policy(RIVER, trace.policy).gain <= gap
     assert trace.agent.t == trace.t[-1] + 1
 
 
@@ -95,7 +95,7 @@ def test_the_posterior_is_seldom_wrong_when_it_says_enough():
     wrong = 0
     for seed in range(20):
         trace = eq.simulate(RIVER, "c-psrl", 20_000, seed=seed, until={"gap": 0.05}, checkpoints=1, gain=BEST.gain)
-        wrong += BEST.gain - eq.policy_gain(RIVER, trace.policy) > 0.05
+        wrong += BEST.gain - eq.Policy(RIVER, trace.policy).gain > 0.05
     assert wrong <= 4  # at a risk of 0.05 more than four of twenty have probability 0.003
 
 

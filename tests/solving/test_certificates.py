@@ -13,7 +13,7 @@ from equirl.simulation.simulated_runs import simulate
 from equirl.solving.chains import whole
 from equirl.solving.multichain import NoConstantGain
 from equirl.solving.optimal_gain import solve
-from equirl.solving.policies import evaluate_policy, policy_gain
+from equirl.solving.policies import Policy
 from equirl.solving.renewal import IllConditioned
 from equirl.solving.value_iteration import bellman
 from oracles_exact import best_gain_exactly, best_value_exactly, solve_within, treacherous_mdp
@@ -117,8 +117,8 @@ def test_a_gain_is_never_above_the_largest_reward() -> None:
     mdp = slippery_grid(10)
     assert solve(mdp).gain == 1.0
     assert simulate(mdp, "random", horizon=10, seed=0, gain=solve(mdp).gain).t[-1] == 10
-    assert policy_gain(mdp, solve(mdp).policy) <= 1.0
-    assert evaluate_policy(mdp, solve(mdp).policy).gain.max() <= 1.0
+    assert Policy(mdp, solve(mdp).policy).gain <= 1.0
+    assert Policy(mdp, solve(mdp).policy).evaluate().gain.max() <= 1.0
 
 
 def slippery_grid(n: int) -> TabularMDP:

@@ -8,7 +8,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.rows import reached
 from equirl.solving import chains
 from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, incoming, whole
-from equirl.solving.policies import policy_kind
+from equirl.solving.policies import Policy
 from equirl.worlds.world_registry import make
 from oracles_solving import dense_laws, dense_mdp, kind_by_definition, policies, random_mdp, recurrent_sets
 
@@ -125,10 +125,10 @@ def test_a_block_keeps_laws_and_rewards_of_its_states() -> None:
 
 def test_policies_are_ergodic_unichain_or_multichain() -> None:
     river = make("riverswim", n_states=6)
-    assert policy_kind(river, [0] * 6) == "ergodic"
-    assert policy_kind(river, [1] * 6) == "unichain"
-    assert policy_kind(river, [1, 0, 0, 0, 0, 0]) == "unichain"
-    assert policy_kind(TabularMDP.from_pairs(ABSORBING, 3), [0, 0, 0]) == "multichain"
+    assert Policy(river, [0] * 6).kind() == "ergodic"
+    assert Policy(river, [1] * 6).kind() == "unichain"
+    assert Policy(river, [1, 0, 0, 0, 0, 0]).kind() == "unichain"
+    assert Policy(TabularMDP.from_pairs(ABSORBING, 3), [0, 0, 0]).kind() == "multichain"
 
 
 def test_rows_that_sum_to_one_up_to_rounding_stay_and_others_are_divided_by_their_sums() -> None:

@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from equirl.model.mdp import TabularMDP
 from equirl.solving import discounted, renewal, value_iteration
 from equirl.solving.chains import whole
-from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution, original_values
+from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution
 from equirl.solving.optimal_gain import solve
-from equirl.solving.policies import evaluate_policy, policy_gain
+from equirl.solving.policies import Policy
 from equirl.solving.value_iteration import SolverLimits
 from equirl.worlds.world_registry import load_world, make
 from oracles_solving import best_discounted, cycle, dense_laws, dense_mdp, random_mdp, two_ends
@@ -26,7 +26,7 @@ def test_values_agree_with_brute_force_over_policies(seed: int, method: str, dis
     mdp = random_mdp(rng, int(rng.integers(1, 6)))
     answer = solve(mdp, method=method, discount=discount)
     assert np.abs(answer.value - best_discounted(mdp, discount)).max() <= answer.accuracy <= 1e-8
-    np.testing.assert_allclose(evaluate_policy(mdp, answer.policy, discount=discount), answer.value, rtol=0, atol=2e-8)
+    np.testing.assert_allclose(Policy(mdp, answer.policy).values(discount=discount), answer.value, rtol=0, atol=2e-8)
     assert answer.value_from_start == pytest.approx(mdp.initial @ answer.value)
 
 
@@ -64,7 +64,10 @@ def test_the_certified_accuracy_holds(accuracy: float, method: str) -> None:
 def test_values_shrunk_by_one_minus_the_discount_tend_to_the_gain() -> None:
     mdp = make("riverswim", n_states=8)
     average = solve(mdp)
-    far = [np.abs((1 - d) * solve(mdp, discount=d).value - average.gain).max() for d in (0.99, 0.999, 0.9999, 0.99999)]
+    far = [
+        np.abs((1 - d) * solve(mdp, discount=d).unit_value - average.unit_gain).max()
+        for d in (0.99, 0.999, 0.9999, 0.99999)
+    ]
     assert all(b < a / 5 for a, b in itertools.pairwise(far))
     assert solve(mdp, discount=0.99999).policy.tolist() == average.policy.tolist()
 
@@ -79,11 +82,11 @@ def test_values_shrunk_by_one_minus_the_discount_tend_to_the_gain() -> None:
 def test_with_a_discount_close_to_one_a_world_is_solved_as_for_average_reward(world: str) -> None:
     mdp = load_world(world)
     average = solve(mdp, accuracy=1e-11)
-    far = [np.abs((1 - d) * solve(mdp, discount=d).value - average.gain).max() for d in (0.99, 0.999, 0.9999)]
+    far = [np.abs((1 - d) * solve(mdp, discount=d).unit_value - average.unit_gain).max() for d in (0.99, 0.999, 0.9999)]
     assert all(b < a / 5 for a, b in itertools.pairwise(far))
-    assert far[-1] < 2e-4 * (1 + average.span)
+    assert far[-1] < 2e-4 * (1 + average.unit_span)
     patient = solve(mdp, discount=0.99999).policy
-    assert policy_gain(mdp, patient) == pytest.approx(average.gain, abs=1e-9)
+    assert Policy(mdp, patient).unit_gain == pytest.approx(average.unit_gain, abs=1e-9)
 
 
 @pytest.mark.parametrize("world", ["ergodic-riverswim:n_states=8", "random", "planted", "car-rental:max_cars=5"])
@@ -98,7 +101,7 @@ def test_values_in_the_original_units_are_those_of_the_original_rewards() -> Non
     scale, shift = mdp.reward_map
     own = scale * mdp.r_mean[answer.policy_pair] + shift
     theirs = np.linalg.solve(np.eye(mdp.n_states) - 0.9 * dense_laws(mdp)[answer.policy_pair], own)
-    np.testing.assert_allclose(original_values(mdp, answer.value, 0.9), theirs, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(answer.value, theirs, rtol=0, atol=1e-7)
 
 
 def test_a_slow_grid_is_solved_by_a_few_exact_evaluations() -> None:
@@ -147,7 +150,7 @@ def test_wrong_keywords_are_named(keywords: dict, words: str) -> None:
 
 def test_a_randomised_policy_has_discounted_values() -> None:
     mdp = TabularMDP.from_arrays([[[1.0], [1.0]]], [[0.0, 1.0]])
-    assert evaluate_policy(mdp, [0.5, 0.5], discount=0.9).tolist() == pytest.approx([5.0])
+    assert Policy(mdp, [0.5, 0.5]).values(discount=0.9).tolist() == pytest.approx([5.0])
 
 
 def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_sweeps_from_below_that_stop_early_are_wrong_where_the_certified_answer_
 def test_a_fixed_point_from_above_is_not_taken_for_the_answer() -> None:
     """Two states may send each other round for ever, or leave for a coin between the goal and the end."""
     circle = [(0, 0, {1: 1.0}, 0.0), (1, 0, {0: 1.0}, 0.0), (1, 1, {2: 0.25, 3: 0.75}, 0.0)]
-    mdp = TabularMDP.from_pairs([*circle, (2, 0, {2: 1.0}, 0.0), (3, 0, {3: 1.0}, 0.0)], 4)
+    mdp = TabularMDP.from_pairs([*circle, (2, 0, {2: 1.0}, 0.0), (3, 0, {3: 1.0}, 0.0)], n_states=4)
     assert solve(mdp, goal=2).value.tolist() == [0.25, 0.25, 1.0, 0.0]
     assert solve(mdp, goal=2).policy.tolist()[:2] == [0, 1]  # all ones solve the equations as well
     least = solve(mdp, goal=2, maximise=False)
@@ -180,7 +180,7 @@ def test_circles_that_earn_something_have_no_bound_and_the_policy_still_heads_fo
 
 def test_a_component_in_which_pairs_cost_nothing_is_crossed_for_nothing_but_not_its_other_pairs() -> None:
     ring = [(s, 0, {(s + 1) % 3: 1.0}, 0.0) for s in range(3)] + [(0, 1, {1: 0.5, 2: 0.5}, 1.0), (2, 1, {3: 1.0}, 7.0)]
-    mdp = TabularMDP.from_costs([*ring, (3, 0, {3: 1.0}, 0.0)], 4)
+    mdp = TabularMDP.from_costs([*ring, (3, 0, {3: 1.0}, 0.0)], n_states=4)
     answer = solve(mdp, goal=3, objective="cost")
     assert (answer.value.tolist(), answer.policy.tolist()) == ([7.0, 7.0, 7.0, 0.0], [0, 0, 1, 0])
 
@@ -188,7 +188,7 @@ def test_a_component_in_which_pairs_cost_nothing_is_crossed_for_nothing_but_not_
 def test_circles_whose_costs_cancel_are_refused() -> None:
     swing = [(0, 0, {1: 1.0}, 1.0), (1, 0, {0: 1.0}, -1.0), (1, 1, {2: 1.0}, 0.0), (2, 0, {2: 1.0}, 0.0)]
     with pytest.raises(IllConditioned, match="cancel"):
-        solve(TabularMDP.from_costs(swing, 3), goal=2, objective="cost")
+        solve(TabularMDP.from_costs(swing, n_states=3), goal=2, objective="cost")
 
 
 def test_a_goal_is_a_state_several_a_mask_or_a_question() -> None:

@@ -15,7 +15,7 @@ from equirl.solving import gpu_engine
 from equirl.solving.chains import whole
 from equirl.solving.gpu_engine import GpuEngine, array_module, checked_device
 from equirl.solving.optimal_gain import solve
-from equirl.solving.policies import evaluate_policy
+from equirl.solving.policies import Policy
 from equirl.solving.sweep_engine import Aim, CompiledEngine, swept
 from equirl.worlds.world_registry import make
 
@@ -93,7 +93,7 @@ def test_without_cupy_the_extra_is_named(monkeypatch):
     for ask in (
         lambda: solve(WORLD, device="gpu"),
         lambda: solve(WORLD, discount=0.9, device="gpu"),
-        lambda: evaluate_policy(WORLD, WORLD.pairs.action[::3], discount=0.9, device="gpu"),
+        lambda: Policy(WORLD, WORLD.pairs.action[::3]).values(0.9, device="gpu"),
         lambda: extended_value_iteration(WORLD.pairs.ptr, balls(0.1), 1e-3, device="gpu"),
     ):
         with pytest.raises(ImportError, match=r"device='gpu' needs CuPy: pip install 'equirl\[gpu\]'"):
@@ -116,8 +116,6 @@ def test_what_is_not_done_on_a_gpu_is_refused(numpy_as_cupy):
     for more in ({}, {"discount": 0.9}):
         with pytest.raises(ValueError, match="method='policy' factors matrices on the processor"):
             solve(WORLD, method="policy", device="gpu", **more)
-    with pytest.raises(ValueError, match="device='gpu' evaluates with a discount"):
-        evaluate_policy(WORLD, WORLD.pairs.action[::3], device="gpu")
     with pytest.raises(ValueError, match="device are not for problems with a goal"):
         solve(WORLD, goal=1, device="gpu")
     assert not numpy_as_cupy.launches
@@ -154,7 +152,7 @@ def agree_on_solutions():
         else:
             assert abs(there.gain - here.gain) <= there.accuracy + here.accuracy
     policy = WORLD.pairs.action[::3]
-    there, here = (evaluate_policy(WORLD, policy, discount=0.95, device=device) for device in ("gpu", "cpu"))
+    there, here = (Policy(WORLD, policy).values(0.95, device=device) for device in ("gpu", "cpu"))
     assert np.abs(there - here).max() <= 2e-8
 
 

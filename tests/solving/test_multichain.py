@@ -8,7 +8,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.solving import chains
 from equirl.solving.chains import end_components, whole
 from equirl.solving.optimal_gain import solve
-from equirl.solving.policies import policy_gain
+from equirl.solving.policies import Policy
 from equirl.worlds.world_registry import make
 from oracles_solving import best_gain, dense_laws, limit_matrix, random_mdp, two_ends
 
@@ -39,7 +39,7 @@ def test_a_component_is_left_by_its_best_door() -> None:
     mdp = TabularMDP.from_pairs([*hall, (2, 0, {2: 1.0}, 1.0), (3, 0, {3: 1.0}, 0.1)], 4)
     answer = solve(mdp, multichain=True)
     np.testing.assert_allclose(answer.gain_by_state, [0.91, 0.91, 1.0, 0.1])
-    assert policy_gain(mdp, answer.policy) == pytest.approx(0.91)
+    assert Policy(mdp, answer.policy).gain == pytest.approx(0.91)
 
 
 def test_where_the_gain_is_constant_the_answer_is_the_same() -> None:

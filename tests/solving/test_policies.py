@@ -10,12 +10,10 @@ from equirl.solving.chains import closed_classes
 from equirl.solving.multichain import NoConstantGain
 from equirl.solving.optimal_gain import Criterion
 from equirl.solving.policies import (
-    evaluate_policy,
+    Policy,
     policy_chain,
-    policy_gain,
     policy_pairs,
     policy_weights,
-    stationary_distribution,
 )
 from equirl.solving.renewal import IllConditioned
 from equirl.worlds.world_registry import make
@@ -39,14 +37,14 @@ def test_gain_and_law_of_any_policy_agree_with_the_limit_of_its_powers(seed: int
     mdp = random_mdp(rng, 6, branching=2)
     pair = next(iter(policies(mdp)))
     limit, policy = limit_matrix(dense_laws(mdp)[pair]), mdp.pairs.action[pair]
-    np.testing.assert_allclose(stationary_distribution(mdp, policy), mdp.initial @ limit, atol=1e-9)
-    np.testing.assert_allclose(evaluate_policy(mdp, policy).gain, limit @ mdp.r_mean[pair], atol=1e-9)
+    np.testing.assert_allclose(Policy(mdp, policy).stationary_distribution(), mdp.initial @ limit, atol=1e-9)
+    np.testing.assert_allclose(Policy(mdp, policy).evaluate().gain, limit @ mdp.r_mean[pair], atol=1e-9)
 
 
 @given(seeds)
 def test_the_bias_of_a_policy_solves_its_equation_and_averages_to_zero(seed: int) -> None:
     mdp = random_mdp(np.random.default_rng(seed), 6, max_actions=1, branching=2)
-    laws, value = dense_laws(mdp), evaluate_policy(mdp, mdp.pairs.action)
+    laws, value = dense_laws(mdp), Policy(mdp, mdp.pairs.action).evaluate()
     np.testing.assert_allclose(value.gain + value.bias, mdp.r_mean + laws @ value.bias, atol=1e-9)
     np.testing.assert_allclose(limit_matrix(laws) @ value.bias, 0, atol=1e-7)
 
@@ -58,19 +56,19 @@ def test_a_randomised_policy_is_evaluated(seed: int) -> None:
     weights = rng.dirichlet(np.ones(3), size=5)
     laws, rewards = mdp.to_arrays()
     law = stationary_by_eigenvector(np.einsum("sa,sax->sx", weights, laws))
-    np.testing.assert_allclose(stationary_distribution(mdp, weights.ravel()), law, atol=1e-10)
-    assert policy_gain(mdp, weights.ravel()) == pytest.approx(law @ (weights * rewards).sum(axis=1))
+    np.testing.assert_allclose(Policy(mdp, weights.ravel()).stationary_distribution(), law, atol=1e-10)
+    assert Policy(mdp, weights.ravel()).gain == pytest.approx(law @ (weights * rewards).sum(axis=1))
 
 
 def test_a_periodic_policy_is_averaged() -> None:
-    np.testing.assert_allclose(stationary_distribution(cycle(4), [0] * 4), 0.25)
+    np.testing.assert_allclose(Policy(cycle(4), [0] * 4).stationary_distribution(), 0.25)
 
 
 def test_the_law_of_a_policy_with_two_ends_weighs_them_by_their_probability() -> None:
     ends = [(0, 0, {1: 0.25, 2: 0.75}, 0.0), (1, 0, {1: 1.0}, 1.0), (2, 0, {2: 1.0}, 0.0)]
     mdp = TabularMDP.from_pairs(ends, 3)
-    np.testing.assert_allclose(stationary_distribution(mdp, [0, 0, 0]), [0, 0.25, 0.75])
-    assert policy_gain(mdp, [0, 0, 0]) == pytest.approx(0.25)
+    np.testing.assert_allclose(Policy(mdp, [0, 0, 0]).stationary_distribution(), [0, 0.25, 0.75])
+    assert Policy(mdp, [0, 0, 0]).gain == pytest.approx(0.25)
 
 
 def test_a_river_that_parts_in_the_middle_has_an_exact_gain_though_no_exact_bias() -> None:
@@ -82,9 +80,9 @@ def test_a_river_that_parts_in_the_middle_has_an_exact_gain_though_no_exact_bias
     down = np.array([0.9] * (n // 2 - 1) + [0.05] * (n // 2))
     log_law = np.append(0.0, np.cumsum(np.log(up / down)))
     law = np.exp(log_law - log_law.max())
-    np.testing.assert_allclose(stationary_distribution(mdp, policy), law / law.sum(), rtol=1e-9)
+    np.testing.assert_allclose(Policy(mdp, policy).stationary_distribution(), law / law.sum(), rtol=1e-9)
     with pytest.raises(IllConditioned, match="double precision"):
-        evaluate_policy(mdp, policy)
+        Policy(mdp, policy).evaluate()
 
 
 @given(seeds)
@@ -94,7 +92,7 @@ def test_elimination_agrees_with_renewal(seed: int) -> None:
     policy = mdp.pairs.action
     chain, _ = policy_chain(mdp, policy)
     law = gth_elimination.long_run_distribution(chain, closed_classes(chain), mdp.initial)  # has no bias at times
-    np.testing.assert_allclose(law, stationary_distribution(mdp, policy), atol=1e-12)
+    np.testing.assert_allclose(law, Policy(mdp, policy).stationary_distribution(), atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.solving import chains, gain_methods, gth_elimination, optimal_gain, shortest_times, value_iteration
 from equirl.solving.multichain import NoConstantGain
 from equirl.solving.optimal_gain import solve
-from equirl.solving.policies import policy_gain
+from equirl.solving.policies import Policy
 from equirl.solving.shortest_times import diameter
 from equirl.worlds.world_registry import make
 from oracles_solving import best_gain, cycle, dense_laws, dense_mdp, random_mdp, two_ends
@@ -111,7 +111,7 @@ def test_the_certified_accuracy_holds(accuracy: float) -> None:
 def test_the_policy_earns_the_gain(seed: int) -> None:
     mdp = dense_mdp(np.random.default_rng(seed), 8, 3)
     answer = solve(mdp)
-    assert policy_gain(mdp, answer.policy) == pytest.approx(answer.gain, abs=1e-8)
+    assert Policy(mdp, answer.policy).gain == pytest.approx(answer.gain, abs=1e-8)
     assert (mdp.pairs.state[answer.policy_pair] == np.arange(8)).all()
 
 
@@ -259,6 +259,6 @@ def test_the_kernels_agree_with_their_plain_bodies(monkeypatch: pytest.MonkeyPat
 def test_solutions_are_shown_in_a_line_in_the_units_of_the_problem():
     pairs = [("off", "press", {"on": 1.0}, -1.0), ("on", "wait", {"on": 0.5, "off": 0.5}, 3.0)]
     lamp = TabularMDP.from_pairs(pairs, rescale=True)
-    assert repr(solve(lamp)).startswith("Solution(original_gain=1.66667, within ")
+    assert repr(solve(lamp)).startswith("Solution(gain=1.66667, within ")
     best = solve(lamp, discount=0.5)
-    assert repr(best) == f"DiscountedSolution(discount=0.5, largest value {best.original_value.max():.6g})"
+    assert repr(best) == f"DiscountedSolution(discount=0.5, largest value {best.value.max():.6g})"

@@ -11,8 +11,8 @@ from equirl.solving import gain_methods, optimal_gain, renewal
 from equirl.solving.chains import approach, whole
 from equirl.solving.gain_methods import directed_policy_iteration
 from equirl.solving.multichain import NoConstantGain
-from equirl.solving.optimal_gain import UncertifiedGain, certified_gain, solve
-from equirl.solving.policies import policy_gain
+from equirl.solving.optimal_gain import UncertifiedGain, certified_solution, solve
+from equirl.solving.policies import Policy
 from equirl.solving.renewal import TooMuchFill, factor, fill, fill_reducing_order
 from equirl.solving.value_iteration import SolverLimits
 from equirl.worlds.world_registry import make
@@ -24,25 +24,25 @@ def test_two_states_left_once_in_ages_have_the_gain_of_their_balance(rare: float
     answer = solve(sticky_pair(rare))
     assert answer.gain == pytest.approx(1 / 3, abs=1e-8)
     assert answer.converged
-    assert certified_gain(sticky_pair(rare)) == answer.gain
+    assert certified_solution(sticky_pair(rare)).gain == answer.gain
 
 
 @pytest.mark.parametrize("method", ["auto", "policy"])
 @pytest.mark.parametrize("rare", [1e-6, 1e-13, 1e-20])
 def test_rooms_crossed_once_in_ages_have_the_gain_of_the_best_policy(rare: float, method: str) -> None:
     mdp = sticky_rooms(np.random.default_rng(5), 3, rare)
-    best = max(policy_gain(mdp, mdp.pairs.action[pair]) for pair in policies(mdp))
+    best = max(Policy(mdp, mdp.pairs.action[pair]).gain for pair in policies(mdp))
     answer = solve(mdp, method=method)
     assert abs(answer.gain - best) <= max(answer.accuracy, 1e-14)
     assert answer.converged
-    assert policy_gain(mdp, answer.policy) == pytest.approx(best, abs=1e-8)
+    assert Policy(mdp, answer.policy).gain == pytest.approx(best, abs=1e-8)
 
 
 def test_a_bracket_from_differences_holds_where_the_bias_has_no_digits_left() -> None:
     mdp = sticky_rooms(np.random.default_rng(6), 4, 1e-14)
     part = whole(mdp)
     answer = gain_methods.elimination_policy_iteration(part, part.pair_ptr[:-1].copy(), SolverLimits(1e-12, 100))
-    best = max(policy_gain(mdp, mdp.pairs.action[pair]) for pair in policies(mdp))
+    best = max(Policy(mdp, mdp.pairs.action[pair]).gain for pair in policies(mdp))
     assert answer is not None
     assert answer.low - 1e-15 <= best <= answer.high + 1e-15
     assert answer.high - answer.low < 1e-12
@@ -145,17 +145,17 @@ def test_a_gain_that_is_not_certain_is_refused_with_what_to_do(monkeypatch: pyte
     def few_sweeps(mdp: TabularMDP) -> optimal_gain.Solution:
         return solve(mdp, method="value", max_sweeps=3)
 
-    assert certified_gain(cycle(4)) == pytest.approx(0.25)
+    assert certified_solution(cycle(4)).gain == pytest.approx(0.25)
     monkeypatch.setattr(optimal_gain, "solve", few_sweeps)
     with pytest.raises(
         UncertifiedGain, match=r"too little to report regret; pass the gain if you know it \(gain=...\)"
     ):
-        certified_gain(make("four-room"))
+        certified_solution(make("four-room"))
 
 
 def test_a_gain_that_depends_on_the_start_is_not_certified() -> None:
     with pytest.raises(NoConstantGain, match=r"solve\(mdp, multichain=True\)"):
-        certified_gain(two_ends())
+        certified_solution(two_ends())
 
 
 # Compiled and plain

@@ -31,12 +31,6 @@ def test_a_table_shows_means_with_half_their_intervals():
     assert "±" in line
 
 
-def test_a_table_in_other_units_has_the_same_shape():
-    euros = TABLE.in_units((10.0, -1.0))
-    assert euros.final()["one"].tolist() == [20.0, 40.0]
-    assert euros["n_classes"].tolist()[:4] == TABLE["n_classes"].tolist()[:4]
-
-
 def test_a_measure_that_a_learner_lacks_is_nan_in_its_rows():
     np.testing.assert_array_equal(TABLE["span"], [np.nan] * 4 + [0.1, 0.2, 0.3, 0.4])
     assert list(TABLE.final("span")) == ["other"]

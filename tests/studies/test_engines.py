@@ -16,7 +16,7 @@ from cluster_kit import Cluster, free_port, wait_until
 from equirl.lab.cli import app
 from equirl.lab.studies.engines import DaskEngine, EngineError, LocalEngine, SlurmEngine, without_main
 from equirl.lab.studies.execution import compute, parse_shard, run_study, shard_of
-from equirl.lab.studies.progress import LiveDisplay, LogLines, ProgressListener, runs_shown
+from equirl.lab.studies.progress import LiveDisplay, LogLines, ProgressListener
 from equirl.lab.studies.runs import RunFailure, execute
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.summary import export
@@ -281,20 +281,6 @@ def test_the_display_has_a_bar_for_each_learner_and_one_for_all():
             display.finished(spec, None)
     bars = {task.description: (task.completed, task.total) for task in progress.tasks}
     assert bars == {"ucrl2-l": (2, 2), "random": (1, 2), "all runs": (900, 1200)}
-
-
-def test_runs_of_a_comparison_have_the_bar_of_a_study_on_a_terminal_alone(monkeypatch):
-    from rich.console import Console
-
-    screens = [Console(file=io.StringIO(), force_terminal=terminal, width=100) for terminal in (True, False)]
-    for screen in screens:
-        monkeypatch.setattr("equirl.lab.studies.progress._console", lambda screen=screen: screen)
-        with runs_shown(2) as on_run:
-            on_run(1, 2)
-            on_run(2, 2)
-    assert "all runs" in screens[0].file.getvalue()
-    assert "2/2 runs" in screens[0].file.getvalue()
-    assert screens[1].file.getvalue() == ""
 
 
 def cli(*words):

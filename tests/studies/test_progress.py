@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from equirl.lab.studies import progress
-from equirl.lab.studies.progress import SILENT, LiveDisplay, LogLines, Pace, progress_shown, runs_shown
+from equirl.lab.studies.progress import SILENT, LiveDisplay, LogLines, Pace, progress_shown
 from studies_kit import planned, specs
 
 
@@ -90,7 +90,7 @@ def console(terminal):
 
 
 def test_bars_count_runs_by_learner_and_work_of_all(clock):
-    with progress._bars(console(True)) as bars:
+    with progress.bars(console(True)) as bars:
         display = LiveDisplay(bars, planned(), specs())
         first, *_ = specs()
         display.finished(first, None)
@@ -105,20 +105,10 @@ def test_bars_count_runs_by_learner_and_work_of_all(clock):
 
 @pytest.mark.parametrize(("terminal", "kind"), [(True, LiveDisplay), (False, LogLines)])
 def test_bars_are_for_terminals_and_lines_for_logs(monkeypatch, terminal, kind):
-    monkeypatch.setattr(progress, "_console", lambda: console(terminal))
+    monkeypatch.setattr(progress, "console", lambda: console(terminal))
     with progress_shown(planned(), specs()) as listener:
         assert type(listener) is kind
     with progress_shown(planned(), specs(), quiet=True) as listener:
         assert listener is SILENT
     with progress_shown(planned(), []) as listener:
         assert listener is SILENT
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_a_comparison_has_a_bar_on_a_terminal_and_nothing_elsewhere(monkeypatch, terminal):
-    shown = console(terminal)
-    monkeypatch.setattr(progress, "_console", lambda: shown)
-    with runs_shown(2) as on_run:
-        on_run(1, 2)
-        on_run(2, 2)
-    assert ("2/2 runs" in shown.file.getvalue()) == terminal

@@ -85,6 +85,13 @@ def test_a_measure_with_the_name_of_a_column_is_refused(name, monkeypatch):
     class Trace:
         curves = {name: np.zeros((1, 4))}  # noqa: RUF012
 
-    monkeypatch.setattr(runs, "simulate", lambda *_, **__: Trace)
+    class Run:
+        def __init__(self, *_, **__):
+            pass
+
+        def finish(self):
+            return Trace
+
+    monkeypatch.setattr(runs, "LiveRun", Run)
     with pytest.raises(ValueError, match=f"a measure of 'ucrl2-l' is called '{name}', which is a column"):
         execute(specs()[0])

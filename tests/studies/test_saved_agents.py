@@ -13,7 +13,6 @@ from equirl.lab.studies.saved_agents import (
     SavedRun,
     _folder_name,
     check_folder,
-    in_units_of,
     plan_saved,
     problem_hash,
     save_run,
@@ -46,13 +45,6 @@ def test_a_problem_is_known_by_its_numbers_and_not_by_its_name():
     assert len(problem_hash(RIVER)) == 16
 
 
-def test_a_learner_of_unit_rewards_is_copied_into_the_units_of_the_problem():
-    agent, scaled = eq.agent_for(RIVER, "psrl"), replace(RIVER, reward_map=(5.0, -1.0))
-    assert in_units_of(RIVER, agent) is agent
-    assert in_units_of(scaled, agent).reward_map == (5.0, -1.0)
-    assert agent.reward_map == (1.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("label", "name"),
     [
@@ -76,7 +68,7 @@ def test_any_other_label_has_a_name_with_its_hash_that_no_other_label_has(label)
 def test_a_place_is_free_for_the_same_run_and_no_other(tmp_path):
     trace, (run,) = eq.simulate(RIVER, "psrl", 40), plan_saved(RIVER, {"psrl": ("psrl", {})}, [0], 40).values()
     assert check_folder(tmp_path, [run]) == tmp_path
-    place = save_run(tmp_path, run, RIVER, trace)
+    place = save_run(tmp_path, run, trace)
     assert place == run.folder_in(tmp_path) == tmp_path / "psrl" / "seed-0"
     assert {path.name for path in place.iterdir()} == set(saved_agents.FILES)
     check_folder(tmp_path, [run])
@@ -94,7 +86,7 @@ def test_a_place_is_free_for_the_same_run_and_no_other(tmp_path):
 
 def test_how_a_run_ended_is_told(tmp_path):
     trace, run = eq.simulate(RIVER, "psrl", 40), SavedRun("w", "p", "psrl", "psrl", seed=3, horizon=40)
-    told = json.loads((save_run(tmp_path, run, RIVER, trace) / "run.json").read_text())
+    told = json.loads((save_run(tmp_path, run, trace) / "run.json").read_text())
     assert told["run"] == run.plain()
     assert told["ended"] == {
         "steps": 40, "stopped": "", "n_episodes": trace.n_episodes, "regret": trace.regret[-1],

@@ -83,7 +83,7 @@ def test_what_is_saved_is_in_the_units_of_the_problem(tmp_path):
     assert last["regret"] == listed["regret"]
     assert json.loads(result.stdout)["regret"]["psrl"] == [float(last["regret"])]
     back = eq.load_agent(place / "agent.npz")
-    back.act("broken")
+    back.act_id("broken")
     back.observe("broken", "repair", -500.0, "ok")
     assert eq.simulate(pump, back, 10).t[-1] == 10
 

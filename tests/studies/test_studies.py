@@ -6,7 +6,7 @@ import pytest
 from equirl.lab.studies.expansion import expand, unique_specs
 from equirl.lab.studies.run_specs import derive_seed, settings_of
 from equirl.lab.studies.runs import build_world, execute
-from equirl.lab.studies.study_file import Study, StudyError, load_study, parse_study
+from equirl.lab.studies.study_file import StudyError, StudyFile, load_study, parse_study
 from equirl.worlds.world_registry import make
 from studies_kit import SMALL, planned, specs, with_lines
 
@@ -220,7 +220,7 @@ def test_a_name_is_looked_for_in_its_own_part_first(tmp_path):
 
 
 def test_a_study_made_without_a_file_names_no_line():
-    study = Study.model_validate({"horizon": 5, "worlds": ["riverswim"], "learners": ["nobody"]})
+    study = StudyFile.model_validate({"horizon": 5, "worlds": ["riverswim"], "learners": ["nobody"]})
     with pytest.raises(StudyError, match=r"^unknown learner 'nobody'"):
         expand(study)
 

@@ -25,7 +25,7 @@ SHOWN = {
     "learner": lambda: (TRACE.agent, "steps learned"),
     "comparison": lambda: (eq.simulate_many(WORLD, {BAD: "random"}, 20, seeds=[0, 1]), "95 %"),
     "log": lambda: (LOG, "[-10, 30]"),
-    "classes of a log": lambda: (eq.classes_of(LOG, draws=3), "posterior"),
+    "classes of a log": lambda: (LOG.classes(draws=3), "posterior"),
     "learned": lambda: (eq.learn(LOG, draws=3), "expected_loss"),
     "explanation": lambda: (TRACE.agent.beliefs.explain(BAD, "go"), "mean reward"),
     "check": lambda: (eq.check_structure(LOG, lambda s, a: 0), "refuted"),

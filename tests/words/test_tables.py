@@ -56,7 +56,7 @@ def test_tables_of_solutions_and_partitions_have_names_and_units():
     pump = [("ok", "run", {"ok": 0.9, "broken": 0.1}, 0.0), ("broken", "repair", {"ok": 1.0}, 500.0)]
     mdp = eq.TabularMDP.from_costs(pump, discount=0.9)
     best = eq.solve(mdp)
-    assert best.original_gain == pytest.approx(-500 / 11)
+    assert best.gain == pytest.approx(-500 / 11)
     rows = best.table().rows()
     assert [(row["state"], row["action"]) for row in rows] == [("ok", "run"), ("broken", "repair")]
     assert rows[0]["gain"] == pytest.approx(-500 / 11)

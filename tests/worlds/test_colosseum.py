@@ -26,9 +26,8 @@ def value_norm(mdp, discount=0.99):
 
 def step(mdp, state, action):
     """Successors by name, and the mean reward."""
-    names = mdp.pairs.state_names
-    law = mdp.transition_probabilities(state, action)
-    return {names[x]: pytest.approx(p) for x, p in law.items()}, mdp.mean_reward(state, action)
+    law = mdp.transition_probabilities(mdp.state_names[mdp.pairs.state_number(state)], action)
+    return {name: pytest.approx(p) for name, p in law.items()}, mdp.mean_reward(state, action)
 
 
 @pytest.mark.parametrize("name", COLOSSEUM)

@@ -12,7 +12,7 @@ from scipy.stats import gamma
 from equirl.solving.optimal_gain import solve
 from equirl.structure.equivalence import equivalence_classes
 from equirl.worlds.world_registry import make
-from oracles_rules import check_against_rules, check_against_toolbox, original_gain
+from oracles_rules import check_against_rules, check_against_toolbox, optimal_gain
 
 MOST_DEMAND = 200
 
@@ -80,7 +80,7 @@ def test_the_costs_of_lost_sales_are_those_that_zipkin_published(
     mdp = make(
         "lost-sales", lead_time=lead_time, demand=demand, penalty=penalty, max_stock=max_stock, max_order=max_order
     )
-    assert -original_gain(mdp) == pytest.approx(published, abs=0.005)
+    assert -optimal_gain(mdp) == pytest.approx(published, abs=0.005)
 
 
 def test_what_follows_lost_sales_depends_on_the_stock_on_hand_alone():

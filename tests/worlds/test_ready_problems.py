@@ -14,11 +14,6 @@ def laws(mdp):
     return equivalence_classes(mdp, rewards=False).n_classes
 
 
-def own_gain(mdp):
-    scale, shift = mdp.reward_map
-    return scale * solve(mdp).gain + shift
-
-
 # Cycles
 
 
@@ -53,8 +48,8 @@ def gain_by_hand(n_servers=10, payments=(1, 2, 4, 8), free=0.06, sweeps=3000):
 
 
 def test_the_gain_of_access_control_is_that_of_the_books_rules():
-    assert own_gain(make("access-control")) == pytest.approx(gain_by_hand(), abs=1e-6)
-    assert own_gain(make("access-control")) == pytest.approx(2.7476, abs=1e-4)
+    assert solve(make("access-control")).gain == pytest.approx(gain_by_hand(), abs=1e-6)
+    assert solve(make("access-control")).gain == pytest.approx(2.7476, abs=1e-4)
 
 
 def estimates_of_the_books_learner(n_runs=100, steps=20_000, alpha=0.01, beta=0.01, explore=0.1):
@@ -101,8 +96,7 @@ def test_without_a_free_server_a_customer_can_only_be_rejected():
 
 def test_the_rewards_of_access_control_are_the_payments():
     mdp = make("access-control", payments=[2, 3])
-    scale, shift = mdp.reward_map
-    assert scale * mdp.mean_reward("4,3", "accept") + shift == 3
+    assert mdp.mean_reward("4,3", "accept") == 3
 
 
 @pytest.mark.parametrize(
@@ -140,20 +134,20 @@ def test_states_pairs_and_classes_of_toy_text(text, params, sizes):
 
 
 def test_the_shortest_way_over_firm_ice_takes_six_steps():
-    assert own_gain(make("frozen-lake", size="4x4", slippery=False)) == pytest.approx(1 / 6)
+    assert solve(make("frozen-lake", size="4x4", slippery=False)).gain == pytest.approx(1 / 6)
 
 
 def test_keeping_off_the_cliff_costs_one_a_step():
-    assert own_gain(make("cliff-walking")) == pytest.approx(-1)
+    assert solve(make("cliff-walking")).gain == pytest.approx(-1)
 
 
 def test_actions_of_toy_text_have_the_names_of_gymnasium():
     lake = make("frozen-lake", size="4x4", slippery=False)
-    assert lake.transition_probabilities("0", "right") == {lake.pairs.state_number("1"): 1.0}
+    assert lake.transition_probabilities("0", "right") == {"1": 1.0}
     cliff = make("cliff-walking")
-    assert cliff.transition_probabilities("36", "up") == {cliff.pairs.state_number("24"): 1.0}
+    assert cliff.transition_probabilities("36", "up") == {"24": 1.0}
     taxi = make("taxi", rainy=False)
-    assert taxi.transition_probabilities("1", "down") == {taxi.pairs.state_number("101"): 1.0}
+    assert taxi.transition_probabilities("1", "down") == {"101": 1.0}
 
 
 READY = ["admission", "lost-sales", "perishable", "sites", "machines", "delivery", "pendulum", "toymaker", "taxicab"]

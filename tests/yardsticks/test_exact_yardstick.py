@@ -45,7 +45,7 @@ def test_models_have_as_many_states_and_choices_as_published(mdp, n_states: int,
 
 def test_a_state_in_which_nothing_may_happen_is_stayed_in() -> None:
     mdp = commands.explored((2,), lambda state: [({(state[0] - 1,): 1.0}, 3.0)] if state[0] else [])
-    assert (mdp.n_states, mdp.transition_probabilities((0,), 0)) == (3, {2: 1.0})
+    assert (mdp.n_states, mdp.transition_probabilities((0,), 0)) == (3, {(0,): 1.0})
     assert mdp.pairs.state_names == ((2,), (1,), (0,))
 
 

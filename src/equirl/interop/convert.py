@@ -19,7 +19,7 @@ from equirl.words.formatting import shown
 
 
 def to_quantecon(mdp: TabularMDP, discount: float | None = None) -> Any:
-    """The MDP as a QuantEcon ``DiscreteDP`` in its sparse form by state-action pair.
+    """The MDP as a QuantEcon ``DiscreteDP`` in its sparse form by state-action pair, rewards in the user's units.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def to_quantecon(mdp: TabularMDP, discount: float | None = None) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*disabled with beta=1")
         return DiscreteDP(
-            mdp.r_mean.copy(), _matrix(mdp.rows, mdp.n_states), discount, mdp.pairs.state, mdp.pairs.action
+            mdp.rewards.copy(), _matrix(mdp.rows, mdp.n_states), discount, mdp.pairs.state, mdp.pairs.action
         )
 
 
@@ -78,7 +78,7 @@ def from_quantecon(
 
 
 def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarray]:
-    """The MDP as the MDP toolboxes take it.
+    """The MDP as the MDP toolboxes take it, rewards in the user's units.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def to_toolbox(mdp: TabularMDP, *, sparse: bool = False) -> tuple[Any, np.ndarra
         raise ValueError("states differ in their actions; the toolboxes need actions 0 .. A-1 in every state")
     matrix = _matrix(mdp.rows, mdp.n_states)
     by_action = [matrix[a :: mdp.n_actions] for a in range(mdp.n_actions)]
-    return by_action, mdp.r_mean.reshape(mdp.n_states, mdp.n_actions).copy()
+    return by_action, mdp.rewards.reshape(mdp.n_states, mdp.n_actions).copy()
 
 
 def from_toolbox(

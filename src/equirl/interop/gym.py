@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.reward_laws import draw_rewards
+from equirl.model.reward_laws import draw_rewards, original_rewards
 from equirl.words.checking import unknown_name, whole_number
 from equirl.words.formatting import shown
 from equirl.worlds.world_registry import load_world
@@ -25,7 +25,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     """A TabularMDP, or a world by name or text, as a Gymnasium environment.
 
     ``info["action_mask"]`` marks the actions the state allows; another one is an error. Rewards are those of the MDP,
-    in [0, 1], drawn as its ``reward_law`` says.
+    in its units, drawn as its ``reward_law`` says.
 
     Parameters
     ----------
@@ -87,10 +87,13 @@ class TabularEnv(gymnasium.Env[Any, Any]):
         k = self.mdp.pairs.find(self.state, self.mdp.pairs.action_number(action))
         if k < 0:
             allowed = self.mdp.pairs.allowed(self.state)
-            raise ValueError(f"action {action!r} is not allowed in state {self.state} (allowed: {allowed})")
+            raise ValueError(
+                f"action {action!r} is not allowed in {self.mdp.pairs.call(self.state)} (allowed: {allowed})"
+            )
         first, last = self.mdp.rows.ptr[k : k + 2]
         mean = self.mdp.r_mean[k : k + 1]
-        reward = float(draw_rewards(self.mdp.reward_law, mean, self.mdp.concentration, self.np_random)[0])
+        drawn = draw_rewards(self.mdp.reward_law, mean, self.mdp.concentration, self.np_random)
+        reward = float(original_rewards(drawn, self.mdp.reward_map)[0])
         self.state = int(self.mdp.rows.succ[first + self._draw(self.mdp.rows.prob[first:last])])
         return self.state, reward, False, False, self._info()
 
@@ -109,10 +112,10 @@ class TabularEnv(gymnasium.Env[Any, Any]):
     @cached_property
     def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:  # noqa: N802 (Gymnasium's name)
         """The transition table, as Gymnasium's own environments have it; rewards are means."""
-        mdp = self.mdp
+        mdp, rewards = self.mdp, self.mdp.rewards
         table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {s: {} for s in range(mdp.n_states)}
         for k, (s, a) in enumerate(zip(mdp.pairs.state.tolist(), mdp.pairs.action.tolist(), strict=True)):
-            part, mean = slice(mdp.rows.ptr[k], mdp.rows.ptr[k + 1]), float(mdp.r_mean[k])
+            part, mean = slice(mdp.rows.ptr[k], mdp.rows.ptr[k + 1]), float(rewards[k])
             successors = zip(mdp.rows.prob[part].tolist(), mdp.rows.succ[part].tolist(), strict=True)
             table[s][a] = [(p, x, mean, False) for p, x in successors]
         return table

@@ -14,9 +14,9 @@ import numpy as np
 from equirl.interop.encoder import episode_flag
 from equirl.interop.gym import TabularEnv
 from equirl.interop.gym_maps import grid_picture
-from equirl.model.mdp import TabularMDP
+from equirl.model.mdp import TabularMDP, split_extras
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import REWARD_LAWS, unit_map
+from equirl.model.reward_laws import unit_map
 from equirl.model.row_readers import initial_distribution
 from equirl.model.rows import Rows, check_entries, check_n_states, reached, rows_from_triplets
 from equirl.numerics.arrays import starts
@@ -49,10 +49,10 @@ def from_gymnasium(
     initial: Any = None,
     drop_unreachable: bool | None = None,
     normalize: bool = False,
+    rescale: bool = True,
     check: bool = False,
     seed: int = 0,
-    reward_law: str | None = None,
-    name: str | None = None,
+    **extras: Any,
 ) -> TabularMDP:
     """The MDP in the transition table of an environment (``env.unwrapped.P``): FrozenLake, CliffWalking, Taxi, yours.
 
@@ -76,14 +76,16 @@ def from_gymnasium(
         warning where there are any.
     normalize : bool, default False
         Divide rows of probabilities by their sums, as in ``TabularMDP.from_arrays``.
+    rescale : bool, default True
+        Map rewards onto [0, 1] where one lies outside; False refuses such rewards.
     check : bool, default False
         Compare the table with 20,000 random steps of ``env``, which is reset.
     seed : int, default 0
         The seed of those steps.
-    reward_law : {"deterministic", "bernoulli", "beta"}, optional
-        How rewards are drawn around their means; default "deterministic", or that of an equirl environment.
-    name : str, optional
-        A title; default the id of the environment.
+    **extras
+        ``state_names``, ``action_names``, ``reward_law`` ("deterministic" by default), ``concentration``, ``name`` (the
+        id of the environment), ``discount``: as for :meth:`equirl.TabularMDP.from_arrays`. An environment of equirl has
+        its own.
 
     Examples
     --------
@@ -93,11 +95,13 @@ def from_gymnasium(
     ({0: 1.0}, 1.0)
     """
     choice("on_terminal", on_terminal, ON_TERMINAL)
-    normalize = flag("normalize", normalize)
+    normalize, rescale = flag("normalize", normalize), flag("rescale", rescale)
     if not hasattr(env, "unwrapped"):
         remedy = f"; gymnasium.make({env!r}) makes one" if isinstance(env, str) else ""
         raise TypeError(f"env must be a Gymnasium environment, not {shown(env)}{remedy}")
-    drawn_by = None if reward_law is None else choice("reward_law", reward_law, REWARD_LAWS)
+    names, extras = split_extras(extras)
+    if "reward_map" in extras:
+        raise TypeError("reward_map follows from the table; leave it out")
     bare = env.unwrapped
     table = read_table(env)
     first = initial_distribution(_initial(bare) if initial is None else initial, table.pairs, normalize=normalize)
@@ -105,16 +109,13 @@ def from_gymnasium(
         compare_with_rollouts(env, table, first, whole_number("seed", seed, least=0))
     if isinstance(bare, TabularEnv):
         first = bare.mdp.initial if initial is None else first
-        mdp = replace(bare.mdp, reward_law=drawn_by or bare.mdp.reward_law, initial=first)
+        mdp = replace(bare.mdp, pairs=replace(bare.mdp.pairs, **names), initial=first, **extras)
     else:
-        rows, means, reward_map = _read_outcomes(_endless(table, first, on_terminal), normalize)
+        rows, means, reward_map = _read_outcomes(_endless(table, first, on_terminal), normalize, rescale)
         title = bare.spec.id if getattr(bare, "spec", None) else type(bare).__name__
-        drawn_by = drawn_by or "deterministic"
         picture = grid_picture(bare, table.pairs.n_states, np.flatnonzero(first), np.unique(table.succ[table.ends]))
-        mdp = TabularMDP(
-            table.pairs, rows, means, first, drawn_by, picture=picture, reward_map=reward_map, name=title
-        )  # fmt: skip
-    mdp = mdp if name is None else replace(mdp, name=name)
+        own = {"reward_map": reward_map, "name": title, "picture": picture, **extras}
+        mdp = TabularMDP(replace(table.pairs, **names), rows, means, first, **own)
     if drop_unreachable is not None:
         return mdp.restrict_to_reachable() if flag("drop_unreachable", drop_unreachable) else mdp
     lost = int((~mdp.reachable()).sum())
@@ -127,10 +128,14 @@ def from_gymnasium(
     return mdp
 
 
-def _read_outcomes(table: OutcomeTable, normalize: bool) -> tuple[Rows, np.ndarray, tuple[float, float]]:
+def _read_outcomes(table: OutcomeTable, normalize: bool, rescale: bool) -> tuple[Rows, np.ndarray, tuple[float, float]]:
     """Rows, mean rewards in [0, 1] and the map back; rewards already inside are kept as they are."""
     possible = table.reward[table.prob > 0]
     inside = possible.min() >= 0 and possible.max() <= 1
+    if not inside and not rescale:
+        raise ValueError(
+            f"rewards from {possible.min():g} to {possible.max():g} are not in [0, 1]; rescale=True maps them"
+        )
     scale, shift = (1.0, 0.0) if inside else unit_map(possible)
     total, paid = (
         np.bincount(table.pair, weights=weights, minlength=table.pairs.n_pairs)
@@ -172,7 +177,8 @@ def read_table(env: Any) -> OutcomeTable:
     if not isinstance(table, Mapping | Sequence):
         raise ValueError(
             f"{name} has no transition table: from_gymnasium reads P[s][a] = [(probability, next, reward, terminated), "
-            "...] from env.unwrapped.P; with other data use TabularMDP.from_arrays or from_pairs"
+            "...] from env.unwrapped.P; play(env, 'c-psrl', steps) learns in an environment as it is, and other data "
+            "go to TabularMDP.from_arrays or from_pairs"
         )
     if getattr(bare, "fickle_passenger", False):
         raise ValueError(

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from equirl.interop.encoder import Encoder
 from equirl.interop.simulators import Playable, simulator_of
+from equirl.interop.vector_simulator import VectorSimulator, is_vector, vector_of
 from equirl.learners.contract import InUse, Learner, pair_played, settle, unit_reward
 from equirl.learners.learner_registry import agent_on_pairs
 from equirl.model.reward_laws import reward_map_of
@@ -20,6 +22,7 @@ from equirl.simulation.simulated_runs import keep_trace, twin_for
 from equirl.simulation.trace import Trace, checkpoint_times, done_so_far, trace_since
 from equirl.simulation.until import Watch, until
 from equirl.words.checking import check_callable, checked_path, whole_number
+from equirl.words.progress_bar import Advance, progress_called
 
 OWN_CURVES = ("reward", "restarts", "seconds")
 
@@ -33,20 +36,22 @@ def play(
     reward_range: tuple[float, float] | None = None,
     checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     callback: Callable[[Learner], bool | None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: bool | Advance = False,
     save: str | os.PathLike[str] | None = None,
+    encoder: Encoder | None = None,
     **settings: Any,
 ) -> Trace:
-    """Play a learner in a simulator, or in a Gymnasium environment with discrete spaces.
+    """Play a learner in a simulator, or in a Gymnasium environment.
 
     A step that is *terminated* leads to where the next episode begins, and that is learned: rewards are averaged over
     all episodes. One that is merely *truncated* (a time limit) is learned as it was, and the jump that follows is not.
 
     Parameters
     ----------
-    env : gymnasium.Env, Simulator or GymSimulator
-        What is played. Observations and actions may be ``Discrete``, ``MultiDiscrete``, ``Tuple`` or ``Dict`` of such
-        (see :class:`equirl.Encoder`).
+    env : gymnasium.Env, gymnasium.vector.VectorEnv, Simulator or TabularMDP
+        What is played. Observations and actions may be ``Discrete``, ``MultiDiscrete``, ``Tuple`` or ``Dict`` of such;
+        others go with an ``encoder``. Of a vector of environments all are played by the one learner, and every step of
+        each counts.
     agent : str or Learner
         A name, or a learner, which is copied and never changed.
     steps : int
@@ -60,10 +65,13 @@ def play(
     callback : function, optional
         Called with the learner at the start of each of its episodes; where it returns True the run stops. An exception
         in it, or Ctrl-C, carries the trace so far as its attribute ``trace``.
-    progress : function, optional
-        Called as ``progress(done, steps)`` at every checkpoint.
+    progress : bool or function
+        True shows a bar on a terminal or in a notebook; a function is called as ``progress(done, steps)`` at every
+        checkpoint.
     save : path, optional
         Where the learner is saved at every checkpoint; ``play(env, equirl.load_agent(path), ...)`` goes on from there.
+    encoder : Encoder, optional
+        Of the observations, such as ``Encoder(env.observation_space, bins=10)`` for a ``Box``.
     **settings
         Settings of a learner given by name, and ``classes``, ``profiles``, ``order`` or ``mean_rewards`` where it is
         given them; also ``until``, as in :func:`equirl.simulate`.
@@ -84,17 +92,18 @@ def play(
     steps = whole_number("steps", steps)
     marks, rule = checkpoint_times(checkpoints, steps), until(settings.pop("until", None))
     check_callable("callback", callback)
-    check_callable("progress", progress)
     save = None if save is None else checked_path("save", save)
     scale, shift = agent.reward_map if isinstance(agent, Learner) else (1.0, 0.0)
-    simulator = simulator_of(env, reward_range, default=(shift, shift + scale))
+    of_env: Any = vector_of if is_vector(env) else simulator_of
+    simulator = of_env(env, reward_range, (shift, shift + scale), encoder)
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     learner = _prepare(simulator, agent, agent_root, settings)
-    recorder = PlayRecorder(learner, marks, progress, save)
+    recorder = PlayRecorder(learner, marks, save)
     watch = Watch(rule, learner, learner.reward_map[0])
+    through = _play_vector if is_vector(env) else _play
     try:
-        with InUse(learner):
-            _play(simulator, learner, recorder, world_root, callback, watch)
+        with InUse(learner), progress_called(progress, learner.name) as recorder.progress:
+            through(simulator, learner, recorder, world_root, callback, watch)
     except BaseException as error:
         if recorder.end_early():
             keep_trace(error, recorder.trace(watch))
@@ -110,13 +119,17 @@ class PlayRecorder:
         self,
         learner: Learner,
         marks: np.ndarray,
-        progress: Callable[[int, int], None] | None,
         save: str | os.PathLike[str] | None,
     ) -> None:
-        self.learner, self.marks, self.progress, self.save = learner, marks.tolist(), progress, save
+        self.learner, self.marks, self.save = learner, marks.tolist(), save
+        self.progress: Advance | None = None
         self.done, self.reward, self.restarts, self.begin = 0, 0.0, 0, time.perf_counter()
         self.since = done_so_far(learner)
         self.rows: list[dict[str, float]] = []  # a dict per checkpoint passed
+
+    @property
+    def goes_on(self) -> bool:
+        return self.done < self.marks[-1]
 
     def add(self, reward: float, restarted: bool) -> None:
         """Write down a step; call it once the learner has recorded it."""
@@ -149,7 +162,9 @@ class PlayRecorder:
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         curves = {name: np.array([row.get(name, math.nan) for row in self.rows]) for name in names}
         recorded = Curves.of_run(np.array(self.marks, np.int64), curves)
-        return trace_since(self.since, self.learner, recorded, math.nan, watch)
+        scale, shift = self.learner.reward_map
+        both = recorded, recorded.in_units((1 / scale, -shift / scale))
+        return trace_since(self.since, self.learner, both, math.nan, watch)
 
 
 def _prepare(env: Playable, agent: str | Learner, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Learner:
@@ -170,11 +185,11 @@ def _play(
     callback: Callable[[Learner], bool | None] | None,
     watch: Watch,
 ) -> None:
-    pairs, ptr, t = learner.pairs, np.array(learner.pairs.ptr), learner.t
+    pairs, ptr = learner.pairs, np.array(learner.pairs.ptr)
     state = env.reset(seed)
     settle(learner, state)
-    while recorder.done < recorder.marks[-1]:
-        t, episodes = learner.t, learner.n_episodes
+    while recorder.goes_on:
+        episodes = learner.n_episodes
         stretch = learner.decide(state)
         if callback is not None and learner.n_episodes > episodes and callback(learner):
             watch.reason = "the callback said so"
@@ -185,12 +200,46 @@ def _play(
         value = unit_reward(reward, learner.reward_map, pairs, pair)
         ended = outcome.terminated or outcome.truncated
         following = env.reset() if ended else outcome.state
-        learned = following if outcome.terminated else outcome.state
-        learner.check_successor(pair, learned)
-        learner.record_step(pair, value, learned)
-        if learner.t != t + 1:
-            raise RuntimeError(f"{learner.name!r} recorded a step and went from t = {t} to {learner.t}")
+        _learn(learner, pair, value, following if outcome.terminated else outcome.state)
         recorder.add(float(reward), ended)
         state = following
         if watch.rule is not None and watch.stops(state):
+            return
+
+
+def _learn(learner: Learner, pair: int, value: float, successor: int) -> None:
+    t = learner.t
+    learner.check_successor(pair, successor)
+    learner.record_step(pair, value, successor)
+    if learner.t != t + 1:
+        raise RuntimeError(f"{learner.name!r} recorded a step and went from t = {t} to {learner.t}")
+
+
+def _play_vector(
+    env: VectorSimulator,
+    learner: Learner,
+    recorder: PlayRecorder,
+    seed: np.random.SeedSequence,
+    callback: Callable[[Learner], bool | None] | None,
+    watch: Watch,
+) -> None:
+    """All environments a step at a time: decide for each, play, learn from each."""
+    pairs, ptr = learner.pairs, np.array(learner.pairs.ptr)
+    states = env.reset(seed)
+    settle(learner, states[0])
+    while recorder.goes_on:
+        chosen = []
+        for lane, state in enumerate(states):
+            episodes = learner.n_episodes
+            stretch = learner.decide(state)
+            if callback is not None and learner.n_episodes > episodes and callback(learner):
+                watch.reason = "the callback said so"
+                return
+            chosen.append(int(pair_played(stretch, ptr, state, lane)))
+        states, outcomes = env.step(chosen)
+        for pair, reward, successor, ended in outcomes:
+            if recorder.goes_on:
+                _learn(learner, pair, unit_reward(reward, learner.reward_map, pairs, pair), successor)
+                recorder.add(float(reward), ended)
+        if watch.rule is not None and watch.stops(states[0]):
             return

@@ -10,6 +10,7 @@ import numpy as np
 
 from equirl.interop.encoder import Encoder, episode_flag
 from equirl.interop.gym import TabularEnv
+from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs, checked_names, pairs_from
 from equirl.model.reward_laws import reward_map_of
 from equirl.words.checking import flag
@@ -41,19 +42,22 @@ class Playable(Protocol):
 
 
 class Simulator:
-    """A problem that can be played and not looked into, from a function that makes one step.
+    """A problem that can be played and not looked into, from a function that makes one step, or an object that does.
 
     Parameters
     ----------
-    step : function
+    step : function or object
         ``step(state, action, rng)``, or ``step(state, action)`` where it needs no randomness, returns (next_state,
-        reward) or (next_state, reward, terminated). States and actions are numbers or names as declared below.
+        reward) or (next_state, reward, terminated). States and actions are numbers or names as declared below. Or an
+        object that keeps its state: ``reset(rng)`` or ``reset()`` begins anew and returns the first state,
+        ``step(action)`` returns as above. It keeps the generator that it was given, for its randomness.
     states : int or sequence of names
         How many states there are, or their names: strings, numbers or tuples.
     actions : int, sequence or mapping
         As ``n_actions`` of :func:`equirl.make_agent`: how many, their names, or sets by state.
     start : state or function
-        The first state, or ``start(rng)``, which draws it; also after a terminated step. By default number 0.
+        The first state, or ``start(rng)``, which draws it; also after a terminated step. By default number 0; an
+        object says it itself.
     reward_range : (float, float)
         The least and the largest reward there can be.
 
@@ -64,19 +68,35 @@ class Simulator:
     ...     return floor, float(floor == 3)
     >>> Simulator(step, states=4, actions=["up", "down"])
     Simulator(S=4, M=8)
+
+    >>> class Lift:
+    ...     def reset(self, rng):
+    ...         self.rng, self.floor = rng, 0
+    ...         return self.floor
+    ...     def step(self, action):
+    ...         self.floor, reward = step(self.floor, action, self.rng)
+    ...         return self.floor, reward
+    >>> Simulator(Lift(), states=4, actions=["up", "down"]).reset()
+    0
     """
 
     def __init__(
         self,
-        step: Callable[..., Any],
+        step: Any,
         states: Any,
         actions: Any,
         start: Any = 0,
         *,
         reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        if not callable(step) or not (_takes(step, 3) or _takes(step, 2)):
-            raise TypeError(f"step must be a function step(state, action, rng), not {shown(step)}")
+        if isinstance(step, type) and hasattr(step, "reset"):
+            raise TypeError(f"step must be an object, such as {step.__name__}(), not the class {step.__name__} itself")
+        if hasattr(step, "reset") and hasattr(step, "step"):
+            machine = Machine(step)
+            step, start = machine.step, machine.start
+        elif not callable(step) or not (_takes(step, 3) or _takes(step, 2)):
+            wanted = "a function step(state, action, rng), or an object with reset and step"
+            raise TypeError(f"step must be {wanted}, not {shown(step)}")
         if callable(start) and not _takes(start, 1):
             raise TypeError(f"start must be a state or a function start(rng), not {shown(start)}")
         reward_map_of(reward_range)
@@ -135,19 +155,20 @@ class GymSimulator:
     env : gymnasium.Env
         Its observations and actions must be finite.
     encoder : Encoder, optional
-        Of its observations; by default all values of its observation space.
-    reward_range : (float, float)
-        The least and the largest reward there can be.
+        Of its observations; by default all values of its observation space. ``Encoder(space, bins=10)`` for a ``Box``.
+    reward_range : (float, float), optional
+        The least and the largest reward there can be; by default that of a ``TabularEnv``, (0, 1) of any other.
     """
 
     def __init__(
-        self, env: Any, encoder: Encoder | None = None, *, reward_range: tuple[float, float] = (0.0, 1.0)
+        self, env: Any, encoder: Encoder | None = None, *, reward_range: tuple[float, float] | None = None
     ) -> None:
         if not all(hasattr(env, name) for name in PARTS):
             remedy = "; equirl.Simulator(step, states, actions) makes one of a function" if callable(env) else ""
             raise TypeError(f"env must be a Gymnasium environment or a Simulator, not {shown(env)}{remedy}")
-        if encoder is not None and not isinstance(encoder, Encoder):
-            raise TypeError(f"encoder must be an Encoder, not {shown(encoder)}")
+        check_encoder(encoder)
+        if reward_range is None:
+            reward_range = own_range(env) or (0.0, 1.0)
         reward_map_of(reward_range)
         self.env, self.reward_range = env, reward_range
         self.encoder = Encoder(env.observation_space) if encoder is None else encoder
@@ -156,10 +177,7 @@ class GymSimulator:
         if isinstance(env.unwrapped, TabularEnv) and encoder is None:
             self.pairs = env.unwrapped.mdp.pairs
             return
-        names = self.encoder.names
-        plain = Pairs.uniform(self.encoder.n, self.actions.n)
-        of_actions = None if self.actions.is_plain else checked_names("action", self.actions.names or ())
-        self.pairs = Pairs(plain.ptr, plain.action, names, of_actions)
+        self.pairs = encoded_pairs(self.encoder, self.actions)
 
     def reset(self, seed: np.random.SeedSequence | None = None) -> int:
         """Begin an episode: the number of its first state. The environment's own seed comes from ``seed``."""
@@ -189,15 +207,55 @@ class GymSimulator:
         return f"GymSimulator({self.env}, S={self.pairs.n_states}, M={self.pairs.n_pairs})"
 
 
+def check_encoder(encoder: Any) -> None:
+    if encoder is not None and not isinstance(encoder, Encoder):
+        raise TypeError(f"encoder must be an Encoder, not {shown(encoder)}")
+
+
+def encoded_pairs(states: Encoder, actions: Encoder) -> Pairs:
+    """Every action in every state, with the names that the encoders give."""
+    plain = Pairs.uniform(states.n, actions.n)
+    of_actions = None if actions.is_plain else checked_names("action", actions.names or ())
+    return Pairs(plain.ptr, plain.action, states.names, of_actions)
+
+
+class Machine:
+    """An object of the user's that keeps its state, as a step and a start."""
+
+    def __init__(self, own: Any) -> None:
+        self.own, self.draws = own, _takes(own.reset, 1)
+        if not _takes(own.step, 1):
+            raise TypeError(f"step of {shown(own)} must take the action alone: step(action)")
+
+    def start(self, rng: np.random.Generator) -> Any:
+        return self.own.reset(rng) if self.draws else self.own.reset()
+
+    def step(self, state: Any, action: Any) -> Any:
+        return self.own.step(action)
+
+
+def own_range(env: Any) -> tuple[float, float] | None:
+    """The range of the rewards of an MDP that is played as an environment; None for any other."""
+    bare = getattr(env, "unwrapped", None)
+    return (bare.mdp.reward_map[1], sum(bare.mdp.reward_map)) if isinstance(bare, TabularEnv) else None
+
+
 def simulator_of(
-    env: Any, reward_range: tuple[float, float] | None, default: tuple[float, float] = (0.0, 1.0)
+    env: Any,
+    reward_range: tuple[float, float] | None,
+    default: tuple[float, float] = (0.0, 1.0),
+    encoder: Encoder | None = None,
 ) -> Playable:
     """A simulator of whatever is to be played."""
+    if isinstance(env, TabularMDP):
+        env = TabularEnv(env)
     if isinstance(env, Simulator | GymSimulator):
-        if reward_range is not None:
-            raise TypeError("reward_range goes with an environment; a Simulator has its own")
+        for name, given in {"reward_range": reward_range, "encoder": encoder}.items():
+            if given is not None:
+                raise TypeError(f"{name} goes with an environment; a Simulator has its own")
         return env
-    return GymSimulator(env, reward_range=default if reward_range is None else reward_range)
+    limits = (own_range(env) or default) if reward_range is None else reward_range
+    return GymSimulator(env, encoder, reward_range=limits)
 
 
 def _takes(function: Callable[..., Any], n: int) -> bool:

@@ -27,7 +27,9 @@ from equirl.keeping.saving import load_agent
 from equirl.learners.beliefs import Beliefs
 from equirl.learners.contract import InUse, Learner, choose_pair, learn_step, read_step
 from equirl.learners.learner_registry import make_agent
+from equirl.model.pairs import action_labels, state_labels
 from equirl.words.checking import choice, flag, warn_caller, whole_number
+from equirl.words.spoken import ByName, ByNumber, InUnits
 
 Sync = Literal["always", "second", "os"] | int
 _SAY_WHICH = "to begin one, say which learner: open_agent(folder, 'c-psrl', n_states=..., n_actions=...)"
@@ -52,7 +54,7 @@ def open_agent(
     Parameters
     ----------
     folder : path
-        Where it is kept; made where it is absent. One at a time may have it open (:class:`equirl.FolderInUse`).
+        Where it is kept; made where it is absent. One at a time may have it open (:class:`equirl.files.FolderInUse`).
     agent : str or Learner, optional
         Which agent to begin with: a name, with the keywords of :func:`equirl.make_agent`, or an agent from
         ``make_agent``, ``agent_for`` or ``load_agent``, which is copied. Where the folder has one already it must be
@@ -65,12 +67,12 @@ def open_agent(
         Records (calls of ``act`` and ``observe``) after which the agent is saved whole and a new file of the journal
         begun; so many at most are played again when the folder is opened after a crash.
     archive : bool, default False
-        Keep all records, for :func:`equirl.read_journal`; 64 bytes a step. Otherwise those before the last two
+        Keep all records, for :func:`equirl.keeping.read_journal`; 64 bytes a step. Otherwise those before the last two
         snapshots are removed.
     strict : bool, default True
-        Refuse what cannot be as it was (:class:`equirl.DamagedFile`): damage with whole records behind it, or records
-        that, played again, give other decisions. With False it goes on from what can be had, warns, and sets damaged
-        files aside.
+        Refuse what cannot be as it was (:class:`equirl.files.DamagedFile`): damage with whole records behind it, or
+        records that, played again, give other decisions. With False it goes on from what can be had, warns, and sets
+        damaged files aside.
     **making
         Keywords of :func:`equirl.make_agent`, where ``agent`` is a name: ``n_states``, ``n_actions``, ``seed``,
         settings.
@@ -156,8 +158,8 @@ class JournalledAgent:
         archive: bool,
     ) -> None:  # fmt: skip
         self.agent = recovered.agent
-        self.last: Transition | None = None
-        self.awaiting: tuple[int, int] | None = None
+        self._last: Transition | None = None
+        self._awaiting: tuple[int, int] | None = None
         self._folder, self._lock = folder, lock
         self._sync_rule = sync
         self._snapshot_every, self._archive = snapshot_every, archive
@@ -173,8 +175,8 @@ class JournalledAgent:
         if content is None:
             return self._folder.begin_segment(recovered.end, self._about())
         about = content.header.about
-        self.last = None if about["last"] is None else Transition(*about["last"])
-        self.awaiting = None if about["awaiting"] is None else tuple(about["awaiting"])
+        self._last = None if about["last"] is None else Transition(*about["last"])
+        self._awaiting = None if about["awaiting"] is None else tuple(about["awaiting"])
         observed = np.flatnonzero(content.records["kind"] != ACT)
         for record in content.records[observed[-1] if len(observed) else 0 :]:
             self._note(*(record[name].item() for name in ("kind", "state", "action", "next_state", "reward")))
@@ -183,8 +185,12 @@ class JournalledAgent:
 
     # --- driving it
 
-    def act(self, state: object) -> int:
+    def act(self, state: object) -> ByName[Any]:
         """The action to play in a state, as :meth:`Learner.act` gives it; the decision is in the journal."""
+        return action_labels(self.agent.pairs, [self.act_id(state)])[0]
+
+    def act_id(self, state: object) -> ByNumber[int]:
+        """The id of that action, as :meth:`Learner.act_id` gives it."""
         agent = self.agent
         s = agent.pairs.state_number(state)
         with self._usable():
@@ -247,9 +253,26 @@ class JournalledAgent:
 
     def _note(self, kind: int, state: int, action: int, next_state: int, reward: float) -> None:
         if kind == ACT:
-            self.awaiting = state, action
+            self._awaiting = state, action
         else:
-            self.last, self.awaiting = Transition(state, action, reward, next_state, kind == TERMINATED), None
+            self._last, self._awaiting = Transition(state, action, reward, next_state, kind == TERMINATED), None
+
+    @property
+    def last(self) -> InUnits[ByName[Transition | None]]:
+        """The step observed last, by name where there are names; None before the first."""
+        if self._last is None:
+            return None
+        step, pairs = self._last, self.agent.pairs
+        state, following = state_labels(pairs, [step.state, step.next_state])
+        return step._replace(state=state, action=action_labels(pairs, [step.action])[0], next_state=following)
+
+    @property
+    def awaiting(self) -> ByName[tuple[Any, Any] | None]:
+        """The state and action decided last, by name where there are names, whose outcome was not observed yet."""
+        if self._awaiting is None:
+            return None
+        (state, action), pairs = self._awaiting, self.agent.pairs
+        return state_labels(pairs, [state])[0], action_labels(pairs, [action])[0]
 
     def sync(self) -> None:
         """Force everything to disk now, whatever the setting."""
@@ -308,7 +331,7 @@ class JournalledAgent:
         return {
             "learner": agent.name, "settings": agent.settings.as_dict(), "state_names": agent.pairs.state_names,
             "action_names": agent.pairs.action_names, "equirl": version("equirl"), "numpy": np.__version__,
-            "started": self._started, "observed": self.n_observed, "last": self.last, "awaiting": self.awaiting,
+            "started": self._started, "observed": self.n_observed, "last": self._last, "awaiting": self._awaiting,
         }  # fmt: skip
 
     # --- asking

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from equirl.keeping.journal_files import (
 )
 from equirl.keeping.saving import load_agent
 from equirl.learners.contract import Learner, choose_pair, learn_step, read_step
+from equirl.model.pairs import action_labels
 from equirl.words.checking import warn_caller
 from equirl.words.formatting import counted
+from equirl.words.spoken import ByNumber, InUnits
 
 MOST_TRIES = 20  # to read a folder whose files change meanwhile
 
@@ -147,14 +149,19 @@ def replay(agent: Learner, records: np.ndarray, number: int, strict: bool) -> No
             raise ReplayMismatch(f"record {k} of the journal cannot be played again: {error}") from error
         if now != action and not warned:
             text = (
-                f"record {k} of the journal says that action {action} was chosen in state {state}; played again it is "
-                f"{now}. Something that decides has changed since: the version of equirl or NumPy, the machine, or "
+                f"record {k} of the journal says that action {_action(agent, action)} was chosen in "
+                f"{agent.pairs.call(state)}; played again it is {_action(agent, now)}."
+                " Something that decides has changed since: the version of equirl or NumPy, the machine, or "
                 "the learner's own code"
             )
             if strict:
                 raise ReplayMismatch(f"{text}. Open and close the folder with what wrote it, or give strict=False")
             warn_caller(f"{text}. It goes on from what was observed", DamageWarning)
             warned = True
+
+
+def _action(agent: Learner, action: int) -> str:
+    return repr(action_labels(agent.pairs, [action])[0])
 
 
 def _refuse_or_warn(strict: bool, what: str, rest: str) -> None:
@@ -172,10 +179,10 @@ def _refuse_or_warn(strict: bool, what: str, rest: str) -> None:
 class Transition(NamedTuple):
     """One step that was observed; the reward as it was given."""
 
-    state: int
-    action: int
+    state: Any
+    action: Any
     reward: float
-    next_state: int
+    next_state: Any
     terminated: bool
 
 
@@ -192,7 +199,7 @@ class Transitions(NamedTuple):
     action_names: tuple[str, ...] | None = None
 
 
-def read_journal(folder: str | os.PathLike[str]) -> Transitions:
+def read_journal(folder: str | os.PathLike[str]) -> InUnits[ByNumber[Transitions]]:
     """The steps that an agent's folder still has, as arrays.
 
     By default a folder keeps the records since the snapshot before the last; with ``archive=True`` in

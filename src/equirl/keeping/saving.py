@@ -69,7 +69,7 @@ def load_agent(path: str | os.PathLike[str]) -> Learner:
     ----------
     path : path
         The file; one that is damaged, foreign, of an older format, or of an agent that is not registered is refused
-        (:class:`equirl.DamagedFile`).
+        (:class:`equirl.files.DamagedFile`).
     """
     arrays, meta = load_npz(checked_path("path", path), KIND, VERSION)
     try:

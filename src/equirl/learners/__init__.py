@@ -18,9 +18,20 @@ from typing import TYPE_CHECKING
 from equirl.words.loading import lazily
 
 if TYPE_CHECKING:
+    from equirl.learners.beliefs import Beliefs as Beliefs, CountedBeliefs as CountedBeliefs
     from equirl.learners.catalogue import FAMILIES as FAMILIES, RECOMMENDED as RECOMMENDED
-    from equirl.learners.contract import Learner as Learner
-    from equirl.learners.estimates import EmpiricalPool as EmpiricalPool
+    from equirl.learners.contract import (
+        CountingLearner as CountingLearner,
+        Learner as Learner,
+        Limits as Limits,
+        State as State,
+        Stretch as Stretch,
+        is_over as is_over,
+        pair_limits as pair_limits,
+        step_limits as step_limits,
+    )
+    from equirl.learners.estimates import EmpiricalPool as EmpiricalPool, OwnEstimate as OwnEstimate
+    from equirl.learners.explanations import Explanation as Explanation
     from equirl.learners.learner_registry import (
         AGENTS as AGENTS,
         GIVEN_KEYWORDS as GIVEN_KEYWORDS,
@@ -32,36 +43,40 @@ if TYPE_CHECKING:
         outside_modules as outside_modules,
         register_learner as register_learner,
     )
-    from equirl.learners.model_sets import LaplaceBalls as LaplaceBalls
+    from equirl.learners.model_sets import LaplaceBalls as LaplaceBalls, ModelSetPart as ModelSetPart
     from equirl.learners.optimistic import OptimisticLearner as OptimisticLearner
     from equirl.learners.parts import AUTO as AUTO, Problem as Problem
     from equirl.learners.planners import POLICY_SWEEPS as POLICY_SWEEPS, OptimisticPlanner as OptimisticPlanner
     from equirl.learners.recipes import (
         COLUMNS as COLUMNS,
+        Blueprint as Blueprint,
         Recipe as Recipe,
         Settings as Settings,
         needs_of_parts as needs_of_parts,
     )
     from equirl.learners.refuted_structure import RefutedStructure as RefutedStructure
-    from equirl.learners.stopping import Doubling as Doubling
+    from equirl.learners.stopping import Doubling as Doubling, PairDoubling as PairDoubling
     from equirl.learners.structures import (
         EstimatedClasses as EstimatedClasses,
+        NoStructure as NoStructure,
         clustering_rules as clustering_rules,
     )
 else:
     EXPORTS = {
+        "beliefs": "Beliefs CountedBeliefs",
         "catalogue": "FAMILIES RECOMMENDED",
-        "contract": "Learner",
-        "estimates": "EmpiricalPool",
+        "contract": "CountingLearner Learner Limits State Stretch is_over pair_limits step_limits",
+        "estimates": "EmpiricalPool OwnEstimate",
+        "explanations": "Explanation",
         "learner_registry": "AGENTS GIVEN_KEYWORDS agent_for check_tolerance find_learner make_agent make_settings "
         "outside_modules register_learner",
-        "model_sets": "LaplaceBalls",
+        "model_sets": "LaplaceBalls ModelSetPart",
         "optimistic": "OptimisticLearner",
         "parts": "AUTO Problem",
         "planners": "OptimisticPlanner POLICY_SWEEPS",
-        "recipes": "COLUMNS Recipe Settings needs_of_parts",
+        "recipes": "Blueprint COLUMNS Recipe Settings needs_of_parts",
         "refuted_structure": "RefutedStructure",
-        "stopping": "Doubling",
-        "structures": "EstimatedClasses clustering_rules",
+        "stopping": "Doubling PairDoubling",
+        "structures": "EstimatedClasses NoStructure clustering_rules",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

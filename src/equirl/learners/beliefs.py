@@ -14,7 +14,7 @@ import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.estimation.pooling import Estimates
-from equirl.model.pairs import Pairs, action_labels, state_labels
+from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
@@ -22,6 +22,7 @@ from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import ModelSet, Plan, extended_value_iteration, single_sweep
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
+from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class PolicyGap(NamedTuple):
     """A policy, and what a better one could earn more per step, with probability 1 - delta."""
 
     policy: np.ndarray  # (S,) a pair per state
-    gap: float  # of rewards in [0, 1]
+    gap: UnitReward[float]  # of rewards in [0, 1]
     certified: bool  # by confidence sets; otherwise by draws from a posterior
 
 
@@ -74,12 +75,12 @@ class ActionValues(NamedTuple):
 class AgentPlan(NamedTuple):
     """The plan that an agent follows, in the units of its rewards."""
 
-    policy: np.ndarray  # (S,) the action to play in each state
+    policy: ByNumber[np.ndarray]  # (S,) the action to play in each state
     policy_pair: np.ndarray  # (S,) the pair to play in each state
-    gain: float  # within span / 2 of the best in the model or set of models planned in
-    bias: np.ndarray  # (S,) with minimum 0
+    gain: InUnits[float]  # within span / 2 of the best in the model or set of models planned in
+    bias: InUnits[np.ndarray]  # (S,) with minimum 0
     n_sweeps: int
-    span: float  # of the last sweep
+    span: InUnits[float]  # of the last sweep
     converged: bool
 
 
@@ -156,7 +157,7 @@ class Beliefs:
             classes = self.partition if self.alike_by() else Partition.from_labels(np.arange(self.agent.pairs.n_pairs))
         return np.where(classes.label == classes.label[pair], 1.0, 0.0)
 
-    def refuted(self) -> Table:
+    def refuted(self) -> InUnits[ByName[Table]]:
         """What was seen against the classes, or corresponding successors, that a user gave it.
 
         A row per class and kind of evidence. If all that was given is true, a row ever appears with probability
@@ -169,24 +170,28 @@ class Beliefs:
     # --- policies
 
     @property
-    def plan(self) -> AgentPlan:
+    def plan(self) -> InUnits[ByNumber[AgentPlan]]:
         """The plan being played; an error where the agent makes none, or has not decided anything yet."""
         self._does_not("makes no plans")
 
-    def greedy_policy(self) -> np.ndarray:
+    def greedy_policy(self) -> ByNumber[np.ndarray]:
         """(S,) the action ids it would play without exploring; an error where it has no such policy.
 
         Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
         self._does_not("has no policy to tell")
 
-    def policy_table(self) -> Table:
+    def named_policy(self) -> ByName[dict[Name, Name]]:
+        """The same as ``{state: action}``, by name where there are names."""
+        return named_policy(self.agent.pairs, self.greedy_policy())
+
+    def policy_table(self) -> InUnits[ByName[Table]]:
         """A row per state: the action it would play without exploring, by name, its visits and its mean reward."""
         actions, pairs = self.greedy_policy(), self.agent.pairs
         columns: dict[str, Any] = {"state": state_labels(pairs), "action": action_labels(pairs, actions.tolist())}
         return Table({**columns, **self.own_columns(policy_pairs(pairs, actions))})
 
-    def gain_bounds(self, policy: Any = None) -> tuple[float, float]:
+    def gain_bounds(self, policy: Any = None) -> InUnits[tuple[float, float]]:
         """Certified lower and upper bounds on the gain of a policy, on the event that the truth is plausible.
 
         Parameters
@@ -197,7 +202,7 @@ class Beliefs:
         """
         self._does_not("has no set of plausible models to bound a gain by")
 
-    def value_bounds(self, policy: Any, discount: float) -> tuple[np.ndarray, np.ndarray]:
+    def value_bounds(self, policy: Any, discount: float) -> InUnits[tuple[np.ndarray, np.ndarray]]:
         """Certified bounds (S,) on the discounted values of a policy, on the event that the truth is plausible.
 
         Parameters
@@ -209,24 +214,24 @@ class Beliefs:
         """
         self._does_not("has no set of plausible models to bound values by")
 
-    def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
+    def policy_gap(self, state: int, delta: float) -> UnitReward[PolicyGap | None]:
         """How good the policy is that it would recommend in a state; None where it cannot say at this risk."""
         return None
 
     # --- the model
 
     @property
-    def estimates(self) -> Estimates:
+    def estimates(self) -> UnitReward[Estimates]:
         """Transition probabilities and mean rewards by pair, as it planned with them."""
         self._does_not("plans with no estimates")
 
     @property
-    def models(self) -> ModelSet:
+    def models(self) -> UnitReward[ModelSet]:
         """The plausible models it planned in."""
         self._does_not("has no set of plausible models")
 
     @property
-    def counts(self) -> Counts | None:
+    def counts(self) -> UnitReward[Counts | None]:
         """All it has seen; None where it keeps no counts."""
         return None
 
@@ -237,17 +242,17 @@ class Beliefs:
         """
         return None
 
-    def pair_belief(self, pair: int) -> PairBelief | None:
+    def pair_belief(self, pair: int) -> UnitReward[PairBelief | None]:
         """What it believes now of a pair, by number; None where it does not say."""
         return None
 
-    def action_values(self, state: int) -> ActionValues | None:
+    def action_values(self, state: int) -> UnitReward[ActionValues | None]:
         """By what it chose its action in a state, by number; None where it does not say."""
         return None
 
     # --- in words and numbers
 
-    def explain(self, state: object, action: object = None) -> Explanation:
+    def explain(self, state: object, action: object = None) -> InUnits[ByName[Explanation]]:
         """What the agent knows of a pair, and why it does or does not play it.
 
         Parameters

@@ -4,7 +4,7 @@
 decide         given a state: a policy to play for a *stretch* of steps, and what ends the stretch (one step will do)
 record         what happened: the pairs played, what they paid, where it ended; the agent commits it itself
 state          arrays and plain values from which ``restore`` makes it go on; what was drawn is not drawn again
-beliefs        an object that answers questions (:class:`equirl.Beliefs`); what an agent cannot say is said so
+beliefs        an object that answers questions (:class:`equirl.learners.Beliefs`); what an agent cannot say is said so
 =============  ====================================================================================================
 
 An agent is driven in two ways: by ``simulate``, in whole stretches, or one step at a time with ``act`` and
@@ -34,6 +34,7 @@ from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.solving.optimal_gain import AVERAGE_REWARD, Criterion
 from equirl.words.checking import checked_path, flag, whole_number
 from equirl.words.formatting import shown
+from equirl.words.spoken import ByName, ByNumber
 from equirl.words.tables import card
 
 if TYPE_CHECKING:
@@ -281,7 +282,12 @@ class Learner(ABC):
 
     # --- driving it step by step
 
-    def act(self, state: object) -> int:
+    def act(self, state: object) -> ByName[Any]:
+        """The action to play in a state, by name where actions have names; :meth:`act_id` gives its number."""
+        action, names = self.act_id(state), self.pairs.action_names
+        return action if names is None else names[action]
+
+    def act_id(self, state: object) -> ByNumber[int]:
         """The id of the action to play in a state, which is given by number or name."""
         s = self.pairs.state_number(state)
         with InUse(self):

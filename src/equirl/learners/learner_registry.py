@@ -212,7 +212,7 @@ def agent_for(
     tolerance: float | Literal["auto"] = TOLERANCE,
     **settings: Any,
 ) -> Learner:
-    """An agent for ``mdp``, given what it is entitled to: classes, profiles or means of the MDP itself.
+    """An agent for ``mdp``, in its units, given what it is entitled to: classes, profiles or means of the MDP itself.
 
     Classes are those of transition probabilities and mean rewards where rewards are pooled per class, and those of
     transition probabilities alone where they are kept per pair or known. With ``rewards="auto"`` a learner is given
@@ -246,10 +246,12 @@ def agent_for(
     recipe = find_learner(name)
     if recipe.knows_mdp:
         chosen = recipe.settings(name, settings)
-        return recipe.build(Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed)), mdp)
+        return recipe.build(
+            Blueprint(name, mdp.pairs, chosen, seed=seed_sequence("seed", seed), reward_map=mdp.reward_map), mdp
+        )
     from_user, chosen = given_by_user(classes, profiles, order, mdp.pairs), recipe.settings(name, settings)
     given = given_by(mdp, chosen, from_user, check_tolerance(name, chosen, tolerance))
-    return build_learner(name, mdp.pairs, chosen, given, seed)
+    return build_learner(name, mdp.pairs, chosen, given, seed, mdp.reward_map)
 
 
 def given_by(mdp: TabularMDP, settings: Settings, from_user: Given, tolerance: Tolerance) -> Given:

@@ -38,8 +38,8 @@ from equirl.learners.contract import (
 )
 from equirl.learners.parts import Estimate, Evidence, Models, Planner, Problem, Stopping, Structure
 from equirl.learners.recipes import Blueprint
+from equirl.model.reward_laws import original_values
 from equirl.planning.optimistic_planning import ModelSet, Plan, gain_bounds, value_bounds
-from equirl.solving.discounted import in_units
 from equirl.solving.optimal_gain import Criterion
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
@@ -254,7 +254,7 @@ class OptimisticBeliefs(CountedBeliefs):
         agent = self.agent
         discount, pairs = discount_below_one(discount), policy_pairs(agent.pairs, policy)
         found = value_bounds(self._now()[1], pairs, (1.0 - discount) / math.sqrt(agent.t), discount)
-        low, high = (in_units(values, discount, agent.reward_map) for values in found)
+        low, high = (original_values(values, discount, agent.reward_map) for values in found)
         return low, high
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:

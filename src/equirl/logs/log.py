@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.interop.encoder import Encoder
 from equirl.learners.contract import Learner
 from equirl.learners.learner_registry import agent_on_pairs
 from equirl.logs.log_columns import LogColumns, read_log
@@ -21,7 +22,16 @@ from equirl.numerics.arrays import owners, starts
 from equirl.numerics.seeding import Seed
 from equirl.words.checking import choice, flag
 from equirl.words.formatting import counted, shown
+from equirl.words.progress_bar import Advance
+from equirl.words.spoken import ByName, InUnits, UnitReward
 from equirl.words.tables import Table, card
+
+if TYPE_CHECKING:
+    from equirl.estimation.given_knowledge import Classes, Order
+    from equirl.logs.log_classes import LogClasses
+    from equirl.logs.log_policy import Learned
+    from equirl.logs.structure_check import StructureCheck
+    from equirl.structure.similarity import Profiles
 
 ACTIONS = ("seen", "all")
 LARGEST_ID = 10**6  # whole numbers up to this are action ids as they are
@@ -54,7 +64,7 @@ class Log:
     """
 
     pairs: Pairs
-    seen: Snapshot
+    seen: UnitReward[Snapshot]
     reward_map: tuple[float, float]
     initial: np.ndarray
     n_rows: int
@@ -67,11 +77,11 @@ class Log:
         return int(self.seen.visits.sum())
 
     @property
-    def mean_reward(self) -> float:
+    def mean_reward(self) -> InUnits[float]:
         """What a step of the log paid on average, in its units."""
         return float(original_rewards(self.seen.r_sum.sum() / max(1, self.n_steps), self.reward_map))
 
-    def table(self) -> Table:
+    def table(self) -> InUnits[ByName[Table]]:
         """A row per pair: visits, mean reward in the log's units, different successors, and the most frequent one."""
         seen = self.seen
         size = np.diff(seen.ptr)
@@ -110,6 +120,129 @@ class Log:
         agent.start_from(self.seen)
         return agent
 
+    def learn(
+        self, *, draws: int = 50, caution: float = 0.0, discount: float | None = None, delta: float = 0.05,
+        seed: Seed = 0, progress: bool | Advance = False, **settings: Any,
+    ) -> Learned:  # fmt: skip
+        """The optimal policy of the problem that the log describes, and how sure it is: :func:`equirl.learn`.
+
+        Parameters
+        ----------
+        draws, caution, discount, delta, seed, progress, **settings
+            As for :func:`equirl.learn`.
+        """
+        from equirl.logs.log_policy import learn
+
+        return learn(
+            self, draws=draws, caution=caution, discount=discount, delta=delta, seed=seed, progress=progress, **settings
+        )
+
+    def classes(
+        self, *, method: str = "posterior", rewards: bool = False, draws: int = 50, seed: Seed = 0, **settings: Any
+    ) -> LogClasses:
+        """Which pairs of a log look alike.
+
+        Parameters
+        ----------
+        method : {"posterior", "tests"}
+            Draw classes from the posterior of ``c-psrl``, which says how surely two pairs are alike; or form them with
+            ApproxEquivalence, which puts together whatever its confidence radii do not tell apart: with few visits
+            nearly everything. Either way ``table()`` says how different pairs look, and what could have shown.
+        rewards : bool, default False
+            With tests: mean rewards are compared too. The posterior compares transition probabilities.
+        draws : int
+            With a posterior: how many draws are kept.
+        seed : int or SeedSequence
+            With a posterior: from which the draws follow.
+        **settings
+            Settings of ``c-psrl``, or of :func:`equirl.clustering.approx_equivalence`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> flips = np.random.default_rng(0).random(600) < 0.8
+        >>> rows = [(k % 3, 0, 0.0, (k % 3 + int(flip)) % 3) for k, flip in enumerate(flips)]
+        >>> found = from_log(rows).classes(draws=20)
+        >>> found.n_classes, found.alike((0, 0), (1, 0)) > 0.9
+        (1, True)
+        >>> found.could_see.round(2)  # what 200 visits and the 400 of the others could have shown
+        array([0.13, 0.13, 0.13])
+        >>> from_log(rows[:9]).classes(draws=20).table()["sure"]
+        ['not told apart', 'not told apart', 'not told apart']
+        """
+        from equirl.logs.log_classes import classes_of
+
+        return classes_of(self, method=method, rewards=rewards, draws=draws, seed=seed, **settings)
+
+    def next_steps(
+        self, steps: int = 1000, *, policy: Any = None, learner: str = "c-psrl", discount: float | None = None,
+        draws: int = 50, seed: Seed = 0,
+    ) -> InUnits[ByName[Table]]:  # fmt: skip
+        """Which decisions are still open, what knowing better would be worth, and how many of the next steps they take.
+
+        A decision is open where other actions are better in some of the MDPs drawn from the posterior. Those that
+        together are worth less than a thousandth of what the best policy earns more than the worst are left out; where
+        that is all, the table is empty and says that nothing is left to learn.
+
+        Steps: a learner that starts from the log plays in up to ten of the drawn MDPs, from the first state. What
+        counts are departures from the policy, in an open state from what was tried more often, the policy's action or
+        its rival. An unbroken run of them is spent on the open decision in it: on the way there, and on what follows.
+
+        Time: that of :func:`equirl.learn` where no policy is given, a plan for each draw and twenty more, and the steps
+        played.
+
+        Parameters
+        ----------
+        steps : int
+            How many steps can be spent.
+        policy : mapping or sequence, optional
+            The policy in use: ``{state: action}``, or an action per state, by id or name. By default the one
+            that :func:`equirl.learn` finds.
+        learner : str
+            Who spends them.
+        discount : float, optional
+            In (0, 1): of rewards to come. Without: the average reward counts.
+        draws : int
+            MDPs drawn.
+        seed : int or SeedSequence
+            From which everything follows.
+
+        Returns
+        -------
+        Table
+            A row per open decision, the one worth most first: ``state``; ``action``, the policy's; ``rival``, the other
+            action from which most is to be expected; ``chance_better``, the share of draws in which the rival is
+            better; ``worth`` of knowing the best action there, per step or with a discount in all, in the log's units;
+            ``visits``, ``rival_visits`` in the log; ``steps`` expected.
+
+        Examples
+        --------
+        >>> rows = [("low", "wait", 0, "low"), ("low", "fill", -1, "high"), ("high", "sell", 3, "low")] * 50
+        >>> from_log(rows).next_steps()
+        nothing is left to learn that would change the policy
+        >>> tried_once = [*rows, ("high", "auction", 3, "low")]
+        >>> from_log(tried_once).next_steps(100)["state"]
+        ['high']
+        """
+        from equirl.logs.next_steps import next_steps
+
+        return next_steps(self, steps, policy=policy, learner=learner, discount=discount, draws=draws, seed=seed)
+
+    def check(
+        self, classes: Classes, *, profiles: Profiles | None = None, order: Order = None, rewards: bool = True,
+        delta: float = 0.05,
+    ) -> StructureCheck:  # fmt: skip
+        """Whether the log refutes given classes and corresponding successors: :func:`equirl.check_structure`.
+
+        Parameters
+        ----------
+        classes, profiles, order, rewards, delta
+            As for :func:`equirl.check_structure`.
+        """
+        from equirl.logs.structure_check import check_structure
+
+        return check_structure(self, classes, profiles=profiles, order=order, rewards=rewards, delta=delta)
+
     def mdp(self, name: str = "") -> TabularMDP:
         """The problem as the log has it: frequencies for probabilities, mean rewards for rewards.
 
@@ -124,7 +257,7 @@ class Log:
         rows = rows_from_triplets(pairs, pair, succ, prob, normalize=True)
         return TabularMDP(pairs, rows, np.clip(means, 0.0, 1.0), self.initial, reward_map=self.reward_map, name=name)
 
-    def limitations(self) -> list[str]:
+    def limitations(self) -> InUnits[ByName[list[str]]]:
         """What the log cannot say, in sentences, the gravest first: choices never tried, a range that is a guess."""
         pairs, visits = self.pairs, self.seen.visits
         played = visits > 0
@@ -186,6 +319,7 @@ def from_log(
     reward_range: tuple[float, float] | None = None,
     restart: Any = None,
     costs: bool = False,
+    encoder: Encoder | None = None,
 ) -> Log:
     """Count the transitions of a log. An error names the row that makes no sense.
 
@@ -195,7 +329,8 @@ def from_log(
         A CSV or Parquet file; a pandas, polars or pyarrow table; a dict of columns; or rows: dicts, or tuples
         (state, action, reward, next_state[, terminated]). Its columns are ``state``, ``action``, ``reward``,
         ``next_state`` and, if there, ``terminated`` (the episode ended with this row), ``weight`` (how often the row
-        happened) and ``time`` (rows are put in its order). States and actions are strings, numbers or tuples.
+        happened) and ``time`` (rows are put in its order). States and actions are strings, numbers or tuples. Or a
+        data set of Minari's.
     columns : mapping of str to str, optional
         What a column is called, where it is not called as here: ``{"state": "s", "next_state": "s2"}``.
     actions : "seen", "all", or what ``make_agent`` takes as ``n_actions``
@@ -206,6 +341,9 @@ def from_log(
         Where a new episode begins after a row that is ``terminated``. By default where the next row is.
     costs : bool, default False
         The column of rewards holds costs: rewards are minus them.
+    encoder : Encoder, optional
+        Of a data set of Minari's: what makes states of its observations, such as
+        ``Encoder(dataset.observation_space, bins=10)``.
 
     Examples
     --------
@@ -214,9 +352,9 @@ def from_log(
     >>> log
     Log(3 steps, S=2, M=2, 2 pairs seen, rewards in [1, 5])
     >>> log.mdp().transition_probabilities("low", "wait")
-    {0: 0.5, 1: 0.5}
+    {'high': 0.5, 'low': 0.5}
     """
-    rows = read_log(table, columns)
+    rows = read_log(table, columns, encoder)
     reward = -rows.reward if flag("costs", costs) else rows.reward
     successor, counted, begins = _successors(rows, restart)
     weight = np.ones(len(reward), np.int64) if rows.weight is None else rows.weight

@@ -16,7 +16,7 @@ from equirl.clustering.approximate_equivalence import approx_equivalence
 from equirl.estimation.pooling import Grouping, pooled_positions
 from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.class_differences import CLEAR, Differences, difference_between, differences, most_sure
-from equirl.logs.log import Log, from_log
+from equirl.logs.log import Log
 from equirl.model.pairs import action_labels, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.numerics.arrays import starts
@@ -24,6 +24,7 @@ from equirl.numerics.seeding import Seed
 from equirl.posterior.inspection import ClassPosterior, class_posterior
 from equirl.structure.partition import Partition
 from equirl.words.checking import choice, flag, whole_number
+from equirl.words.spoken import ByName, InUnits
 from equirl.words.tables import Table, card
 
 METHODS = ("posterior", "tests")
@@ -37,7 +38,7 @@ DECIMALS = 3  # of probabilities and standard errors in tables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogClasses:
-    """Classes of the pairs of a log. Make them with :func:`classes_of`.
+    """Classes of the pairs of a log. Make them with :meth:`equirl.Log.classes`.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class LogClasses:
         probability: an error.
         """
         if self.posterior is None:
-            raise ValueError("tests give no probabilities; classes_of(log, method='posterior') does")
+            raise ValueError("tests give no probabilities; log.classes(method='posterior') does")
         share, pairs = self.posterior.alike(pair, other), self.log.pairs
         k, j = (pairs.index(*one) if isinstance(one, tuple) else int(one) for one in (pair, other))
         return share if k == j else float(np.minimum(share, most_sure(difference_between(self.log.seen, k, j))))
@@ -115,7 +116,7 @@ class LogClasses:
         same = (drawn == drawn[:, mate]).mean(axis=0)
         return np.where(sizes[label] > 1, np.minimum(same, most_sure(self.apart)), np.nan)
 
-    def table(self) -> Table:
+    def table(self) -> InUnits[ByName[Table]]:
         """A row per pair that was played: state, action, class, its size, how surely, visits, mean reward.
 
         ``sure`` is "not told apart" where not even a difference of one half could have shown; ``apart`` and
@@ -137,7 +138,7 @@ class LogClasses:
             "mean_reward": original_rewards(log.seen.r_sum[there] / log.seen.visits[there], log.reward_map),
         })  # fmt: skip
 
-    def class_table(self) -> Table:
+    def class_table(self) -> InUnits[ByName[Table]]:
         """A row per class, the most visited first: pairs, visits, profile, range of mean rewards, an example.
 
         ``sure`` is the mean over the pairs of which more is known than that they are not told apart, ``apart`` the
@@ -179,41 +180,9 @@ CLASS_COLUMNS = (
 
 
 def classes_of(
-    log: Any, *, method: str = "posterior", rewards: bool = False, draws: int = 50, seed: Seed = 0, **settings: Any
+    log: Log, *, method: str = "posterior", rewards: bool = False, draws: int = 50, seed: Seed = 0, **settings: Any
 ) -> LogClasses:
-    """Which pairs of a log look alike.
-
-    Parameters
-    ----------
-    log : Log, or what :func:`equirl.from_log` takes
-        The log.
-    method : {"posterior", "tests"}
-        Draw classes from the posterior of ``c-psrl``, which says how surely two pairs are alike; or form them with
-        ApproxEquivalence, which puts together whatever its confidence radii do not tell apart: with few visits
-        nearly everything. Either way :meth:`LogClasses.table` says how different pairs look, and what could have shown.
-    rewards : bool, default False
-        With tests: mean rewards are compared too. The posterior compares transition probabilities.
-    draws : int
-        With a posterior: how many draws are kept.
-    seed : int or SeedSequence
-        With a posterior: from which the draws follow.
-    **settings
-        Settings of ``c-psrl``, or of :func:`equirl.approx_equivalence`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> flips = np.random.default_rng(0).random(600) < 0.8
-    >>> rows = [(k % 3, 0, 0.0, (k % 3 + int(flip)) % 3) for k, flip in enumerate(flips)]
-    >>> found = classes_of(from_log(rows), draws=20)
-    >>> found.n_classes, found.alike((0, 0), (1, 0)) > 0.9
-    (1, True)
-    >>> found.could_see.round(2)  # what 200 visits and the 400 of the others could have shown
-    array([0.13, 0.13, 0.13])
-    >>> classes_of(from_log(rows[:9]), draws=20).table()["sure"]
-    ['not told apart', 'not told apart', 'not told apart']
-    """
-    log = log if isinstance(log, Log) else from_log(log)
+    """As :meth:`equirl.Log.classes` says."""
     draws = whole_number("draws", draws)
     if choice("method", method, METHODS) == "tests":
         seen = log.seen

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.interop.encoder import Encoder
 from equirl.logs.csv_columns import Labels
 from equirl.logs.log_files import (
     IN_MEMORY,
@@ -22,6 +23,7 @@ from equirl.logs.log_files import (
     read_parquet,
     read_text_file,
 )
+from equirl.logs.minari_sets import is_minari, minari_columns
 from equirl.model.pairs import is_name, plain_name
 from equirl.words.checking import plain_array, real_array, several, unknown_name
 from equirl.words.formatting import shown
@@ -49,8 +51,12 @@ class LogColumns(NamedTuple):
     origin: Origin
 
 
-def read_log(table: Any, columns: Mapping[str, str] | None = None) -> LogColumns:
+def read_log(table: Any, columns: Mapping[str, str] | None = None, encoder: Encoder | None = None) -> LogColumns:
     renamed = _checked_renames(columns)
+    if is_minari(table):
+        table = minari_columns(table, encoder)
+    elif encoder is not None:
+        raise TypeError("encoder goes with a data set of Minari's; the states of other logs are names as they stand")
     read = _from_file if isinstance(table, str | os.PathLike) else _from_memory
     found, origin = read(table, renamed)
     n = len(found["reward"])
@@ -119,6 +125,16 @@ def _columns_of(table: Any) -> tuple[list[str], Callable[[str], Any]]:
         return [str(name) for name in table.columns], lambda name: np.asarray(table[own[name]])
     rows = _columns_of_rows(several("table", table))
     return list(rows), rows.__getitem__
+
+
+def one_column(table: Any, name: str) -> list[Any]:
+    """The values of a column of a table, or of what is one column itself."""
+    if isinstance(table, Mapping) or hasattr(table, "column_names") or getattr(table, "ndim", 1) == 2:
+        names, column = _columns_of(table) if not isinstance(table, np.ndarray) else ([], table.__getitem__)
+        if name not in names:
+            raise ValueError(unknown_name("column", name, names))
+        table = _plain(column(name))
+    return [plain_name(value) for value in several("states", table)]
 
 
 def _plain(values: Any) -> Any:

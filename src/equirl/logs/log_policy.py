@@ -18,14 +18,16 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, posterior_of
-from equirl.model.pairs import action_labels, state_labels
+from equirl.model.pairs import Name, action_labels, named_policy, state_labels
+from equirl.model.reward_laws import original_values
 from equirl.numerics.arrays import owners
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
 from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
-from equirl.solving.discounted import in_units
 from equirl.words.checking import between, inside, whole_number
 from equirl.words.formatting import counted
+from equirl.words.progress_bar import Advance, progress_called
+from equirl.words.spoken import ByName, ByNumber, InUnits
 from equirl.words.tables import Table, card
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals
@@ -73,35 +75,35 @@ class Learned:
     """
 
     log: Log
-    policy: np.ndarray
-    gain: float
-    bounds: tuple[float, float]
-    policy_gain: np.ndarray
-    best_gain: np.ndarray
-    seen_gain: np.ndarray
+    policy: ByNumber[np.ndarray]
+    gain: InUnits[float]
+    bounds: InUnits[tuple[float, float]]
+    policy_gain: InUnits[np.ndarray]
+    best_gain: InUnits[np.ndarray]
+    seen_gain: InUnits[np.ndarray]
     chance: np.ndarray
-    loss: np.ndarray
-    optimism: float
-    behaviour: float
-    behaviour_gain: np.ndarray
+    loss: InUnits[np.ndarray]
+    optimism: InUnits[float]
+    behaviour: InUnits[float]
+    behaviour_gain: InUnits[np.ndarray]
     delta: float = 0.05
     discount: float | None = None
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> InUnits[tuple[float, float]]:
         """What the policy earns: from the least, less its optimism, to the largest of the middle 90 % of both draws."""
         lows, highs = zip(_middle(self.policy_gain), _middle(self.seen_gain), strict=True)
         low = max(min(lows) - self.optimism, _whole_range(self.log, self.discount)[0])
         return min(low, self.gain), max(*highs, self.gain)
 
     @property
-    def behaviour_interval(self) -> tuple[float, float]:
+    def behaviour_interval(self) -> InUnits[tuple[float, float]]:
         """What going on as in the log earns: the middle 90 % of its draws, and what it earned."""
         low, high = _middle(self.behaviour_gain)
         return min(low, self.behaviour), max(high, self.behaviour)
 
     @property
-    def regret(self) -> float:
+    def regret(self) -> InUnits[float]:
         """What a better policy would earn more, on average over the draws, pairs never played left aside."""
         return float(np.mean(np.maximum(0.0, self.best_gain - self.policy_gain)))
 
@@ -132,7 +134,7 @@ class Learned:
                 return int(met[np.argmin(log.seen.visits[met])]), int(needed)
         return None
 
-    def why_uncertified(self) -> str:
+    def why_uncertified(self) -> ByName[str]:
         """In words, what the bounds lack; empty where they say something."""
         if self.is_certified:
             return ""
@@ -144,7 +146,11 @@ class Learned:
         visits = counted(int(self.log.seen.visits[pair]), "visit")
         return f"{action} in {state} has {visits}, and all on the way would need about {needed:,}"
 
-    def table(self) -> Table:
+    def named_policy(self) -> ByName[dict[Name, Name]]:
+        """``{state: action}``, by name where there are names."""
+        return named_policy(self.log.pairs, self.policy)
+
+    def table(self) -> InUnits[ByName[Table]]:
         """A row per state: the action, how often it was played there, how surely it is best, what it loses."""
         pairs = self.log.pairs
         played = np.array([pairs.find(s, a) for s, a in enumerate(self.policy.tolist())])
@@ -175,7 +181,7 @@ class Learned:
 
 def learn(
     log: Any, *, draws: int = 50, caution: float = 0.0, discount: float | None = None, delta: float = 0.05,
-    seed: Seed = 0, **settings: Any,
+    seed: Seed = 0, progress: bool | Advance = False, **settings: Any,
 ) -> Learned:  # fmt: skip
     """The optimal policy of the problem that a log describes, and how sure one can be of it.
 
@@ -194,6 +200,8 @@ def learn(
         The risk of the certified bounds.
     seed : int or SeedSequence
         From which the draws follow.
+    progress : bool or function
+        True shows a bar on a terminal or in a notebook; a function is called as ``progress(done, draws)``.
     **settings
         Settings of ``c-psrl``, whose posterior is drawn from.
 
@@ -206,7 +214,16 @@ def learn(
     >>> found.bounds[0] <= found.gain <= found.bounds[1]
     True
     """
-    log = log if isinstance(log, Log) else from_log(log)
+    with progress_called(progress, "draws") as advanced:
+        return _learned(
+            log if isinstance(log, Log) else from_log(log), draws, caution, discount, delta, seed, advanced, settings
+        )
+
+
+def _learned(
+    log: Log, draws: int, caution: float, discount: float | None, delta: float, seed: Seed, advanced: Advance,
+    settings: dict[str, Any],
+) -> Learned:  # fmt: skip
     draws, root = whole_number("draws", draws), seed_sequence("seed", seed)
     caution = between("caution", caution)
     by = 1.0 if discount is None else inside("discount", discount)
@@ -235,6 +252,7 @@ def learn(
         lost = losses(one, plan, log.pairs.ptr, best.policy, by)
         chance += lost <= 2 * plan.span
         loss += lost
+        advanced(k + 1, draws)
     hoped = max(0.0, float(gains[4].mean()))
     own = max(0.0, wary_worth(mean, best.policy, log.initial, by) - hoped)
     before = behaviour_worth(log.pairs, seen, log.initial, by)
@@ -249,7 +267,7 @@ def learn(
 def _in_units(values: Any, discount: float, reward_map: tuple[float, float]) -> Any:
     """Gains or, with a discount, values of rewards in [0, 1] as the user has them."""
     scale, shift = reward_map
-    return scale * values + shift if discount == 1.0 else in_units(values, discount, reward_map)
+    return scale * values + shift if discount == 1.0 else original_values(values, discount, reward_map)
 
 
 def _repeated(seen: Snapshot, times: np.ndarray) -> Snapshot:

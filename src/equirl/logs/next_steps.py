@@ -16,7 +16,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner, pair_played
-from equirl.logs.log import Log, from_log
+from equirl.logs.log import Log
 from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.logs.log_policy import learn
 from equirl.model.pairs import action_labels, state_labels
@@ -38,60 +38,13 @@ NOTHING_OPEN = "nothing is left to learn that would change the policy"
 
 
 def next_steps(
-    log: Any, steps: int = 1000, *, policy: Any = None, learner: str = "c-psrl", discount: float | None = None,
+    log: Log, steps: int = 1000, *, policy: Any = None, learner: str = "c-psrl", discount: float | None = None,
     draws: int = 50, seed: Seed = 0,
 ) -> Table:  # fmt: skip
-    """Which decisions are still open, what knowing better would be worth, and how many of the next steps they take.
-
-    A decision is open where other actions are better in some of the MDPs drawn from the posterior. Those that together
-    are worth less than a thousandth of what the best policy earns more than the worst are left out; where that is all,
-    the table is empty and says that nothing is left to learn.
-
-    Steps: a learner that starts from the log plays in up to ten of the drawn MDPs, from the first state. What counts
-    are departures from the policy, in an open state from what was tried more often, the policy's action or its rival.
-    An unbroken run of them is spent on the open decision in it: on the way there, and on what follows.
-
-    Time: that of :func:`equirl.learn` where no policy is given, a plan for each draw and twenty more, and the steps
-    played.
-
-    Parameters
-    ----------
-    log : Log, or what :func:`equirl.from_log` takes
-        The log.
-    steps : int
-        How many steps can be spent.
-    policy : sequence of int or names, optional
-        The policy in use, an action per state. By default the one that :func:`equirl.learn` finds.
-    learner : str
-        Who spends them.
-    discount : float, optional
-        In (0, 1): of rewards to come. Without: the average reward counts.
-    draws : int
-        MDPs drawn.
-    seed : int or SeedSequence
-        From which everything follows.
-
-    Returns
-    -------
-    Table
-        A row per open decision, the one worth most first: ``state``; ``action``, the policy's; ``rival``, the other
-        action from which most is to be expected; ``chance_better``, the share of draws in which the rival is better;
-        ``worth`` of knowing the best action there, per step or with a discount in all, in the log's units; ``visits``,
-        ``rival_visits`` in the log; ``steps`` expected.
-
-    Examples
-    --------
-    >>> rows = [("low", "wait", 0, "low"), ("low", "fill", -1, "high"), ("high", "sell", 3, "low")] * 50
-    >>> next_steps(rows)
-    nothing is left to learn that would change the policy
-    >>> tried_once = [*rows, ("high", "auction", 3, "low")]
-    >>> next_steps(tried_once, steps=100)["state"]
-    ['high']
-    """
-    log = log if isinstance(log, Log) else from_log(log)
+    """As :meth:`equirl.Log.next_steps` says."""
     steps, draws, root = whole_number("steps", steps), whole_number("draws", draws), seed_sequence("seed", seed)
     by = 1.0 if discount is None else inside("discount", discount)
-    aim = {} if discount is None else {"discount": by}
+    aim: dict[str, Any] = {} if discount is None else {"discount": by}
     log.agent(learner, **aim)  # one that cannot be is told before anything is drawn
     given = learn(log, draws=draws, discount=discount, seed=seed).policy if policy is None else policy
     now = policy_pairs(log.pairs, given)

@@ -19,6 +19,7 @@ from equirl.numerics.arrays import owners
 from equirl.structure.similarity import TOLERANCE, Profiles, l1_distance, profiles as true_profiles
 from equirl.words.checking import between, flag, inside
 from equirl.words.formatting import counted
+from equirl.words.spoken import ByName, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 
@@ -42,7 +43,7 @@ class StructureCheck:
 
     pairs: Pairs
     reward_map: tuple[float, float]
-    found: tuple[Refutation, ...]
+    found: UnitReward[tuple[Refutation, ...]]
     n_classes: int
     risk: float
 
@@ -51,7 +52,7 @@ class StructureCheck:
         """Whether nothing is refuted. Of a log: not yet; few visits refute little."""
         return not self.found
 
-    def table(self) -> Table:
+    def table(self) -> InUnits[ByName[Table]]:
         """As ``agent.beliefs.refuted()``; of a known problem ``difference`` is exact, ``bound`` the tolerance."""
         return evidence_table(self.found, self.pairs, self.reward_map)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
-from equirl.model.pairs import Pairs, action_labels, checked_names, names_from_json, state_labels
+from equirl.model.pairs import Name, Pairs, action_labels, checked_names, names_from_json, state_labels
 from equirl.model.renumbering import (
     Renumbering,
     by_state,
@@ -32,8 +32,9 @@ from equirl.model.row_readers import initial_distribution, read_arrays, read_pai
 from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows, reached_along
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
-from equirl.words.checking import checked_path, choice, discount_below_one, flag, several, unknown_name
+from equirl.words.checking import checked_path, choice, discount_below_one, flag, real_array, several, unknown_name
 from equirl.words.formatting import number, shown
+from equirl.words.spoken import ByName, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name", "discount")
@@ -91,7 +92,7 @@ class TabularMDP(Frozen):
 
     pairs: Pairs
     rows: Rows
-    r_mean: np.ndarray  # (M,) in [0, 1]
+    r_mean: UnitReward[np.ndarray]  # (M,) in [0, 1]
     initial: np.ndarray  # (S,) distribution of the first state
     reward_law: str = "deterministic"
     concentration: float = 4.0  # of beta rewards: Beta(mean k, (1 - mean) k)
@@ -153,7 +154,7 @@ class TabularMDP(Frozen):
         >>> TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [1.0]]).n_pairs
         2
         """
-        names, extras = _split_extras(extras)
+        names, extras = split_extras(extras)
         pairs, rows, means = read_arrays(transitions, rewards, normalize=flag("normalize", normalize))
         return _made(cls, (replace(pairs, **names), rows, means), initial, normalize, rescale, extras)
 
@@ -185,28 +186,32 @@ class TabularMDP(Frozen):
         >>> from equirl import TabularMDP
         >>> lamp = [("off", "press", {"on": 0.9, "off": 0.1}, 0.0), ("on", "wait", {"on": 1.0}, 1.0)]
         >>> TabularMDP.from_pairs(lamp, initial="off").transition_probabilities("off", "press")
-        {0: 0.1, 1: 0.9}
+        {'off': 0.1, 'on': 0.9}
         """
-        names, extras = _split_extras(extras)
+        names, extras = split_extras(extras)
         tables = read_pairs(pairs, n_states, **names, normalize=flag("normalize", normalize))
         return _made(cls, tables, initial, normalize, rescale, extras)
 
     @classmethod
     def from_costs(
         cls,
-        pairs: Iterable[tuple[Any, Any, Mapping[Any, float], float]],
-        n_states: int | None = None,
+        problem: Any,
+        costs: Any = None,
         initial: Any = 0,
         *,
+        n_states: int | None = None,
         normalize: bool = False,
         **extras: Any,
     ) -> Self:
-        """An MDP from a list of its pairs and what they cost, in any unit: rewards are minus the costs.
+        """An MDP from what its pairs cost, in any unit: rewards are minus the costs.
 
         Parameters
         ----------
-        pairs : iterable of (state, action, {next: probability}, mean_cost)
-            As for :meth:`from_pairs`, with costs in place of rewards.
+        problem : iterable of (state, action, {next: probability}, mean_cost), or transitions
+            Pairs as for :meth:`from_pairs`, with costs in place of rewards; or transition probabilities as for
+            :meth:`from_arrays`.
+        costs : array_like, shape (S, A), (S,) or (S, A, S), optional
+            With transitions: the mean costs, in the place of rewards.
         n_states, initial, normalize, **extras
             As for :meth:`from_pairs`.
 
@@ -219,10 +224,18 @@ class TabularMDP(Frozen):
         --------
         >>> from equirl import TabularMDP, solve
         >>> pump = [("ok", "run", {"ok": 0.9, "broken": 0.1}, 0.0), ("broken", "repair", {"ok": 1.0}, 500.0)]
-        >>> round(solve(TabularMDP.from_costs(pump)).original_gain, 2)  # euros a step
+        >>> round(solve(TabularMDP.from_costs(pump)).gain, 2)  # euros a step
+        -45.45
+        >>> round(solve(TabularMDP.from_costs([[[0.9, 0.1]], [[1.0, 0.0]]], [[0.0], [500.0]])).gain, 2)
         -45.45
         """
-        negated = [_minus_cost(entry) for entry in several("pairs", pairs)]
+        if costs is not None:
+            if n_states is not None:
+                raise TypeError("n_states goes with a list of pairs; arrays have as many states as they have rows")
+            return cls.from_arrays(
+                problem, -real_array("costs", costs), initial, normalize=normalize, rescale=True, **extras
+            )
+        negated = [_minus_cost(entry) for entry in several("pairs", problem)]
         return cls.from_pairs(negated, n_states, initial, normalize=normalize, rescale=True, **extras)
 
     @classmethod
@@ -260,7 +273,7 @@ class TabularMDP(Frozen):
         >>> TabularMDP.from_rows(matrix, [0.0, 0.2, 1.0], actions=[2, 1]).transition_probabilities(0, 1)
         {0: 1.0}
         """
-        names, extras = _split_extras(extras)
+        names, extras = split_extras(extras)
         pairs, rows, means = read_rows(transitions, rewards, actions, normalize=flag("normalize", normalize))
         return _made(cls, (replace(pairs, **names), rows, means), initial, normalize, rescale, extras)
 
@@ -268,6 +281,16 @@ class TabularMDP(Frozen):
     def n_states(self) -> int:
         """S, the number of states."""
         return self.pairs.n_states
+
+    @property
+    def state_names(self) -> ByName[tuple[Name, ...]]:
+        """What the states are called; their numbers where they have no names."""
+        return tuple(state_labels(self.pairs))
+
+    @property
+    def action_names(self) -> ByName[tuple[Name, ...]]:
+        """What the actions 0, 1, ... are called; their numbers where they have no names."""
+        return tuple(action_labels(self.pairs, range(self.pairs.n_action_ids)))
 
     @property
     def n_pairs(self) -> int:
@@ -279,18 +302,25 @@ class TabularMDP(Frozen):
         """The largest number of actions in one state."""
         return self.pairs.n_actions
 
-    def transition_probabilities(self, state: object, action: object) -> dict[int, float]:
-        """Transition probabilities p(. | state, action), by next state; both are given by number or name."""
-        k = self.pairs.index(state, action)
-        part = self.rows.row(k)
-        return dict(zip(self.rows.succ[part].tolist(), self.rows.prob[part].tolist(), strict=True))
+    def transition_probabilities(self, state: object, action: object) -> ByName[dict[Any, float]]:
+        """Transition probabilities p(. | state, action) by next state: by name where the state is given by name."""
+        part = self.rows.row(self.pairs.index(state, action))
+        after: list[Any] = self.rows.succ[part].tolist()
+        if self.pairs.is_state_name(state):
+            after = state_labels(self.pairs, after)
+        return dict(zip(after, self.rows.prob[part].tolist(), strict=True))
 
-    def mean_reward(self, state: object, action: object) -> float:
-        """The mean reward mu(state, action), both given by number or name."""
-        return float(self.r_mean[self.pairs.index(state, action)])
+    @property
+    def rewards(self) -> InUnits[np.ndarray]:
+        """(M,) mean rewards by pair, in the user's units; ``r_mean`` has them in [0, 1]."""
+        return original_rewards(self.r_mean, self.reward_map)
 
-    def to_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Dense transitions (S, A, S) and rewards (S, A), for small MDPs and other libraries.
+    def mean_reward(self, state: object, action: object) -> InUnits[float]:
+        """The mean reward mu(state, action) in the user's units; both are given by number or name."""
+        return float(original_rewards(self.r_mean[self.pairs.index(state, action)], self.reward_map))
+
+    def to_arrays(self) -> InUnits[tuple[np.ndarray, np.ndarray]]:
+        """Dense transitions (S, A, S) and rewards (S, A) in the user's units, for small MDPs and other libraries.
 
         An error unless every state has the actions 0 .. A-1.
         """
@@ -299,7 +329,7 @@ class TabularMDP(Frozen):
             raise ValueError("states differ in their actions; dense arrays need actions 0 .. A-1 in every state")
         dense = np.zeros((self.n_pairs, S))
         dense[owners(self.rows.ptr), self.rows.succ] = self.rows.prob
-        return dense.reshape(S, A, S), self.r_mean.reshape(S, A).copy()
+        return dense.reshape(S, A, S), self.rewards.reshape(S, A).copy()
 
     def permute(self, states: Any = None, actions: Any = None) -> TabularMDP:
         """The same MDP with states and actions numbered otherwise.
@@ -362,7 +392,7 @@ class TabularMDP(Frozen):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load what :meth:`save` saved; :class:`equirl.DamagedFile` where the file is damaged or something else."""
+        """Load what :meth:`save` saved; ``equirl.files.DamagedFile`` where it is damaged or something else."""
         return _load(cls, checked_path("path", path))
 
     def __eq__(self, other: object) -> bool:
@@ -386,7 +416,7 @@ class TabularMDP(Frozen):
 
     def __repr__(self) -> str:
         title = f"{self.name!r}, " if self.name else ""
-        low, high = self.r_mean.min(), self.r_mean.max()
+        low, high = original_rewards([self.r_mean.min(), self.r_mean.max()], self.reward_map)
         discount = "" if self.discount is None else f", discount {self.discount:g}"
         return (
             f"TabularMDP({title}S={self.n_states}, M={self.n_pairs}, successors={len(self.rows.succ)}, "
@@ -401,7 +431,7 @@ def check_mdp(mdp: Any) -> None:
         raise TypeError(f"mdp must be a TabularMDP, not {shown(mdp)}{remedy}")
 
 
-def _split_extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_extras(extras: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Keywords of the makers, as names of states and actions and the rest."""
     for key in extras:
         if key not in EXTRAS:
@@ -484,7 +514,9 @@ def _check_initial(mdp: TabularMDP) -> None:
         raise ValueError(f"the initial distribution has shape {mdp.initial.shape}, not ({S},)")
     bad = np.flatnonzero(~(np.isfinite(mdp.initial) & (mdp.initial >= 0)))
     if len(bad):
-        raise ValueError(f"the initial distribution gives state {bad[0]} the probability {mdp.initial[bad[0]]}")
+        raise ValueError(
+            f"the initial distribution gives {mdp.pairs.call(int(bad[0]))} the probability {mdp.initial[bad[0]]}"
+        )
     if abs(mdp.initial.sum() - 1) > ROW_TOLERANCE:
         raise ValueError(f"the initial distribution sums to {mdp.initial.sum():.10g}, not 1")
 

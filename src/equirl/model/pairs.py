@@ -181,6 +181,11 @@ class Pairs(Frozen):
         """The number of a state, given by number or name; an error where there is no such state."""
         return number_of("state", state, self.n_states, self._state_numbers)
 
+    def is_state_name(self, state: object) -> bool:
+        """Whether a state is given by its name, not by its number."""
+        numbers = self._state_numbers
+        return numbers is not None and (numbers.are_numbers or not isinstance(state, int | np.integer))
+
     def action_number(self, action: object) -> int:
         """The id of an action, given by id or name, allowed somewhere or not."""
         return number_of("action", action, self.n_action_ids, self._action_numbers)
@@ -204,6 +209,11 @@ class Pairs(Frozen):
         s = self.state_number(state)
         ids = self.action[self.ptr[s] : self.ptr[s + 1]].tolist()
         return ", ".join(repr(self.action_names[a]) if self.action_names else str(a) for a in ids)
+
+    def call(self, state: int) -> str:
+        """A state in words, for messages: ``state 3``, or its name."""
+        named = self.state_names is not None and state < len(self.state_names)
+        return f"state {self.state_names[state]!r}" if named else f"state {state}"  # type: ignore[index]
 
     def describe(self, pair: int) -> str:
         """A pair in words, for messages: ``s=3, a=1``, or the names."""
@@ -269,6 +279,11 @@ def action_labels(pairs: Pairs, actions: Iterable[int]) -> list[Name]:
     return [int(a) if names is None else names[a] for a in actions]
 
 
+def named_policy(pairs: Pairs, policy: np.ndarray) -> dict[Name, Name]:
+    """``{state: action}`` of an action id per state, by name where there are names."""
+    return dict(zip(state_labels(pairs), action_labels(pairs, policy.tolist()), strict=True))
+
+
 def _check(pairs: Pairs) -> None:
     ptr, action = pairs.ptr, pairs.action
     if ptr.ndim != 1 or action.ndim != 1 or len(ptr) < 2:
@@ -277,11 +292,13 @@ def _check(pairs: Pairs) -> None:
         raise ValueError(f"ptr runs from {ptr[0]} to {ptr[-1]}, not from 0 to the {len(action)} pairs")
     empty = np.flatnonzero(ptr[1:] <= ptr[:-1])  # differences could overflow
     if len(empty):
-        raise ValueError(f"state {int(empty[0])} has no action; every state needs at least one")
+        raise ValueError(f"{pairs.call(int(empty[0]))} has no action; every state needs at least one")
     falls = np.flatnonzero((np.diff(action) <= 0) & (np.diff(pairs.state) == 0))
     if len(falls) or action.min() < 0:
         k = int(falls[0]) + 1 if len(falls) else int(action.argmin())
-        raise ValueError(f"action ids of state {int(pairs.state[k])} must increase from 0 or more; found {action[k]}")
+        raise ValueError(
+            f"action ids of {pairs.call(int(pairs.state[k]))} must increase from 0 or more; found {action[k]}"
+        )
     _check_names("state", pairs.state_names, pairs.n_states, pairs.n_states)
     _check_names("action", pairs.action_names, pairs.n_action_ids, np.inf)
 
@@ -314,7 +331,10 @@ def pairs_from(states: Any, actions: Any) -> Pairs:
         if all(isinstance(entry, str) for entry in listed):
             sets = [listed] * int(n_states)
         else:
-            sets = [_action_set(entry, s) for s, entry in enumerate(listed)]
+            sets = [
+                _action_set(entry, s if names is None or s >= len(names) else names[s])
+                for s, entry in enumerate(listed)
+            ]
     if len(sets) != n_states:
         raise ValueError(f"n_actions lists the actions of {len(sets)} states; there are {n_states}")
     return _from_sets(sets, names)
@@ -332,16 +352,16 @@ def _by_state(actions: Mapping[Any, Any], n_states: int, names: Any) -> list[Any
             s = number_of("state", state, int(n_states), numbers)
         except (TypeError, ValueError) as error:
             raise type(error)(f"n_actions: {error}") from None
-        sets[s] = _action_set(allowed, s)
+        sets[s] = _action_set(allowed, state)
     for s, allowed in enumerate(sets):
         if allowed is None:
             raise ValueError(f"n_actions lists no actions of state {s if names is None else names[s]!r}")
     return sets
 
 
-def _action_set(entry: Any, state: int) -> list[Any]:
+def _action_set(entry: Any, state: Any) -> list[Any]:
     if not isinstance(entry, SETS):
-        raise TypeError(f"the actions of state {state} must be a list of ids or names, not {entry!r}")
+        raise TypeError(f"the actions of state {shown(state)} must be a list of ids or names, not {entry!r}")
     return several("actions", entry)
 
 
@@ -355,7 +375,8 @@ def _from_sets(sets: list[Any], state_names: Any) -> Pairs:
     for s, allowed in enumerate(sets):
         own = sorted(number_of("action", action, np.iinfo(np.int32).max, numbers) for action in allowed)
         if len(set(own)) < len(own):
-            raise ValueError(f"the actions of state {s} hold one twice: {list(allowed)}")
+            state = s if state_names is None else state_names[s]
+            raise ValueError(f"the actions of state {state!r} hold one twice: {list(allowed)}")
         ids.append(own)
     flat = np.array([action for own in ids for action in own], np.int64)
     return Pairs(starts([len(own) for own in ids]), flat, state_names, names)

@@ -69,7 +69,7 @@ def random_numbers(pairs: Pairs, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def _actions_by_state(pairs: Pairs, actions: Sequence[Any]) -> np.ndarray:
-    actions = [several(f"actions of state {s}", ids) for s, ids in enumerate(actions)]
+    actions = [several(f"actions of {pairs.call(s)}", ids) for s, ids in enumerate(actions)]
     sizes = [len(ids) for ids in actions]
     if len(sizes) != pairs.n_states:
         raise ValueError(f"actions has {len(sizes)} rows, one per state would be {pairs.n_states}")
@@ -80,7 +80,7 @@ def _actions_by_state(pairs: Pairs, actions: Sequence[Any]) -> np.ndarray:
     if len(wrong):
         s = int(wrong[0])
         ids = pairs.action[pairs.ptr[s] : pairs.ptr[s + 1]].tolist()
-        raise ValueError(f"actions of state {s} must be a permutation of its ids {ids}, not {list(actions[s])}")
+        raise ValueError(f"actions of {pairs.call(s)} must be a permutation of its ids {ids}, not {list(actions[s])}")
     return new
 
 

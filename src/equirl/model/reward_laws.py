@@ -94,3 +94,15 @@ def original_rewards(rewards: Any, reward_map: tuple[float, float]) -> np.ndarra
     decimals = 11 - math.floor(math.log10(largest))
     found: np.ndarray = scale * values + shift
     return np.round(found, decimals) + 0.0 if abs(decimals) < 300 else found
+
+
+def original_gain(gain: float, reward_map: tuple[float, float]) -> float:
+    """scale * g + shift: what a step earns, for the reward map (scale, shift)."""
+    scale, shift = reward_map
+    return scale * gain + shift
+
+
+def original_values(value: np.ndarray, discount: float, reward_map: tuple[float, float]) -> np.ndarray:
+    """scale * v + shift / (1 - discount): discounted values, for the reward map (scale, shift)."""
+    scale, shift = reward_map
+    return scale * value + shift / (1 - discount)

@@ -23,6 +23,9 @@ from equirl.simulation.until import Watch, until
 from equirl.solving.policies import policy_pairs
 from equirl.words.checking import between, check_callable, flag, inside
 from equirl.words.formatting import shown
+from equirl.words.progress_bar import Advance, progress_called
+
+EPSILON = 0.01  # how far below the optimal values those of a policy may be before its steps count as bad
 
 JUDGE_AGAIN = 1.05  # factor between the times, beside checkpoints, at which a policy that changes at any step is judged
 
@@ -51,8 +54,8 @@ class LiveRun:
         checkpoints: int | str | Sequence[int] | np.ndarray = 200,
         measure_clustering: bool = False,
         world_seed: Seed | None = None,
-        gain: float | None = None,
-        epsilon: float = 0.01,
+        unit_gain: float | None = None,
+        epsilon: float = EPSILON,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         own = dict(settings or {})
@@ -64,11 +67,11 @@ class LiveRun:
             world_root = seed_sequence("world_seed", world_seed)
         self.agent = _prepare(mdp, agent, agent_root, own)
         self._criterion = self.agent.criterion
-        self._optimum = self._criterion.optimum(mdp) if gain is None else between("gain", gain)
+        self._optimum = self._criterion.optimum(mdp) if unit_gain is None else unit_gain
         self._rollout = Rollout(mdp, world_root)
         settle(self.agent, self._rollout.state)
         self._recorder = Recorder(mdp, self.agent, marks, flag("measure_clustering", measure_clustering), epsilon)
-        self._watch, self._stopped = Watch(rule, self.agent, mdp.reward_map[0]), False
+        self._watch, self._stopped = Watch(rule, self.agent, self.agent.reward_map[0]), False
         self._before, self.horizon = self.agent.t - 1, int(horizon)
         self.policy = self._judged = np.zeros(0, np.int64)  # the latter is the one that values are measured of
         self._judge_at = 1
@@ -127,15 +130,38 @@ class LiveRun:
         self._recorder.add(t, policy, path, rewards)
         self._stopped = self._watch.stops(self._rollout.state)
 
-    def curves(self) -> Curves:
-        """The curves up to the last checkpoint passed."""
+    def unit_curves(self) -> Curves:
+        """The curves up to the last checkpoint passed, with rewards in [0, 1]."""
         return self._recorder.curves(self._criterion, self._optimum)
+
+    def curves(self) -> Curves:
+        """The same in the units of the problem's rewards."""
+        return self.unit_curves().in_units(self.agent.reward_map)
+
+    def finish(
+        self, callback: Callable[[Learner], bool | None] | None = None, progress: bool | Advance | None = None
+    ) -> Trace:
+        """Play to the end; what ends it before carries the trace so far as its attribute ``trace``."""
+        try:
+            with progress_called(progress, self.agent.name) as advanced:
+                while self.goes_on:
+                    passed = self._recorder.mark
+                    self.advance(callback)
+                    if self._recorder.mark > passed:
+                        advanced(self.steps, self.horizon)
+        except BaseException as error:
+            so_far = self.give_up()
+            if so_far is not None:
+                keep_trace(error, so_far)
+            raise
+        return self.trace()
 
     def trace(self) -> Trace:
         if self.goes_on:
             raise ValueError(f"the run is at step {self.steps} of {self.horizon}; its trace comes at the end")
         self._recorder.end_early()
-        return trace_since(self._recorder.since, self.agent, self.curves(), self._optimum, self._watch)
+        curves = self.curves(), self.unit_curves()
+        return trace_since(self._recorder.since, self.agent, curves, self._optimum, self._watch)
 
     def give_up(self) -> Trace | None:
         """End the run where it is."""
@@ -148,7 +174,8 @@ def _prepare(mdp: TabularMDP, agent: str | Learner, seed: np.random.SeedSequence
         return agent_for(mdp, agent, seed, **settings)
     twin = twin_for(agent, mdp.pairs, mdp, settings)
     if agent.reward_map not in ((1.0, 0.0), mdp.reward_map):
-        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}; simulate pays rewards in [0, 1]")
+        raise ValueError(f"{agent!r} has another reward_range than {mdp!r}: neither its own nor (0, 1)")
+    twin.reward_map = mdp.reward_map
     return twin
 
 
@@ -172,9 +199,9 @@ def simulate(
     checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     measure_clustering: bool = False,
     callback: Callable[[Learner], bool | None] | None = None,
+    progress: bool | Advance = False,
     world_seed: Seed | None = None,
     gain: float | None = None,
-    epsilon: float = 0.01,
     **settings: Any,
 ) -> Trace:
     """Play a learner in ``mdp`` for ``horizon`` steps. A run is a pure function of its arguments.
@@ -196,18 +223,20 @@ def simulate(
     callback : function, optional
         Called with the learner at the start of each episode; the run stops where it returns True. An exception in it,
         or Ctrl-C, carries the trace so far as its attribute ``trace``.
+    progress : bool or function
+        True shows a bar on a terminal or in a notebook; a function is called as ``progress(done, horizon)`` at
+        checkpoints.
     world_seed : int or SeedSequence, optional
         The world's randomness from this seed alone, so that learners can share it.
     gain : float, optional
-        The optimal gain g*, where it is known already.
-    epsilon : float
-        For a learner with a discount: a step counts for its sample complexity where the values of its policy, times
-        (1 - discount), are further than this below the optimal ones.
+        The optimal gain g*, where it is known already, in the units of the problem.
     **settings
         Settings of a learner given by name; also ``classes``, ``profiles``, ``order`` and ``tolerance`` of
         :func:`equirl.agent_for`, where it is given classes. And ``until``, for every learner: what ends the run
         before its horizon, as a dict or text (:class:`equirl.simulation.until.Until`), such as ``until="gap=0.01"``:
-        no policy earns more by 0.01 a step than the one recommended, with probability 0.95.
+        no policy earns more by 0.01 a step than the one recommended, with probability 0.95. And ``epsilon`` (0.01),
+        for a learner with a discount: a step counts for its sample complexity where the values of its policy, times
+        (1 - discount), are further than this below the optimal ones, of rewards in [0, 1].
 
     Examples
     --------
@@ -217,19 +246,14 @@ def simulate(
     (1000, 200)
     """
     check_callable("callback", callback)
+    check_mdp(mdp)
+    scale, shift = mdp.reward_map
     run = LiveRun(
         mdp, agent, horizon, seed, checkpoints=checkpoints, measure_clustering=measure_clustering,
-        world_seed=world_seed, gain=gain, epsilon=epsilon, settings=settings,
+        world_seed=world_seed, epsilon=settings.pop("epsilon", EPSILON), settings=settings,
+        unit_gain=None if gain is None else (between("gain", gain, shift, shift + scale) - shift) / scale,
     )  # fmt: skip
-    try:
-        while run.goes_on:
-            run.advance(callback)
-    except BaseException as error:
-        so_far = run.give_up()
-        if so_far is not None:
-            keep_trace(error, so_far)
-        raise
-    return run.trace()
+    return run.finish(callback, progress)
 
 
 def keep_trace(error: BaseException, trace: Trace) -> None:

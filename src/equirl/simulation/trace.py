@@ -18,16 +18,19 @@ import numpy as np
 
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
+from equirl.model.reward_laws import original_gain
 from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
 from equirl.simulation.until import Watch
 from equirl.solving.optimal_gain import Criterion, solve
-from equirl.solving.policies import evaluate_policy
+from equirl.solving.policies import policy_chain
+from equirl.solving.renewal import discounted_values
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.structure.quality import misclustering_bias, misclustering_ratio
 from equirl.words.checking import plain_array, whole_number
 from equirl.words.formatting import shown
+from equirl.words.spoken import ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 VALUE_CURVES = ("sample_complexity", "value_regret")
@@ -39,14 +42,14 @@ class ValueMeasures:
 
     def __init__(self, mdp: TabularMDP, discount: float, epsilon: float) -> None:
         self.mdp, self.discount, self.epsilon = mdp, discount, epsilon
-        self.optimal = solve(mdp, discount=discount).value
+        self.optimal = solve(mdp, discount=discount).unit_value
         self._gaps: OrderedDict[bytes, np.ndarray] = OrderedDict()  # of the policies played last
 
     def gap(self, policy: np.ndarray) -> np.ndarray:
         """(S,) how far the values of a policy (a pair per state) are below the optimum, times (1 - discount)."""
         key = policy.tobytes()
         if key not in self._gaps:
-            values = evaluate_policy(self.mdp, self.mdp.pairs.action[policy], discount=self.discount)
+            values = discounted_values(*policy_chain(self.mdp, self.mdp.pairs.action[policy]), self.discount)
             self._gaps[key] = (1.0 - self.discount) * np.maximum(0.0, self.optimal - values)
             if len(self._gaps) > REMEMBERED:
                 self._gaps.popitem(last=False)
@@ -64,18 +67,19 @@ class Trace:
 
     ``curves`` holds the regret (t g* minus rewards received), the pseudo-regret (with the true means of the pairs
     played), the rewards received so far, and every measure that the learner has, such as the number of classes in
-    force. Each is an attribute too: ``trace.regret`` is (K,).
+    force. Each is an attribute too: ``trace.regret`` is (K,). All is in the units of the problem's rewards, but what
+    begins with ``unit_``, where they are in [0, 1].
 
     Attributes
     ----------
-    curves : Curves
+    curves, unit_curves : Curves
         Of this one run.
     episode_starts : ndarray of int64, shape (E,)
         When the episodes began, of those that began in this run.
     n_unconverged : int
         Episodes whose planning hit its cap.
-    gain : float
-        The optimal gain g*.
+    gain, unit_gain : float
+        The optimal gain g*; NaN where it is not known.
     agent_name : str
         The learner's name.
     settings : dict
@@ -91,16 +95,21 @@ class Trace:
         The policy recommended then: an action id per state.
     """
 
-    curves: Curves
+    curves: InUnits[Curves]
+    unit_curves: UnitReward[Curves]
     episode_starts: np.ndarray
     n_unconverged: int
-    gain: float
+    unit_gain: UnitReward[float]
     agent_name: str
     settings: dict[str, Any]
     agent: Learner
     stopped: str = ""
-    gap: float = math.nan
-    policy: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    gap: InUnits[float] = math.nan
+    policy: ByNumber[np.ndarray] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def gain(self) -> InUnits[float]:
+        return original_gain(self.unit_gain, self.agent.reward_map)
 
     @property
     def t(self) -> np.ndarray:
@@ -114,7 +123,7 @@ class Trace:
 
     def __getattr__(self, name: str) -> Any:
         """A curve by its name; None for a clustering curve that was not asked for."""
-        if name.startswith("__") or name == "curves":
+        if name.startswith("__") or name in ("curves", "agent"):
             raise AttributeError(name)
         if name in self.curves:
             return self.curves[name][0]
@@ -243,12 +252,14 @@ def done_so_far(learner: Learner) -> tuple[int, int, int]:
     return steps, learner.n_episodes if steps else 0, learner.n_unconverged
 
 
-def trace_since(since: tuple[int, int, int], learner: Learner, curves: Curves, gain: float, watch: Watch) -> Trace:
-    """The trace of a run, given what :func:`done_so_far` said before it."""
+def trace_since(
+    since: tuple[int, int, int], learner: Learner, curves: tuple[Curves, Curves], unit_gain: float, watch: Watch
+) -> Trace:
+    """The trace of a run, given what :func:`done_so_far` said before it, and its curves in both units."""
     steps, episodes, unconverged = since
     return Trace(
-        curves, np.array(learner.episode_starts[episodes:], np.int64) - steps, learner.n_unconverged - unconverged,
-        gain, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
+        *curves, np.array(learner.episode_starts[episodes:], np.int64) - steps, learner.n_unconverged - unconverged,
+        unit_gain, learner.name, learner.settings.as_dict(), learner, watch.reason, watch.gap,
         learner.pairs.action[watch.policy],
     )  # fmt: skip
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from equirl.solving.chains import chain_kind as chain_kind
     from equirl.solving.discounted import (
         DiscountedSolution as DiscountedSolution,
-        original_values as original_values,
         solve_discounted as solve_discounted,
     )
     from equirl.solving.goals import GoalSolution as GoalSolution
@@ -23,26 +22,23 @@ if TYPE_CHECKING:
     from equirl.solving.optimal_gain import (
         AVERAGE_REWARD as AVERAGE_REWARD,
         UncertifiedGain as UncertifiedGain,
-        certified_gain as certified_gain,
+        certified_solution as certified_solution,
         solve as solve,
     )
     from equirl.solving.policies import (
-        evaluate_policy as evaluate_policy,
-        policy_gain as policy_gain,
-        policy_kind as policy_kind,
+        Policy as Policy,
         policy_weights as policy_weights,
-        stationary_distribution as stationary_distribution,
     )
     from equirl.solving.renewal import IllConditioned as IllConditioned
     from equirl.solving.shortest_times import diameter as diameter
 else:
     EXPORTS = {
         "chains": "chain_kind",
-        "discounted": "DiscountedSolution original_values solve_discounted",
+        "discounted": "DiscountedSolution solve_discounted",
         "goals": "GoalSolution",
         "multichain": "NoConstantGain",
-        "optimal_gain": "AVERAGE_REWARD UncertifiedGain certified_gain solve",
-        "policies": "evaluate_policy policy_gain policy_kind policy_weights stationary_distribution",
+        "optimal_gain": "AVERAGE_REWARD UncertifiedGain certified_solution solve",
+        "policies": "Policy policy_weights",
         "renewal": "IllConditioned",
         "shortest_times": "diameter",
     }

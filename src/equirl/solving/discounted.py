@@ -24,7 +24,8 @@ import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Pairs, action_labels, state_labels
+from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
+from equirl.model.reward_laws import original_values
 from equirl.model.rows import INDEX, Rows
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, summing_to_one, whole
@@ -47,6 +48,7 @@ from equirl.solving.value_iteration import (
     mean_value,
 )
 from equirl.words.checking import choice, discount_below_one, inside, whole_number
+from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")
@@ -62,8 +64,9 @@ class DiscountedSolution:
 
     Attributes
     ----------
-    value : ndarray of shape (S,)
-        Optimal discounted reward from each state.
+    value, unit_value : ndarray of shape (S,)
+        Optimal discounted reward from each state, in the units of the problem's rewards; and with rewards in [0, 1],
+        as all that begins with ``unit_``.
     policy : ndarray of shape (S,)
         An action of each state that is greedy for ``value``.
     policy_pair : ndarray of shape (S,)
@@ -72,7 +75,7 @@ class DiscountedSolution:
         The discount.
     value_from_start : float
         Optimal discounted reward from the initial distribution.
-    accuracy : float
+    accuracy, unit_accuracy : float
         Certified: every optimal value is within this of ``value``.
     converged : bool
         Whether the accuracy asked for was reached.
@@ -80,44 +83,56 @@ class DiscountedSolution:
         Sweeps over all pairs; an evaluation sweep or a step of policy iteration is one.
     method : str
         "value", "modified" or "policy": the one that finished.
+    initial : ndarray of shape (S,)
+        The initial distribution.
     pairs : Pairs
         The pairs of the problem, with their names.
     reward_map : tuple of float
         (scale, shift) of the problem: original reward = scale * reward + shift.
     """
 
-    value: np.ndarray
-    policy: np.ndarray
+    unit_value: UnitReward[np.ndarray]
+    policy: ByNumber[np.ndarray]
     policy_pair: np.ndarray
     discount: float
-    value_from_start: float
-    accuracy: float
+    initial: np.ndarray
+    unit_accuracy: UnitReward[float]
     converged: bool
     n_sweeps: int
     method: str
-    pairs: Pairs | None = None
+    pairs: Pairs
     reward_map: tuple[float, float] = (1.0, 0.0)
 
     @property
-    def original_value(self) -> np.ndarray:
-        """(S,) the values in the units that rewards had before they were mapped to [0, 1]."""
-        return in_units(self.value, self.discount, self.reward_map)
+    def value(self) -> InUnits[np.ndarray]:
+        return original_values(self.unit_value, self.discount, self.reward_map)
 
-    def table(self) -> Table:
-        """The policy with names, and values in the units of the rewards; a row per state."""
-        assert self.pairs is not None
+    @property
+    def value_from_start(self) -> InUnits[float]:
+        return float(self.initial @ self.value)
+
+    @property
+    def accuracy(self) -> InUnits[float]:
+        return self.reward_map[0] * self.unit_accuracy
+
+    def named_policy(self) -> ByName[dict[Name, Name]]:
+        """``{state: action}``, by name where there are names."""
+        return named_policy(self.pairs, self.policy)
+
+    def table(self) -> InUnits[ByName[Table]]:
+        """The policy with names, and values; a row per state."""
         return Table({
             "state": state_labels(self.pairs),
             "action": action_labels(self.pairs, self.policy.tolist()),
-            "value": self.original_value,
+            "value": self.value,
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"DiscountedSolution(discount={self.discount:g}, largest value {self.original_value.max():.6g})"
+        return f"DiscountedSolution(discount={self.discount:g}, largest value {self.value.max():.6g})"
 
     def _repr_html_(self) -> str:
-        facts = {"discount": self.discount, "accuracy": self.reward_map[0] * self.accuracy}
-        return card("DiscountedSolution", facts, {} if self.pairs is None else {"Policy": self.table()})
+        facts = {"discount": self.discount, "accuracy": self.accuracy}
+        return card("DiscountedSolution", facts, {"Policy": self.table()})
 
 
 class _Values(NamedTuple):
@@ -162,12 +177,12 @@ def solve_discounted(
     pair = np.zeros(mdp.n_states, np.int64)
     greedy(part.model, discount, found.value, pair)
     return DiscountedSolution(
-        value=found.value,
+        unit_value=found.value,
         policy=mdp.pairs.action[pair],
         policy_pair=pair,
         discount=discount,
-        value_from_start=float(mdp.initial @ found.value),
-        accuracy=found.bound,
+        initial=mdp.initial,
+        unit_accuracy=found.bound,
         converged=found.bound <= limits.accuracy,
         n_sweeps=found.n_sweeps,
         method=found.method,
@@ -189,18 +204,6 @@ def chain_values(chain: scipy.sparse.csr_array, reward: np.ndarray, discount: fl
             f"after {found.n_sweeps} sweeps values are only known within {found.bound:.1g}; leave device='gpu' out"
         )
     return found.value
-
-
-def original_values(mdp: TabularMDP, value: np.ndarray, discount: float) -> np.ndarray:
-    """Values in the units that rewards had: with rewards scale * r + shift, scale * v + shift / (1 - discount)."""
-    check_mdp(mdp)
-    return in_units(np.asarray(value), discount_below_one(discount), mdp.reward_map)
-
-
-def in_units(value: np.ndarray, discount: float, reward_map: tuple[float, float]) -> np.ndarray:
-    """scale * v + shift / (1 - discount), for the reward map (scale, shift)."""
-    scale, shift = reward_map
-    return scale * value + shift / (1 - discount)
 
 
 def _find_values(part: Block, discount: float, method: str, limits: SolverLimits) -> _Values:

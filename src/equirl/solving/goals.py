@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Pairs, action_labels, state_labels
+from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
 from equirl.model.reward_laws import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners
@@ -53,6 +53,7 @@ from equirl.solving.renewal import IllConditioned
 from equirl.solving.value_iteration import SolverLimits
 from equirl.words.checking import choice as one_of, flag, inside
 from equirl.words.formatting import shown
+from equirl.words.spoken import ByName, ByNumber, InUnits
 from equirl.words.tables import Table, card
 
 OBJECTIVES = ("reach", "cost", "reward", "steps")
@@ -89,18 +90,22 @@ class GoalSolution:
         The pairs of the problem, with their names.
     """
 
-    value: np.ndarray
-    policy: np.ndarray
+    value: InUnits[np.ndarray]
+    policy: ByNumber[np.ndarray]
     policy_pair: np.ndarray
-    value_from_start: float
-    accuracy: float
+    value_from_start: InUnits[float]
+    accuracy: InUnits[float]
     converged: bool
     objective: str
     maximise: bool
     goal: np.ndarray
     pairs: Pairs
 
-    def table(self) -> Table:
+    def named_policy(self) -> ByName[dict[Name, Name]]:
+        """``{state: action}``, by name where there are names."""
+        return named_policy(self.pairs, self.policy)
+
+    def table(self) -> InUnits[ByName[Table]]:
         """The policy with names, and values; a row per state."""
         return Table({
             "state": state_labels(self.pairs),

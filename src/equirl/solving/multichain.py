@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP
+from equirl.model.reward_laws import original_gain
 from equirl.solving.chains import Block, closed_classes, end_components
 from equirl.solving.gain_methods import solve_block
 from equirl.solving.quotient import best_values, error_of, inner_block, members, moves_between, unfolded
@@ -84,9 +85,10 @@ def check_constant_gain(mdp: TabularMDP, part: Block, solved: Components) -> Non
         if more[c] or less[c]:
             least = "" if closed[first[c]] else "at least "
             raise NoConstantGain(
-                f"the optimal gain depends on the start: {solved.gain[base]:.6g} from state "
-                f"{_named(mdp, part.state[first[base]])}, {least}{solved.gain[c]:.6g} from state "
-                f"{_named(mdp, part.state[first[c]])}, both reachable from the initial distribution; "
+                f"the optimal gain depends on the start: {original_gain(solved.gain[base], mdp.reward_map):.6g} from "
+                f"{mdp.pairs.call(int(part.state[first[base]]))}, {least}"
+                f"{original_gain(solved.gain[c], mdp.reward_map):.6g} from "
+                f"{mdp.pairs.call(int(part.state[first[c]]))}, both reachable from the initial distribution; "
                 "make the MDP weakly communicating (for example, restart where it ends), start it inside one of "
                 "the two parts, or ask for the gain from each state with solve(mdp, multichain=True)"
             )
@@ -109,7 +111,3 @@ def gain_by_state(part: Block, solved: Components) -> GainByState:
     accuracy = float((solved.high - solved.low).max() / 2) + error
     pair = np.where(solved.label < 0, exits[node], solved.pair)
     return GainByState(value[node], unfolded(part, solved.label, solved.stays, exits, pair), accuracy, solved.n_sweeps)
-
-
-def _named(mdp: TabularMDP, state: int) -> str:
-    return repr(mdp.pairs.state_names[state]) if mdp.pairs.state_names else str(state)

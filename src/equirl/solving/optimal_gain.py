@@ -25,7 +25,8 @@ from typing import Any, overload
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Pairs, action_labels, state_labels
+from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
+from equirl.model.reward_laws import original_gain
 from equirl.solving.chains import Block, block, decided, once, reachable_block, reachable_kind
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, modified_iteration, solve_block
@@ -34,6 +35,7 @@ from equirl.solving.gpu_engine import checked_device
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
 from equirl.solving.value_iteration import Answer, SolverLimits
 from equirl.words.checking import choice, flag, inside, whole_number
+from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 
@@ -51,9 +53,10 @@ class Solution:
 
     Attributes
     ----------
-    gain : float
-        Optimal gain from the initial distribution.
-    bias : ndarray of shape (S,)
+    gain, unit_gain : float
+        Optimal gain from the initial distribution, in the units of the problem's rewards; and with rewards in [0, 1],
+        as all that begins with ``unit_``.
+    bias, unit_bias : ndarray of shape (S,)
         Optimal bias, its smallest solved value 0.
     policy : ndarray of shape (S,)
         An optimal action of each state.
@@ -61,9 +64,9 @@ class Solution:
         The pair played in each state.
     kind : str
         Kind of the reachable part, see :func:`chain_kind`.
-    span : float
+    span, unit_span : float
         Largest minus smallest bias in the reachable part.
-    accuracy : float
+    accuracy, unit_accuracy : float
         Certified: the optimal gain is within this of ``gain``.
     converged : bool
         Whether the accuracy asked for was reached.
@@ -71,7 +74,7 @@ class Solution:
         Sweeps over all pairs; a step of policy iteration is one.
     method : str
         "value" or "policy": the one that finished.
-    gain_by_state : ndarray of shape (S,)
+    gain_by_state, unit_gain_by_state : ndarray of shape (S,)
         Optimal gain from each solved state: ``gain`` everywhere unless it depends on the start.
     pairs : Pairs
         The pairs of the problem, with their names.
@@ -79,28 +82,47 @@ class Solution:
         (scale, shift) of the problem: original reward = scale * reward + shift.
     """
 
-    gain: float
-    bias: np.ndarray
-    policy: np.ndarray
+    unit_gain: UnitReward[float]
+    unit_bias: UnitReward[np.ndarray]
+    policy: ByNumber[np.ndarray]
     policy_pair: np.ndarray
     kind: str
-    span: float
-    accuracy: float
+    unit_span: UnitReward[float]
+    unit_accuracy: UnitReward[float]
     converged: bool
     n_sweeps: int
     method: str
-    gain_by_state: np.ndarray
-    pairs: Pairs | None = None
+    unit_gain_by_state: UnitReward[np.ndarray]
+    pairs: Pairs
     reward_map: tuple[float, float] = (1.0, 0.0)
 
     @property
-    def original_gain(self) -> float:
-        """The optimal gain in the units that rewards had before they were mapped to [0, 1]."""
-        scale, shift = self.reward_map
-        return scale * self.gain + shift
+    def gain(self) -> InUnits[float]:
+        return original_gain(self.unit_gain, self.reward_map)
 
-    def table(self) -> Table:
-        """The policy with names, gain and bias in the units of the rewards; a row per state.
+    @property
+    def bias(self) -> InUnits[np.ndarray]:
+        return self.reward_map[0] * self.unit_bias
+
+    @property
+    def span(self) -> InUnits[float]:
+        return self.reward_map[0] * self.unit_span
+
+    @property
+    def accuracy(self) -> InUnits[float]:
+        return self.reward_map[0] * self.unit_accuracy
+
+    @property
+    def gain_by_state(self) -> InUnits[np.ndarray]:
+        scale, shift = self.reward_map
+        return scale * self.unit_gain_by_state + shift
+
+    def named_policy(self) -> ByName[dict[Name, Name]]:
+        """``{state: action}``, by name where there are names."""
+        return named_policy(self.pairs, self.policy)
+
+    def table(self) -> InUnits[ByName[Table]]:
+        """The policy with names, gain and bias; a row per state.
 
         >>> lamp = [("off", "press", {"on": 1.0}, -1.0), ("on", "wait", {"on": 0.5, "off": 0.5}, 3.0)]
         >>> print(solve(TabularMDP.from_pairs(lamp, rescale=True)).table())
@@ -108,24 +130,19 @@ class Solution:
         off    press   1.66667        0
         on     wait    1.66667  2.66667
         """
-        assert self.pairs is not None
-        scale, shift = self.reward_map
         return Table({
             "state": state_labels(self.pairs),
             "action": action_labels(self.pairs, self.policy.tolist()),
-            "gain": scale * self.gain_by_state + shift,
-            "bias": scale * self.bias,
+            "gain": self.gain_by_state,
+            "bias": self.bias,
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        name = "gain" if self.reward_map == (1.0, 0.0) else "original_gain"
-        return (
-            f"Solution({name}={self.original_gain:.6g}, within {self.reward_map[0] * self.accuracy:.1e}, {self.kind})"
-        )
+        return f"Solution(gain={self.gain:.6g}, within {self.accuracy:.1e}, {self.kind})"
 
     def _repr_html_(self) -> str:
-        facts = {"gain": self.original_gain, "kind": self.kind, "accuracy": self.reward_map[0] * self.accuracy}
-        return card("Solution", facts, {} if self.pairs is None else {"Policy": self.table()})
+        facts = {"gain": self.gain, "kind": self.kind, "accuracy": self.accuracy}
+        return card("Solution", facts, {"Policy": self.table()})
 
 
 @overload
@@ -164,7 +181,8 @@ def solve(
     mdp : TabularMDP
         The problem.
     accuracy : float
-        How close to the optimum the gain must be. One below rounding ends with ``converged=False``.
+        How close to the optimum the gain must be, as a part of the range of rewards. One below rounding ends with
+        ``converged=False``.
     method : {"auto", "policy", "value"}
         How to solve it; "auto" chooses.
     max_sweeps : int
@@ -252,31 +270,31 @@ def solve(
     return _assemble(mdp, kind, solved, answer, limits.accuracy)
 
 
-def certified_gain(mdp: TabularMDP, within: float = 1e-6) -> float:
-    """The optimal gain of an MDP, if it is certain enough to measure regret against.
+def certified_solution(mdp: TabularMDP, within: float = 1e-6) -> Solution:
+    """What is optimal in an MDP, if its gain is certain enough to measure regret against.
 
     Parameters
     ----------
     mdp : TabularMDP
         The problem.
     within : float
-        The largest error of the gain that is accepted, else :class:`UncertifiedGain`; regret after T steps is then
-        within T times this.
+        The largest error of the gain that is accepted, as a part of the range of rewards, else
+        :class:`UncertifiedGain`; regret after T steps is then within T times this.
 
     Examples
     --------
-    >>> certified_gain(TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [0.75]]))
+    >>> certified_solution(TabularMDP.from_arrays([[[0.5, 0.5]], [[1.0, 0.0]]], [[0.0], [0.75]])).gain
     0.25
     """
     within = inside("within", within, 0, math.inf)
     answer = solve(mdp)
-    if not answer.accuracy <= within:
+    if not answer.unit_accuracy <= within:
         raise UncertifiedGain(
             f"the optimal gain of this MDP is only known to be {answer.gain:.6g} within {answer.accuracy:.1g} after "
             f"{answer.n_sweeps} sweeps, too little to report regret; pass the gain if you know it (gain=...), or see "
             "what equirl.solve finds with a larger max_sweeps"
         )
-    return answer.gain
+    return answer
 
 
 def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer | GainByState, accuracy: float) -> Solution:
@@ -291,17 +309,17 @@ def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer | GainBy
     pair = mdp.pairs.ptr[:-1].copy()
     pair[solved.state] = solved.pair[answer.pair]
     return Solution(
-        gain=gain,
-        bias=bias,
+        unit_gain=gain,
+        unit_bias=bias,
         policy=mdp.pairs.action[pair],
         policy_pair=pair,
         kind=kind,
-        span=float(np.ptp(bias[mdp.reachable()])),
-        accuracy=answer.accuracy,
+        unit_span=float(np.ptp(bias[mdp.reachable()])),
+        unit_accuracy=answer.accuracy,
         converged=answer.accuracy <= accuracy,
         n_sweeps=answer.n_sweeps,
         method=answer.method,
-        gain_by_state=gains,
+        unit_gain_by_state=gains,
         pairs=mdp.pairs,
         reward_map=mdp.reward_map,
     )
@@ -321,12 +339,12 @@ class Criterion:
         return (1.0 if self.discount == 1.0 else 1.0 - self.discount) / math.sqrt(t)
 
     def optimum(self, mdp: TabularMDP) -> float:
-        """The optimal gain of the part reachable from the initial distribution; an error where it is not certified.
+        """The optimal gain of rewards in [0, 1], of the part that can be reached; an error where it is not certified.
 
         Regret is measured against it with a discount, too; there it is NaN where the MDP has no single one.
         """
         try:
-            return certified_gain(mdp)
+            return certified_solution(mdp).unit_gain
         except NoConstantGain:
             if self.discount == 1.0:
                 raise

@@ -63,7 +63,10 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     laws, arrivals = part.matrix(), incoming(part)
     longest = 0.0
     for target in range(part.n_states):
-        longest = max(longest, _longest_time(part, laws, arrivals, target, longest))
+        try:
+            longest = max(longest, _longest_time(part, laws, arrivals, target, longest))
+        except IllConditioned as error:
+            raise IllConditioned(f"reaching {mdp.pairs.call(int(part.state[target]))} {error}") from None
     return longest
 
 
@@ -78,8 +81,7 @@ def _longest_time(part: Block, laws: scipy.sparse.csr_array, arrivals: Arrivals,
         times = lu.solve(moving) if lu else np.full(1, np.inf)
         if not (times.min() >= 0 and times.max() <= LONGEST_TIME):
             raise IllConditioned(
-                f"reaching state {int(part.state[target])} may take more than {LONGEST_TIME:g} steps on average: "
-                "the diameter is beyond double precision"
+                f"may take more than {LONGEST_TIME:g} steps on average: the diameter is beyond double precision"
             )
         longest = float(times.max())
         settled = times.sum() >= total or not _hasten(part.model, times, 4e-15 * longest, pair)

@@ -24,6 +24,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.similarity import TOLERANCE, profile_l1, profile_of, profiles, projection, sorted_masses
 from equirl.words.checking import between, flag
 from equirl.words.formatting import counted, number
+from equirl.words.spoken import InUnits
 
 Tolerance = float | Literal["auto"]
 LADDER = tuple(10.0**-k for k in range(9, 1, -1))  # tolerances that "auto" tries
@@ -218,13 +219,14 @@ class Separation(NamedTuple):
     """How far apart classes of transition probabilities are; infinite where there is nothing to compare."""
 
     profiles: float
-    means: float
+    means: InUnits[float]
 
 
-def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
+def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> InUnits[Separation]:
     """How far apart the classes of transition probabilities are, and the mean rewards inside them.
 
-    Distances are between the first pairs of the classes, so good to the tolerance; memory is O(M).
+    Distances are between the first pairs of the classes, so good to the tolerance; means are in the units of the
+    problem. Memory is O(M).
 
     Parameters
     ----------
@@ -248,7 +250,8 @@ def separation(mdp: TabularMDP, tolerance: float = TOLERANCE) -> Separation:
     order_by_mean = np.lexsort((mdp.r_mean, classes.label))
     gap = np.diff(mdp.r_mean[order_by_mean])
     inside = (np.diff(classes.label[order_by_mean]) == 0) & (gap > tolerance)
-    return Separation(float(_closest(points, order, height[order])), float(gap[inside].min(initial=math.inf)))
+    least = mdp.reward_map[0] * float(gap[inside].min(initial=math.inf))
+    return Separation(float(_closest(points, order, height[order])), least)
 
 
 @kernel

@@ -126,7 +126,8 @@ def similar(
     eps_p : float
         The largest distance of the profiles.
     eps_mu : float
-        The largest difference of the mean rewards; ``math.inf`` compares transition probabilities alone.
+        The largest difference of the mean rewards, in the units of the problem; ``math.inf`` compares transition
+        probabilities alone.
     contrast : {"l1", "squared", "kl"}
         The distance, as in :func:`profile_distance`.
 
@@ -139,7 +140,7 @@ def similar(
     check_mdp(mdp)
     eps_p, eps_mu = between("eps_p", eps_p, most=math.inf), between("eps_mu", eps_mu, most=math.inf)
     k, j = _pair_number(mdp, pair), _pair_number(mdp, other)
-    means_agree = abs(mdp.r_mean[k] - mdp.r_mean[j]) <= eps_mu
+    means_agree = mdp.reward_map[0] * abs(mdp.r_mean[k] - mdp.r_mean[j]) <= eps_mu
     return bool(means_agree) and profile_distance(mdp, k, j, contrast) <= eps_p
 
 

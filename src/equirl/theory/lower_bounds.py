@@ -39,6 +39,7 @@ from equirl.solving.optimal_gain import solve
 from equirl.structure.partition import Partition
 from equirl.words.checking import inside
 from equirl.words.formatting import shown
+from equirl.words.spoken import InUnits
 
 NODES = 64  # of the quadrature of beta rewards
 ACCURACY = 1e-11  # asked of gain and bias
@@ -48,7 +49,7 @@ class Confusion(NamedTuple):
     """For each pair of the reachable part, what playing it costs and how hard it is to rule out."""
 
     pair: np.ndarray  # (m,) their numbers in the MDP
-    gap: np.ndarray  # (m,) regret of one play; 0 for optimal pairs
+    gap: np.ndarray  # (m,) regret of one play, of rewards in [0, 1]; 0 for optimal pairs
     divergence: np.ndarray  # (m,) K; inf where no rewards in [0, 1] would make the pair better than the best
 
 
@@ -61,24 +62,24 @@ def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
         raise ValueError(f"the bound holds for ergodic MDPs; this mdp is {kind}: some policy avoids a state for ever")
     pair = np.flatnonzero(mdp.reachable()[mdp.pairs.state])
     solution = solve(mdp, ACCURACY)
-    h, top = solution.bias, 1.0 + float(np.nanmax(solution.bias))
+    h, top = solution.unit_bias, 1.0 + float(np.nanmax(solution.unit_bias))
     gap, divergence = np.zeros(len(pair)), np.zeros(len(pair))
     for i, k in enumerate(pair):
         row = slice(mdp.rows.ptr[k], mdp.rows.ptr[k + 1])
         after, prob = h[mdp.rows.succ[row]], mdp.rows.prob[row]
-        target = solution.gain + h[mdp.pairs.state[k]]
+        target = solution.unit_gain + h[mdp.pairs.state[k]]
         excess = target - mdp.r_mean[k] - float(prob @ after)
-        if excess > tolerance * (1.0 + solution.span):
+        if excess > tolerance * (1.0 + solution.unit_span):
             reward, mass = _reward_distribution(mdp, int(k))
             x, weight = np.add.outer(after, reward).ravel(), np.multiply.outer(prob, mass).ravel()
             gap[i], divergence[i] = excess, kl_inf(weight, x, len(x), target, top)
     return Confusion(pair, gap, divergence)
 
 
-def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolerance: float = 1e-8) -> float:
+def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolerance: float = 1e-8) -> InUnits[float]:
     """The constant c of ``liminf R_T / log T >= c``, without or with given classes.
 
-    It is 0 where every pair is optimal or cannot be mistaken for a better one.
+    In the units of the problem's rewards. It is 0 where every pair is optimal or cannot be mistaken for a better one.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
     """
     found = confusion(mdp, tolerance)
     if classes is None:
-        return float((found.gap / np.where(found.gap > 0, found.divergence, 1.0)).sum())
+        return mdp.reward_map[0] * float((found.gap / np.where(found.gap > 0, found.divergence, 1.0)).sum())
     if not isinstance(classes, Partition):
         raise TypeError(f"classes must be a Partition, not {shown(classes)}")
     if classes.n_pairs != mdp.n_pairs:
@@ -106,7 +107,7 @@ def regret_lower_bound(mdp: TabularMDP, classes: Partition | None = None, tolera
     total = 0.0
     for members in classes.restrict(found.pair):
         total += float(found.gap[members].min() / found.divergence[members].min()) if found.gap[members].all() else 0.0
-    return total
+    return mdp.reward_map[0] * total
 
 
 def _reward_distribution(mdp: TabularMDP, pair: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazily(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazily(
+    package: str, *exports: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package, from the names that each of its modules gives."""
-    homes = {name: module for module, names in exports.items() for name in names.split()}
+    homes = {name: module for group in exports for module, names in group.items() for name in names.split()}
 
     def __getattr__(name: str) -> Any:  # noqa: N807, the name it will have in the package
         if name not in homes:

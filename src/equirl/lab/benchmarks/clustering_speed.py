@@ -118,7 +118,7 @@ def plain_approx_equivalence(
     delta: float = 0.05,
     balance: float = 4.0,
 ) -> list[int]:
-    """The classes that :func:`equirl.approx_equivalence` finds with its default settings."""
+    """The classes that :func:`equirl.clustering.approx_equivalence` finds with its default settings."""
     M = len(visits)
     level = log_events(n_states), math.log(delta) - math.log(3 * M)
     rows = [[int(x) for x in profile_counts[profile_ptr[j] : profile_ptr[j + 1]]] for j in range(M)]

@@ -37,7 +37,7 @@ GROWING = "c-ucrl"  # the learner whose growth with T is shown
 
 def measure_learning(sizes: Sizes) -> Iterator[Finding]:
     mdp = make(WORLD, n_states=N_STATES)
-    gain = solve(mdp).gain
+    gain = solve(mdp).unit_gain
     long, short = sizes.horizon, sizes.loop_steps
     for name in MEASURED:
         own, chosen = sizes.chosen(name), sizes.settings_note(name)
@@ -64,7 +64,7 @@ def drive(agent: Learner | JournalledAgent, mdp: TabularMDP, steps: int) -> None
     env = TabularEnv(mdp)
     state, _ = env.reset(seed=0)
     for _ in range(steps):
-        action = agent.act(state)
+        action = agent.act_id(state)
         following, reward, _, _, _ = env.step(action)
         agent.observe(state, action, reward, following)
         state = following

@@ -11,7 +11,6 @@ import numpy as np
 
 from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, Skipped, side_by_side
 from equirl.logs.log import from_log
-from equirl.logs.log_classes import classes_of
 from equirl.model import TabularMDP
 from equirl.worlds import make
 
@@ -36,9 +35,9 @@ def measure_logs(sizes: Sizes) -> Iterator[Finding]:
             ratio = times["ours"] / times["pandas"]
             yield Measure("... against pandas reading it", ratio, "times", note)
         log = from_log(path)
-        classes_of(log, draws=1)  # compile
+        log.classes(draws=1)  # compile
         start = time.perf_counter()
-        found = classes_of(log)
+        found = log.classes()
         took = time.perf_counter() - start
         yield Measure("classes of the log", took, "s", f"{note}, {found.n_classes} classes found")
         yield Measure("reading, counting and classes", times["ours"] + took, "s", note)

@@ -150,7 +150,6 @@ def run(
 ) -> None:
     """Play a learner in a world and report its regret, in the units of the rewards."""
     from equirl.lab.studies.compare import simulate_many
-    from equirl.lab.studies.progress import runs_shown
     from equirl.worlds import load_world
 
     check_files(plot, csv)
@@ -168,11 +167,9 @@ def run(
             )
         _run_until(mdp, world, named, horizon, seeds, until, save, as_json)
         return
-    with runs_shown(runs * len(named)) as on_run:
-        table = simulate_many(
-            mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, on_run=on_run,
-            save=save,
-        ).in_units(mdp.reward_map)  # fmt: skip
+    table = simulate_many(
+        mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, progress=True, save=save
+    )
     if as_json:
         print_json({
             "world": world, "horizon": horizon, "seeds": list(seeds), "reward_map": list(mdp.reward_map),
@@ -247,28 +244,30 @@ def _run_until(
     import numpy as np
 
     from equirl.lab.studies.compare import named_learners
-    from equirl.lab.studies.progress import runs_shown
     from equirl.lab.studies.saved_agents import check_folder, plan_saved, save_run
-    from equirl.simulation import simulate
-    from equirl.solving import certified_gain, policy_gain
+    from equirl.simulation import LiveRun
+    from equirl.solving import Policy, certified_solution
+    from equirl.words.progress_bar import progress_called
 
-    named, scale, best = named_learners(named), mdp.reward_map[0], certified_gain(mdp)
+    named, best = named_learners(named), certified_solution(mdp).unit_gain
     plans = plan_saved(mdp, named, seeds, horizon, until=rule) if save is not None else {}
     folder = check_folder(save, plans.values()) if save is not None else None
     ended: list[dict[str, Any]] = []
-    with runs_shown(len(seeds) * len(named)) as on_run:
+    with progress_called(True, "runs") as advanced:
         for name, (choice, settings) in named.items():
             for seed in seeds:
                 points = 1 if folder is None else 200
-                trace = simulate(mdp, choice, horizon, seed, until=rule, checkpoints=points, gain=best, **settings)
+                chosen = {**settings, "until": rule}
+                live = LiveRun(mdp, choice, horizon, seed, checkpoints=points, unit_gain=best, settings=chosen)
+                trace = live.finish()
                 if folder is not None:
-                    save_run(folder, plans[name, seed], mdp, trace)
-                true = scale * max(best - policy_gain(mdp, trace.policy), 0.0) if len(trace.policy) else None
+                    save_run(folder, plans[name, seed], trace)
+                true = max(trace.gain - Policy(mdp, trace.policy).gain, 0.0) if len(trace.policy) else None
                 ended.append({
                     "learner": name, "seed": seed, "steps": int(trace.t[-1]), "stopped": trace.stopped,
-                    "gap": trace.gap, "true_gap": true, "regret": scale * float(trace.regret[-1]),
+                    "gap": trace.gap, "true_gap": true, "regret": float(trace.regret[-1]),
                 })  # fmt: skip
-                on_run(len(ended), len(seeds) * len(named))
+                advanced(len(ended), len(seeds) * len(named))
     _tell_saved(save)
     if as_json:
         saved = None if save is None else str(save)

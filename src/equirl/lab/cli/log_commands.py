@@ -65,17 +65,15 @@ def learn(
 ) -> None:
     """The best policy that a log of transitions supports, how sure it is, and what the log cannot say."""
     from equirl.logs.log import from_log
-    from equirl.logs.log_policy import learn as find_policy
-    from equirl.logs.next_steps import next_steps
 
     check_files(None, csv, save)
     counts = from_log(
         log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
     )
-    found = find_policy(counts, draws=draws, caution=caution, discount=discount, seed=seed)
+    found = counts.learn(draws=draws, caution=caution, discount=discount, seed=seed)
     more = None
     if steps:
-        more = next_steps(counts, steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
+        more = counts.next_steps(steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
     policy = found.table()
     if as_json:
         print_json(_as_json(str(log), found, policy, more))

@@ -100,12 +100,11 @@ def classes(
         return
     mdp = load_world(world)
     part = equivalence_classes(mdp, rewards=not laws_only, tolerance=tolerance)
-    apart, unit_gap = separation(mdp, tolerance=tolerance)
-    mean_gap = mdp.reward_map[0] * unit_gap
+    apart, mean_gap = separation(mdp, tolerance=tolerance)
     if as_json:
         print_json({
             **_sizes(mdp, world), "n_classes": part.n_classes, "sizes": part.sizes.tolist(), "separation": apart,
-            "mean_gap": mean_gap, "unit_mean_gap": unit_gap, "label": part.label.tolist(),
+            "mean_gap": mean_gap, "unit_mean_gap": mean_gap / mdp.reward_map[0], "label": part.label.tolist(),
             "table": part.table(mdp).rows(),
         })  # fmt: skip
     else:
@@ -129,9 +128,8 @@ def _save_classes(mdp: TabularMDP, part: Partition, plot: Path) -> None:
 def _show_log_classes(path: str, column: list[str] | None, as_json: bool) -> LogClasses:
     """Print which pairs of a log look alike; the classes."""
     from equirl.logs.log import from_log
-    from equirl.logs.log_classes import classes_of
 
-    found = classes_of(from_log(path, columns=named_columns(column)))
+    found = from_log(path, columns=named_columns(column)).classes()
     if as_json:
         print_json({
             "log": path, "n_steps": found.log.n_steps, "n_classes": found.n_classes,
@@ -209,26 +207,26 @@ def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | No
     """Print what is optimal on average; the policy."""
     from equirl.solving import solve as find_optimum
 
-    best, scale = find_optimum(mdp, accuracy=accuracy), mdp.reward_map[0]
+    best = find_optimum(mdp, accuracy=accuracy)
     asked = mdp.n_states <= DIAMETER_STATES if diameter is None else diameter
     longest, why_not = _longest(mdp) if asked else (None, "not computed; ask with --diameter")
     if as_json:
         print_json({
             **_sizes(mdp, world), "kind": best.kind,
-            "gain": best.original_gain, "accuracy": scale * best.accuracy, "converged": best.converged,
-            "span": scale * best.span, "diameter": longest, "policy": best.policy.tolist(), "unit_gain": best.gain,
+            "gain": best.gain, "accuracy": best.accuracy, "converged": best.converged,
+            "span": best.span, "diameter": longest, "policy": best.policy.tolist(), "unit_gain": best.unit_gain,
             "reward_map": list(mdp.reward_map), "table": best.table().rows(),
         })  # fmt: skip
     else:
         own = mdp.discount
-        mapped = {} if mdp.reward_map == (1.0, 0.0) else {"with rewards in [0, 1]": f"gain {best.gain:.10g}"}
+        mapped = {} if mdp.reward_map == (1.0, 0.0) else {"with rewards in [0, 1]": f"gain {best.unit_gain:.10g}"}
         own_discount = {} if own is None else {"discount of its own": f"{own:g}, used with --discount {own:g}"}
         print_facts(mdp.name or world, {
             **pair_facts(mdp.pairs),
             "kind": best.kind,
-            "gain": f"{best.original_gain:.10g}  (within {scale * best.accuracy:.1e})",
+            "gain": f"{best.gain:.10g}  (within {best.accuracy:.1e})",
             **mapped,
-            "span of the bias": number(scale * best.span, DIGITS),
+            "span of the bias": number(best.span, DIGITS),
             "diameter": why_not if longest is None else number(longest, DIGITS),
             **own_discount,
         })  # fmt: skip
@@ -238,11 +236,10 @@ def _show_gain(mdp: TabularMDP, world: str, accuracy: float, diameter: bool | No
 
 def _show_values(mdp: TabularMDP, world: str, discount: float, accuracy: float, as_json: bool) -> np.ndarray:
     """Print what is optimal with a discount, in the units that rewards had; the policy."""
-    from equirl.solving import original_values, solve_discounted
+    from equirl.solving import solve_discounted
 
     best = solve_discounted(mdp, discount, accuracy)
-    value, within = original_values(mdp, best.value, discount), mdp.reward_map[0] * best.accuracy
-    start = float(mdp.initial @ value)
+    value, within, start = best.value, best.accuracy, best.value_from_start
     if as_json:
         print_json({
             **_sizes(mdp, world), "discount": discount, "value_from_start": start, "accuracy": within,

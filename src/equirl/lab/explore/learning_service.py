@@ -32,7 +32,7 @@ from equirl.lab.plots.sheets import state_labels
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.model import TabularMDP
-from equirl.simulation import Curves, LiveRun, simulate
+from equirl.simulation import Curves, LiveRun
 from equirl.solving import AVERAGE_REWARD
 from equirl.structure import Partition, equivalence_classes, match_classes, misclustering_ratio
 from equirl.words.checking import between, whole_number
@@ -135,10 +135,10 @@ class LiveRuns:
 
         self.views: dict[str, list[LearnerView]] = {}
         for label, (name, settings) in asked.learners.items():
-            simulate(mdp, name, 1, gain=gain, **settings)  # what must be compiled is compiled now
+            LiveRun(mdp, name, 1, unit_gain=gain, settings=settings).finish()  # what must be compiled is compiled now
             runs = (
                 LiveRun(
-                    mdp, name, asked.horizon, seed, gain=gain, world_seed=seed if asked.common else None,
+                    mdp, name, asked.horizon, seed, unit_gain=gain, world_seed=seed if asked.common else None,
                     settings=settings,
                 )
                 for seed in asked.seeds

@@ -187,10 +187,10 @@ class FactsService(Service):
     def handle(self, message: Message) -> Iterator[Reply]:
         mdp = requested_world(message.get("world"), self.files)
         best = solve(mdp)
-        scale, shift = mdp.reward_map
         yield {
-            "kind": "facts", "part": "gain", "gain": best.gain, "accuracy": best.accuracy, "span": best.span,
-            "converged": best.converged, "own_gain": scale * best.gain + shift, "policy": packed(best.policy_pair),
+            "kind": "facts", "part": "gain", "gain": best.unit_gain, "accuracy": best.unit_accuracy,
+            "span": best.unit_span, "converged": best.converged, "own_gain": best.gain,
+            "policy": packed(best.policy_pair),
         }  # fmt: skip
         most = LARGEST_DIAMETER if message.get("diameter") is True else DIAMETER_STATES
         if mdp.n_states > most:

@@ -12,7 +12,7 @@ from functools import cache
 
 from equirl.lab.studies.expansion import PlannedRun, expand
 from equirl.lab.studies.store import Store
-from equirl.lab.studies.study_file import LearnerEntry, Study, StudyPart, shipped_study
+from equirl.lab.studies.study_file import LearnerEntry, StudyFile, StudyPart, shipped_study
 from equirl.learners import AGENTS, COLUMNS, FAMILIES
 from equirl.solving import chain_kind
 from equirl.words.checking import choice, unknown_name
@@ -82,7 +82,7 @@ def leaderboard_study(
     learners: Sequence[str] | None = None,
     worlds: Sequence[str] | None = None,
     suite: str = "leaderboard",
-) -> Study:
+) -> StudyFile:
     """The shipped study of a suite; learners for ergodic worlds alone are left out of the others.
 
     Where neither the caller nor the file names learners, those of the catalogue play.

@@ -71,8 +71,8 @@ ABOUT = (
 
 
 def spread_of_gains(mdp: TabularMDP) -> float:
-    """The gain of the best policy less that of the worst."""
-    return solve(mdp).gain + solve(replace(mdp, r_mean=1 - mdp.r_mean)).gain - 1
+    """The gain of the best policy less that of the worst, with rewards in [0, 1]."""
+    return solve(mdp).unit_gain + solve(replace(mdp, r_mean=1 - mdp.r_mean)).unit_gain - 1
 
 
 def normalised_regret(board: Board, row: Standing) -> tuple[float, float]:

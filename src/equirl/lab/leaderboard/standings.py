@@ -25,7 +25,7 @@ from equirl.lab.studies.study_file import StudyPart
 from equirl.lab.studies.summary import Group
 from equirl.model import TabularMDP
 from equirl.simulation import half_width
-from equirl.solving import chain_kind, policy_gain
+from equirl.solving import Policy, chain_kind
 from equirl.structure import equivalence_classes
 
 STRUCTURED, FREE = 1 / 3, 0.9  # classes per pair: below the first structured, from the second on without structure
@@ -181,7 +181,7 @@ def boards(
 def _world_facts(mdp: TabularMDP) -> WorldFacts:
     laws, classes = (equivalence_classes(mdp, rewards=rewards).n_classes for rewards in (False, True))
     uniform = 1 / np.diff(mdp.pairs.ptr)[mdp.pairs.state]
-    return WorldFacts(mdp, chain_kind(mdp), laws, classes, policy_gain(mdp, uniform))
+    return WorldFacts(mdp, chain_kind(mdp), laws, classes, Policy(mdp, uniform).unit_gain)
 
 
 def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from equirl.lab.paper.published import MAPS, PRINTED_ROOMS, ROOM_SIZES
 from equirl.lab.studies.expansion import PlannedRun, expand
-from equirl.lab.studies.study_file import Study, shipped_study
+from equirl.lab.studies.study_file import StudyFile, shipped_study
 from equirl.structure import equivalence_classes
 from equirl.worlds import load_world, make
 
@@ -15,7 +15,7 @@ DRAWS = 100  # random maps whose classes are counted, of the small size; a tenth
 DENSITIES = (0.1, 0.3)
 
 
-def paper_study(runs: int = 100) -> Study:
+def paper_study(runs: int = 100) -> StudyFile:
     return shipped_study("paper", "paper").model_copy(update={"runs": runs})
 
 

@@ -34,6 +34,7 @@ DEFINITIONS = {
     "regret": "regret $R(T) = T g^* - (r_1 + ... + r_T)$, rewards as received",
     "pseudo_regret": "pseudo-regret $T g^*$ - sum of $\\mu(s_t, a_t)$, true mean rewards",
 }
+PANELS = 3  # side by side in a figure of several worlds
 
 
 def plot_curves(
@@ -87,6 +88,31 @@ def plot_curves(
         _finish(axes, title, AXIS_TITLES.get(measure, measure.replace("_", " ")), log)
         _draw_legend(figure, n_names=len(axes.get_legend_handles_labels()[1]))
         figure.supxlabel(foot(groups, measure, spread), fontsize=7.5, color="#555555")
+    return figure
+
+
+def draw_worlds(groups: Sequence[Group], measure: str = "regret") -> Figure:
+    """A panel per world: the mean curves of its learners, each learner drawn alike in all."""
+    groups = [group for group in groups if measure in group.curves]
+    worlds = list(dict.fromkeys(group.world for group in groups))
+    names = {group.learner: group.learner_name for group in groups}
+    styles = dict(zip(names, line_styles(list(names.values())), strict=True))
+    columns = min(len(worlds), PANELS)
+    rows = -(-len(worlds) // columns)
+    with figure_style():
+        figure = new_figure(4.2 * columns, 0.6 + 3.2 * rows)
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, world in zip(panels, worlds, strict=False):
+            own = [group for group in groups if group.world == world]
+            for k, group in enumerate(own):
+                draw_curve(axes, group.curves, measure, styles[group.learner], group.learner, shift=k / len(own))
+            _finish(axes, world, AXIS_TITLES.get(measure, measure.replace("_", " ")), log=False)
+        for axes in panels[len(worlds) :]:
+            axes.set_axis_off()
+        handles = [dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)) for axes in panels[: len(worlds)]]
+        known = {label: handle for own in handles for label, handle in own.items()}
+        figure.legend(known.values(), known.keys(), loc="outside upper left", ncols=min(3, len(known)))
+        figure.supxlabel(foot(groups, measure, "band"), fontsize=7.5, color="#555555")
     return figure
 
 

@@ -13,15 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equirl.interop.encoder import Encoder
+from equirl.interop.play import play
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.saved_agents import SavedRun, check_folder, name_of, plan_saved, save_run
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.learners import GIVEN_KEYWORDS, Learner, make_settings, outside_modules
 from equirl.model import TabularMDP
-from equirl.simulation import Curves, checkpoint_times, simulate
+from equirl.simulation import Curves, LiveRun, checkpoint_times
 from equirl.solving import AVERAGE_REWARD
-from equirl.words.checking import check_callable, flag, several, whole_number
+from equirl.words.checking import flag, several, whole_number
 from equirl.words.formatting import shown
+from equirl.words.progress_bar import Advance, progress_called
 
 # A name, a name and settings, or one that goes on.
 LearnerChoice = str | Learner | tuple[str | Learner, Mapping[str, Any]]
@@ -36,10 +39,10 @@ def simulate_many(
     jobs: int = 1,
     checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     common_random_numbers: bool = False,
-    on_run: Callable[[int, int], None] | None = None,
+    progress: bool | Advance = False,
     save: str | os.PathLike[str] | None = None,
 ) -> TidyTable:
-    """Play every learner with every seed.
+    """Play every learner with every seed; rewards and regret are in the units of the problem.
 
     Parameters
     ----------
@@ -57,8 +60,9 @@ def simulate_many(
         Where curves are recorded, as in :func:`equirl.simulate`.
     common_random_numbers : bool
         Whether all learners meet the same randomness of the world at the same seed.
-    on_run : callable, optional
-        Called as ``on_run(done, total)`` after each run.
+    progress : bool or function
+        True shows a bar on a terminal or in a notebook; a function is called as ``progress(done, total)`` after each
+        run.
     save : path, optional
         A folder in which each run leaves its learner, its policy and classes as tables and its curves, in the units of
         the problem (:mod:`equirl.lab.studies.saved_agents`).
@@ -72,7 +76,6 @@ def simulate_many(
     """
     named, seeds, jobs = named_learners(learners), checked_seeds(seeds), whole_number("jobs", jobs)
     times, shared = checkpoint_times(checkpoints, horizon), flag("common_random_numbers", common_random_numbers)
-    check_callable("on_run", on_run)
     plans = {} if save is None else plan_saved(mdp, named, seeds, horizon, shared)
     folder = None if save is None else check_folder(save, plans.values())
     task = _Task(mdp, AVERAGE_REWARD.optimum(mdp), horizon, times, shared, folder)
@@ -84,43 +87,42 @@ def simulate_many(
     jobs = min(jobs, len(calls))
     if jobs > 1:  # compiled once here, found in the cache by the workers
         for choice, settings in named.values():
-            simulate(mdp, choice, 1, gain=task.gain, **settings)
-    done: dict[int, Curves] = {}
-    with closing(_computed(calls, jobs)) as results:
-        for place, result in results:
-            done[place] = result
-            if on_run is not None:
-                on_run(len(done), len(calls))
-    labels = {label: range(k * len(seeds), (k + 1) * len(seeds)) for k, label in enumerate(named)}
-    return TidyTable({label: Curves.stack([done[k] for k in rows]) for label, rows in labels.items()}, tuple(seeds))
+            LiveRun(mdp, choice, 1, unit_gain=task.unit_gain, settings=settings).finish()
+    return _tidy(_run, calls, jobs, named, seeds, progress)
 
 
 def play_many(
-    make_env: Callable[[], Any],
+    env: Any,
     learners: Sequence[LearnerChoice] | Mapping[str, LearnerChoice],
     steps: int,
     seeds: Iterable[int] = range(10),
     *,
+    jobs: int = 1,
     reward_range: tuple[float, float] | None = None,
+    encoder: Encoder | None = None,
     checkpoints: int | str | Sequence[int] | np.ndarray = 200,
     common_random_numbers: bool = True,
-    on_run: Callable[[int, int], None] | None = None,
+    progress: bool | Advance = False,
 ) -> TidyTable:
-    """Play every learner with every seed in an environment of its own.
+    """Play every learner with every seed in an environment or simulator.
 
     Parameters
     ----------
-    make_env : function
-        Makes a new environment or simulator, one for each run: ``lambda: gymnasium.make("Blackjack-v1")``.
+    env : function, Simulator, gymnasium.Env or TabularMDP
+        What is played: as :func:`equirl.play` takes it, reset with a new seed for each run; or a function that makes a
+        new one for each: ``lambda: gymnasium.make("Blackjack-v1")``.
     learners : sequence or mapping
         Names, or (name, settings), or {label: either}.
     steps : int
         Steps per run.
-    reward_range : (float, float), optional
+    jobs : int
+        Processes; the numbers do not depend on them. What is played must then be something that other processes can
+        import: functions and classes of a module.
+    reward_range, encoder : optional
         As in :func:`equirl.play`.
     common_random_numbers : bool
         Whether all learners meet the environment with the same seed; otherwise each with one of its own.
-    seeds, checkpoints, on_run : optional
+    seeds, checkpoints, progress : optional
         As in :func:`equirl.simulate_many`.
 
     Returns
@@ -132,39 +134,50 @@ def play_many(
     Examples
     --------
     >>> import gymnasium
-    >>> table = play_many(lambda: gymnasium.make("FrozenLake-v1"), ["psrl", "random"], steps=300, seeds=range(2))
+    >>> table = play_many(gymnasium.make("FrozenLake-v1"), ["psrl", "random"], steps=300, seeds=range(2))
     >>> len(table), sorted(table.final("reward"))
     (800, ['psrl', 'random'])
     """
-    from equirl.interop.play import play
-
-    if not callable(make_env):
-        raise TypeError(
-            f"make_env must be a function that makes an environment, not {shown(make_env)}; use lambda: ..."
-        )
-    check_callable("on_run", on_run)
-    steps = whole_number("steps", steps)
+    steps, jobs = whole_number("steps", steps), whole_number("jobs", jobs)
     named, seeds, times = named_learners(learners), checked_seeds(seeds), checkpoint_times(checkpoints, steps)
-    shared, total = flag("common_random_numbers", common_random_numbers), len(named) * len(seeds)
-    curves: dict[str, Curves] = {}
-    for place, (label, (name, settings)) in enumerate(named.items()):
-        runs = []
-        for k, seed in enumerate(seeds):
-            root = np.random.SeedSequence(seed, spawn_key=() if shared else (1, place))
-            trace = play(make_env(), name, steps, root, reward_range=reward_range, checkpoints=times, **settings)
-            runs.append(trace.curves)
-            if on_run is not None:
-                on_run(place * len(seeds) + k + 1, total)
-        curves[label] = Curves.stack(runs)
-    return TidyTable(curves, tuple(seeds))
+    shared, made = flag("common_random_numbers", common_random_numbers), callable(env) and not hasattr(env, "step")
+    if made and jobs > 1 and "<" in getattr(env, "__qualname__", ""):
+        raise ValueError(
+            f"env cannot be sent to {jobs} processes: a function of a module can (def make_env(): ...), not "
+            f"{shown(env)}; or play with jobs=1"
+        )
+    task = _Play(env, made, steps, times, reward_range, encoder)
+    calls = [
+        (task, choice, settings, np.random.SeedSequence(seed, spawn_key=() if shared else (1, place)),
+         outside_modules(name_of(choice)))
+        for place, (choice, settings) in enumerate(named.values())
+        for seed in seeds
+    ]  # fmt: skip
+    return _tidy(_play_run, calls, min(jobs, len(calls)), named, seeds, progress)
 
 
-def _computed(calls: list[tuple[Any, ...]], jobs: int) -> Generator[tuple[int, Curves], None, None]:
+def _tidy(
+    run: Callable[..., Curves], calls: list[tuple[Any, ...]], jobs: int, named: Iterable[str], seeds: list[int],
+    progress: bool | Advance,
+) -> TidyTable:  # fmt: skip
+    """The table of runs, learner by learner and seed by seed as the calls are."""
+    done: dict[int, Curves] = {}
+    with progress_called(progress, "runs") as advanced, closing(_computed(run, calls, jobs)) as results:
+        for place, result in results:
+            done[place] = result
+            advanced(len(done), len(calls))
+    labels = {label: range(k * len(seeds), (k + 1) * len(seeds)) for k, label in enumerate(named)}
+    return TidyTable({label: Curves.stack([done[k] for k in rows]) for label, rows in labels.items()}, tuple(seeds))
+
+
+def _computed(
+    run: Callable[..., Curves], calls: list[tuple[Any, ...]], jobs: int
+) -> Generator[tuple[int, Curves], None, None]:
     if jobs == 1:
-        yield from ((place, _run(*call)) for place, call in enumerate(calls))
+        yield from ((place, run(*call)) for place, call in enumerate(calls))
         return
     with LocalEngine(jobs).open() as executor:
-        futures = {executor.submit(_run, *call): place for place, call in enumerate(calls)}
+        futures = {executor.submit(run, *call): place for place, call in enumerate(calls)}
         for future in as_completed(futures):
             yield futures[future], future.result()
 
@@ -215,7 +228,7 @@ def _name_and_settings(entry: Any) -> tuple[str, dict[str, Any]]:
 
 class _Task(NamedTuple):
     mdp: TabularMDP
-    gain: float
+    unit_gain: float
     horizon: int
     times: np.ndarray
     shared: bool  # whether learners meet the same randomness of the world at the same seed
@@ -228,10 +241,32 @@ def _run(
 ) -> Curves:  # fmt: skip
     for module in modules:
         import_module(module)
-    trace = simulate(
-        task.mdp, choice, task.horizon, seed, checkpoints=task.times, gain=task.gain,
-        world_seed=seed if task.shared else None, **settings,
-    )  # fmt: skip
+    trace = LiveRun(
+        task.mdp, choice, task.horizon, seed, checkpoints=task.times, unit_gain=task.unit_gain,
+        world_seed=seed if task.shared else None, settings=settings,
+    ).finish()  # fmt: skip
     if task.save is not None and plan is not None:
-        save_run(task.save, plan, task.mdp, trace)
+        save_run(task.save, plan, trace)
     return trace.curves
+
+
+class _Play(NamedTuple):
+    env: Any
+    made: bool  # whether it is a function that makes one
+    steps: int
+    times: np.ndarray
+    reward_range: tuple[float, float] | None
+    encoder: Encoder | None
+
+
+def _play_run(
+    task: _Play, choice: str | Learner, settings: dict[str, Any], seed: np.random.SeedSequence,
+    modules: tuple[str, ...],
+) -> Curves:  # fmt: skip
+    for module in modules:
+        import_module(module)
+    env = task.env() if task.made else task.env
+    return play(
+        env, choice, task.steps, seed, reward_range=task.reward_range, checkpoints=task.times, encoder=task.encoder,
+        **settings,
+    ).curves  # fmt: skip

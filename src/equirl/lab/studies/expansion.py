@@ -19,12 +19,12 @@ from equirl.lab.studies.run_specs import (
     settings_of,
 )
 from equirl.lab.studies.runs import json_key, known_world
-from equirl.lab.studies.study_file import LearnerEntry, Study, StudyError, StudyPart, WorldEntry
+from equirl.lab.studies.study_file import LearnerEntry, StudyError, StudyFile, StudyPart, WorldEntry
 from equirl.learners import AGENTS
 from equirl.words.checking import checked_path, unknown_name
 from equirl.worlds import find_world, parse_world
 
-Block = TypeVar("Block", Study, StudyPart)
+Block = TypeVar("Block", StudyFile, StudyPart)
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class _ResolvedLearner(NamedTuple):
     all_settings: dict[str, Any]
 
 
-def expand(study: Study, folder: Path = Path()) -> list[PlannedRun]:
+def expand(study: StudyFile, folder: Path = Path()) -> list[PlannedRun]:
     """All runs of a study, in the order of its file. What is unknown or missing is a StudyError.
 
     Parameters
     ----------
-    study : Study
+    study : StudyFile
         A validated study.
     folder : Path
         From where saved worlds are looked for.
@@ -77,7 +77,7 @@ def unique_specs(planned: Iterable[PlannedRun]) -> list[RunSpec]:
     return list(unique.values())
 
 
-def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun]:
+def _expand_part(study: StudyFile, part: StudyPart, folder: Path) -> list[PlannedRun]:
     horizon = _chosen(study, part, "horizon")
     worlds, learners = [], []
     for entry in _chosen(study, part, "worlds"):
@@ -120,7 +120,7 @@ def _expand_part(study: Study, part: StudyPart, folder: Path) -> list[PlannedRun
 
 
 @contextmanager
-def _located(study: Study, part: StudyPart, name: str) -> Iterator[None]:
+def _located(study: StudyFile, part: StudyPart, name: str) -> Iterator[None]:
     """Inside, a mistake is named with the file and the line in which a world or learner stands."""
     try:
         yield
@@ -129,7 +129,7 @@ def _located(study: Study, part: StudyPart, name: str) -> Iterator[None]:
         raise StudyError(f"{place}: {error}" if place else str(error)) from None
 
 
-def _given_seeds(study: Study, part: StudyPart) -> list[int] | None:
+def _given_seeds(study: StudyFile, part: StudyPart) -> list[int] | None:
     """The seeds that a part, or else the study, gives one by one."""
     for block in (part, study):
         if block.runs is not None and block.seeds is not None:
@@ -140,11 +140,11 @@ def _given_seeds(study: Study, part: StudyPart) -> list[int] | None:
     return seeds
 
 
-def _chosen(study: Study, part: StudyPart, key: str, default: Any = None) -> Any:
+def _chosen(study: StudyFile, part: StudyPart, key: str, default: Any = None) -> Any:
     for value in (getattr(part, key), getattr(study, key), default):
         if value is not None:
             return value
-    meaning = Study.model_fields[key].description
+    meaning = StudyFile.model_fields[key].description
     where = f"part {part.name!r} has no {key!r}" if study.parts else f"the key {key!r} is missing"
     raise StudyError(f"{where} ({key}: {meaning})")
 
@@ -229,11 +229,11 @@ def _refuse_twice(kind: str, labels: list[str]) -> None:
             raise StudyError(f"{label!r} names more than one {kind}; give each its own label")
 
 
-def with_settings(study: Study, texts: Sequence[str]) -> Study:
+def with_settings(study: StudyFile, texts: Sequence[str]) -> StudyFile:
     """A study whose learners have other settings, as if its file said so."""
     if not texts:
         return study
-    blocks: list[Study | StudyPart] = [study, *study.parts]
+    blocks: list[StudyFile | StudyPart] = [study, *study.parts]
     chosen = read_settings(texts, dict.fromkeys(entry.learner for block in blocks for entry in block.learners or ()))
     parts = [_changed(part, chosen) for part in study.parts]
     return _changed(study, chosen).model_copy(update={"parts": parts})

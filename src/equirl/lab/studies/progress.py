@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
 from equirl.words.formatting import duration, printable
+from equirl.words.progress_bar import bars, console
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from equirl.lab.studies.expansion import PlannedRun
     from equirl.lab.studies.run_specs import RunSpec
     from equirl.lab.studies.runs import RunFailure
@@ -129,37 +129,11 @@ def progress_shown(
     planned: Sequence[PlannedRun], specs: Sequence[RunSpec], *, quiet: bool = False
 ) -> Iterator[ProgressListener]:
     """Inside, a listener that shows how a study goes on: bars on a terminal, log lines elsewhere."""
-    console = _console()
+    screen = console()
     if quiet or not specs:
         yield SILENT
-    elif console.is_terminal:
-        with _bars(console) as progress:
+    elif screen.is_terminal:
+        with bars(screen) as progress:
             yield LiveDisplay(progress, planned, specs)
     else:
         yield LogLines(specs)
-
-
-@contextmanager
-def runs_shown(n_runs: int) -> Iterator[Callable[[int, int], None]]:
-    """Inside, what to call after each run; a bar on a terminal until all are done, nothing elsewhere."""
-    console = _console()
-    if not console.is_terminal:
-        yield lambda done, total: None
-        return
-    with _bars(console, transient=True) as progress:
-        pace, bar = Pace([1] * n_runs), progress.add_task("all runs", total=n_runs, news="starting")
-
-        def advance(done: int, total: int) -> None:
-            pace.add(1)
-            progress.update(bar, completed=done, news=str(pace))
-
-        yield advance
-
-
-def _console() -> Console:
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)  # labels are text, not markup
-
-
-def _bars(console: Console, *, transient: bool = False) -> Progress:
-    name, news = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[news]}"))
-    return Progress(name, BarColumn(), news, console=console, transient=transient)

@@ -15,9 +15,8 @@ import numpy as np
 
 from equirl.keeping.saving import agent_bytes
 from equirl.lab.studies.run_specs import FILE_WORLD, RunSpec, file_digest
-from equirl.lab.studies.saved_agents import in_units_of
 from equirl.model import TabularMDP
-from equirl.simulation import Curves, simulate
+from equirl.simulation import Curves, LiveRun
 from equirl.solving import AVERAGE_REWARD
 from equirl.worlds import make
 
@@ -30,6 +29,8 @@ _RESERVED = {*RUN_COLUMNS, "header"}  # a measure of that name would be lost in 
 
 @dataclass(frozen=True)
 class RunResult:
+    """What a run left: its curves and gain with rewards in [0, 1], so that worlds compare."""
+
     spec: RunSpec
     curves: Curves
     facts: dict[str, Any]
@@ -82,7 +83,7 @@ def _loaded(path: Path, sha256: str) -> TabularMDP:
 def execute(spec: RunSpec) -> RunResult:
     mdp, gain = build_world(spec)
     started = time.thread_time()
-    trace = simulate(
+    trace = LiveRun(
         mdp,
         spec.learner,
         spec.horizon,
@@ -90,21 +91,21 @@ def execute(spec: RunSpec) -> RunResult:
         checkpoints=np.array(spec.checkpoints) if isinstance(spec.checkpoints, list) else spec.checkpoints,
         measure_clustering="clustering" in spec.measures,
         world_seed=spec.world_seed,
-        gain=gain,
-        **spec.settings,
-    )
+        unit_gain=gain,
+        settings=spec.settings,
+    ).finish()
     for name in _RESERVED.intersection(trace.curves):
         raise ValueError(
             f"a measure of {spec.learner!r} is called {name!r}, which is a column of every table; rename it"
         )
     facts = {
-        "gain": float(trace.gain),
+        "gain": float(trace.unit_gain),
         "n_episodes": int(trace.n_episodes),
         "n_unconverged": int(trace.n_unconverged),
     }
     provenance = {"seconds": round(time.thread_time() - started, 4), "versions": library_versions()}
-    agent = agent_bytes(in_units_of(mdp, trace.agent), {"run": spec.key}) if spec.keeps_agent else None
-    return RunResult(spec, trace.curves, facts, provenance, agent)
+    agent = agent_bytes(trace.agent, {"run": spec.key}) if spec.keeps_agent else None
+    return RunResult(spec, trace.unit_curves, facts, provenance, agent)
 
 
 def library_versions() -> dict[str, str]:

@@ -41,15 +41,6 @@ LONGEST_NAME = 60  # characters of a label that its folder takes over
 _PLAIN = re.compile(r"\w[\w.= +-]*(?<![. ])")  # labels that are good names of folders, but for their spaces
 
 
-def in_units_of(mdp: TabularMDP, agent: Learner) -> Learner:
-    """An agent of rewards in [0, 1] as one of rewards in the units of the problem."""
-    if agent.reward_map == mdp.reward_map:
-        return agent
-    twin = agent.copy()
-    twin.reward_map = mdp.reward_map
-    return twin
-
-
 def check_agent(path: Path, run: Any) -> None:
     """An error where the agent of a run is not there, or its file cannot be trusted."""
     try:
@@ -131,15 +122,14 @@ def check_folder(folder: str | os.PathLike[str], runs: Iterable[SavedRun]) -> Pa
     return folder
 
 
-def save_run(folder: Path, run: SavedRun, mdp: TabularMDP, trace: Trace) -> Path:
+def save_run(folder: Path, run: SavedRun, trace: Trace) -> Path:
     """Save what a run leaves behind, each file whole or absent."""
-    place, agent = run.folder_in(folder), in_units_of(mdp, trace.agent)
+    place, agent, curves = run.folder_in(folder), trace.agent, trace.curves
     write_aside(place / "agent.npz", agent_bytes(agent, {"run": run.plain()}))
     if agent.beliefs.has_policy:
         agent.beliefs.policy_table().to_csv(place / "policy.csv")
     if agent.beliefs.forms_classes:
         agent.beliefs.partition.table(agent).to_csv(place / "classes.csv")
-    curves = trace.curves.in_units(mdp.reward_map)
     names = in_usual_order(curves)
     columns = [curves.t, *(curves[name][0] for name in names)]
     write_csv(place / "trace.csv", ["t", *names], zip(*columns, strict=True))

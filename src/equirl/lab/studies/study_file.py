@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Annotated, Any, Literal, get_args
 
@@ -113,7 +113,7 @@ class StudyPart(_Block):
     group: str | None = Field(None, min_length=1, description="parts of one group have a mean of their own on a page")
 
 
-class Study(_Block):
+class StudyFile(_Block):
     """A validated study. Make one with :func:`load_study` or :func:`parse_study`."""
 
     name: FolderName = Field("study", description="the name of the study, and of its results' folder")
@@ -130,13 +130,13 @@ class Study(_Block):
         line = _line_of(quoted, text, k) or _line_of(quoted, text, None)
         return f"{place}, line {line}" if line else place
 
-    def keeping_agents(self) -> Study:
+    def keeping_agents(self) -> StudyFile:
         """This study, with the learner of every run kept."""
         parts = [part.model_copy(update={"keep": None}) for part in self.parts]
         return self.model_copy(update={"keep": ["agent"], "parts": parts})
 
 
-def load_study(path: str | os.PathLike[str]) -> Study:
+def load_study(path: str | os.PathLike[str]) -> StudyFile:
     """Read and validate a study file. Of a mistake the StudyError names the key, its line and its meaning.
 
     Parameters
@@ -162,21 +162,30 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         ) from None
 
 
-def parse_study(text: str, place: str = "study") -> Study:
+def parse_study(text: str, place: str = "study") -> StudyFile:
     """Validate the text of a study."""
     try:
-        study = Study.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        raise StudyError(_explained(error, text, place)) from None
+        values = tomllib.loads(text)
     except RecursionError:
         raise StudyError(f"{place} is nested too deeply for a study") from None
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         raise StudyError(f"{place} is not valid TOML: {error}") from None
+    return checked_study(values, text, place)
+
+
+def checked_study(values: Mapping[str, Any], text: str = "", place: str = "study") -> StudyFile:
+    """Validate a study, as its file has it."""
+    try:
+        study = StudyFile.model_validate(values)
+    except ValidationError as error:
+        raise StudyError(_explained(error, text, place)) from None
+    except RecursionError:
+        raise StudyError(f"{place} is nested too deeply for a study") from None
     study._written = place, text
     return study
 
 
-def shipped_study(name: str, folder: str = "studies") -> Study:
+def shipped_study(name: str, folder: str = "studies") -> StudyFile:
     """A study that comes with the package, its file in a folder of the laboratory."""
     file = f"{name}.toml"
     return parse_study(files(f"equirl.lab.{folder}").joinpath(file).read_text(encoding="utf-8"), file)
@@ -194,7 +203,7 @@ def _explained(error: ValidationError, text: str, place: str) -> str:
 def _locate(loc: Sequence[str | int], unknown: bool) -> tuple[tuple[str | int, ...], type[BaseModel]]:
     """The keys and positions of a place in a study (without the names of alternatives), and the model it lies in."""
     path: list[str | int] = []
-    inside: type[BaseModel] = Study
+    inside: type[BaseModel] = StudyFile
     for k, step in enumerate(loc):
         if isinstance(step, int):
             path.append(step)

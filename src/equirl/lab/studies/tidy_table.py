@@ -14,6 +14,7 @@ import numpy as np
 from equirl.simulation import Curves, half_width, in_usual_order
 from equirl.words.checking import unknown_name
 from equirl.words.formatting import counted, mean_with_interval
+from equirl.words.spoken import InUnits
 from equirl.words.tables import Table, card
 
 
@@ -31,11 +32,11 @@ class TidyTable:
         The seeds, in the order of the rows.
     """
 
-    curves: Mapping[str, Curves]
+    curves: InUnits[Mapping[str, Curves]]
     seeds: tuple[int, ...]
 
     @cached_property
-    def columns(self) -> dict[str, np.ndarray]:
+    def columns(self) -> InUnits[dict[str, np.ndarray]]:
         """``learner``, ``seed``, ``t`` and every curve; NaN where a learner lacks one."""
         parts = list(self.curves.values())
         n_times = len(parts[0].t)
@@ -62,7 +63,7 @@ class TidyTable:
     def __len__(self) -> int:
         return len(self.columns["t"])
 
-    def final(self, curve: str = "regret") -> dict[str, np.ndarray]:
+    def final(self, curve: str = "regret") -> InUnits[dict[str, np.ndarray]]:
         """The last value of a curve by learner, (n_seeds,) each; learners that lack it are left out."""
         if not isinstance(curve, str) or curve not in self.measures:
             raise KeyError(unknown_name("column", curve, self.measures))
@@ -81,10 +82,6 @@ class TidyTable:
         from equirl.lab.plots.curve_figures import draw_comparison
 
         return draw_comparison(self, measure)
-
-    def in_units(self, reward_map: tuple[float, float]) -> TidyTable:
-        """Regret and rewards in the units of a problem, by its scale and shift, as :meth:`Curves.in_units` has them."""
-        return TidyTable({label: part.in_units(reward_map) for label, part in self.curves.items()}, self.seeds)
 
     def _ends(self) -> tuple[str, list[tuple[str, float, float, int]]]:
         """A measure, and of each learner that has it: label, mean at the end, half its 95 % interval, runs."""

@@ -46,16 +46,11 @@ class Answer:
     def ours(self) -> tuple[int, float, float]:
         """States, value, certified error."""
         mdp = self.mdp()
-        scale, _ = mdp.reward_map
         best = solve(mdp, **self.asked)
-        if "goal" in self.asked:
-            value, error = best.value, best.accuracy
-        elif "discount" in self.asked:
-            value, error = best.original_value, scale * best.accuracy
-        else:
-            return mdp.n_states, self.sign * best.original_gain, scale * best.accuracy
+        if not {"goal", "discount"} & set(self.asked):
+            return mdp.n_states, self.sign * best.gain, best.accuracy
         start = int(mdp.initial.argmax()) if self.state is None else mdp.pairs.state_number(self.state)
-        return mdp.n_states, self.sign * float(value[start]), error
+        return mdp.n_states, self.sign * float(best.value[start]), best.accuracy
 
 
 def answers() -> list[Answer]:

@@ -26,7 +26,7 @@ def explored(first: State, commands: Callable[[State], Iterable[Command]]) -> Ta
                     numbers[x] = len(states)
                     states.append(x)
             pairs.append((s, a, {numbers[x]: p for x, p in law.items()}, cost))
-    return TabularMDP.from_costs(pairs, len(states), 0, state_names=states)
+    return TabularMDP.from_costs(pairs, n_states=len(states), state_names=states)
 
 
 def firewire(delay: int, counts: str) -> TabularMDP:
