@@ -158,12 +158,18 @@ def test_discounted_values_and_sums_of_rewards_are_mapped_by_their_steps():
     np.testing.assert_array_equal(euros.unit_curves["regret"], plain.curves["regret"])
 
 
-@pytest.mark.parametrize("kind", ["Solution", "DiscountedSolution", "GoalSolution", "Learned", "Policy", "Beliefs"])
+@pytest.mark.parametrize(
+    "kind", ["Solution", "DiscountedSolution", "GoalSolution", "Learned", "Policy", "Beliefs", "Trace"]
+)
 def test_policies_are_given_by_name(kind):
     found = MADE[kind][1].named_policy()
     assert set(found) == {"new", "worn"}
     assert set(found.values()) <= {"run", "stop"}
     assert eq.Policy(EUROS, found).named_policy() == found
+
+
+def test_a_run_that_was_not_to_recommend_a_policy_has_none():
+    assert eq.simulate(EUROS, "random", 5).named_policy() == {}
 
 
 def test_a_policy_that_draws_its_actions_is_given_with_their_probabilities():

@@ -29,7 +29,7 @@ class Notes(ProgressListener):
     def note(self, text):
         self.notes.append(text)
         if "worker" in text:
-            self.act_id()
+            self.act()
 
 
 def outcome_of(call, seconds=300):

@@ -39,9 +39,10 @@ class Encoder:
     (704, 328, (14, 10, 0))
     >>> Encoder.of(["red", "green"]).encode("green")
     1
-    >>> tank = Encoder(spaces.Box(np.array([0.0, -np.inf]), np.array([10.0, np.inf])), bins=[5, [-1.0, 1.0]])
+    >>> level = spaces.Box(np.array([0.0, -np.inf]), np.array([10.0, np.inf]), dtype=np.float64)
+    >>> tank = Encoder(level, bins=[5, [-1.0, 1.0]])
     >>> tank.n, tank.encode([7.5, 0.3]), tank.names[10], tank.decode(10)
-    (15, 10, (3, 1), array([7., 0.], dtype=float32))
+    (15, 10, (3, 1), array([7., 0.]))
     """
 
     def __init__(self, space: Any, bins: Any = None) -> None:

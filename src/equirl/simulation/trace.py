@@ -18,6 +18,7 @@ import numpy as np
 
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
+from equirl.model.pairs import Name, named_policy
 from equirl.model.reward_laws import original_gain
 from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
@@ -30,7 +31,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.quality import misclustering_bias, misclustering_ratio
 from equirl.words.checking import plain_array, whole_number
 from equirl.words.formatting import shown
-from equirl.words.spoken import ByNumber, InUnits, UnitReward
+from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 VALUE_CURVES = ("sample_complexity", "value_regret")
@@ -110,6 +111,10 @@ class Trace:
     @property
     def gain(self) -> InUnits[float]:
         return original_gain(self.unit_gain, self.agent.reward_map)
+
+    def named_policy(self) -> ByName[dict[Name, Name]]:
+        """The policy recommended as ``{state: action}``, by name where there are names; empty where there is none."""
+        return named_policy(self.agent.pairs, self.policy) if len(self.policy) else {}
 
     @property
     def t(self) -> np.ndarray:

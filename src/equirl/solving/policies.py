@@ -54,7 +54,7 @@ class Policy:
     >>> round(policy.gain, 6), policy.kind(), policy.stationary_distribution().round(6)
     (1.666667, 'ergodic', array([0.333333, 0.666667]))
     >>> policy.values(discount=0.5).round(6)
-    array([0.4, 2.8])
+    array([1.2, 4.4])
     """
 
     def __init__(self, mdp: TabularMDP, policy: Any) -> None:
