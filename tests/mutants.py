@@ -95,6 +95,7 @@ class Tree:
         self.sources = {name: text for name, text in texts.items() if name.startswith("src/")}
         self.tests = {name: text for name, text in texts.items() if re.search(r"^tests/(.*/)?test_\w+\.py$", name)}
         kits = {name: text for name, text in texts.items() if name not in {*self.tests, *OWN}}
+        self.kits = {Path(name).stem: text for name, text in kits.items() if name.startswith("tests/")}
         self.key = _hash([kits, self.tests])
 
     def seconds(self, test: str) -> float:
@@ -164,6 +165,7 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
         node.name for node in ast.parse(tree.sources[name]).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     importers = tree.importers.get(module, set())
+    kits = [tree.kits.get(kit, "") for kit in re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)]
     named = {stem, *map(_underscored, function.split("."))}  # a test file may be of a file, a class or a function
     return (
         32 * (Path(test).stem.removeprefix("test_") in named)
@@ -173,6 +175,7 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
         + 28 * (test == STORED_WORLDS and folder == "worlds")
         + 10 * (test == STORED_DEFAULTS)
         + 8 * bool(public & words)
+        + 8 * any(module in kit for kit in kits)
         + 4 * any(importer in text for importer in importers)
         + 4 * (Path(test).parts[1] == folder)
     )

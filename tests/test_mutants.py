@@ -183,3 +183,10 @@ def test_a_test_file_is_near_what_it_is_named_after_be_it_a_file_a_class_or_a_fu
         ("test_pool", "DaskPool.submit", False), ("test_other", "steps", False),
     ):  # fmt: skip
         assert (nearness(f"tests/numerics/{test}.py", "", name, function, tree) >= 32) == near
+
+
+def test_a_test_file_is_near_what_its_kit_is_made_of(package, tmp_path):
+    (package / "tests/loops_kit.py").write_text("from equirl.numerics.loop import steps\n")
+    tree, name = Tree(package, tmp_path / "work"), "src/equirl/numerics/loop.py"
+    plain, kit = (nearness("tests/other/test_a.py", text, name, "f", tree) for text in ("", "from loops_kit import a"))
+    assert kit > plain

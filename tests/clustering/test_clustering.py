@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import oracles_clustering as oracle
+from equirl.clustering import approximate_equivalence
 from equirl.clustering.approximate_equivalence import approx_equivalence, make_rules, merge_pairs
 from equirl.clustering.clusters import SLACK
 from equirl.clustering.kd_tree import LEAF
@@ -107,6 +108,15 @@ def test_many_pairs_are_merged_as_line_by_line(seed):
 def test_a_distance_of_exactly_the_two_radii_passes():
     counted, n_states, kw = tell([[1000], [1000]]), 1, {"balance": math.inf}  # S = 1: all radii are 0
     assert approx_equivalence(*counted, n_states, **kw).merges.d_hat.tolist() == [0.0]
+
+
+def test_there_is_room_for_the_longest_profile_of_a_pair_that_was_visited(monkeypatch):
+    asked, allocate = [], approximate_equivalence.allocate_clusters
+    monkeypatch.setattr(
+        approximate_equivalence, "allocate_clusters", lambda *sizes: asked.append(sizes) or allocate(*sizes)
+    )
+    approx_equivalence(*tell([[5, 3, 1], [9], [4, 2]]), 4)
+    assert asked == [(3, 6, 3)]
 
 
 def test_pairs_without_samples_stay_alone():

@@ -200,6 +200,13 @@ def test_seconds_are_those_since_the_start(monkeypatch):
     assert trace.seconds.tolist() == [2.5, 5.0, 7.5]
 
 
+def test_a_callback_is_called_once_where_an_episode_begins():
+    heard = []
+    trace = eq.play(simulator(), "c-psrl", 500, callback=lambda agent: heard.append(agent.t))
+    assert heard == trace.episode_starts.tolist() == trace.agent.episode_starts
+    assert 1 < len(heard) < 500
+
+
 def test_a_callback_stops_a_run_and_its_exception_keeps_the_trace():
     trace = eq.play(simulator(), "c-psrl", 5000, callback=lambda agent: agent.t > 200)
     assert 200 <= trace.t[-1] < 400
