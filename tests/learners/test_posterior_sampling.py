@@ -206,9 +206,14 @@ def test_the_gap_of_the_recommended_policy_is_a_quantile_of_what_it_loses_in_dra
         drawn.append(draw(self, seen)[0])
         return drawn[-1], 0
 
+    stops, plan_from = [], posterior_sampling.plan_from
     monkeypatch.setattr(PosteriorLearner, "draw_model", kept)
+    monkeypatch.setattr(posterior_sampling, "plan_from", lambda *call: stops.append(call[4]) or plan_from(*call))
     found = agent.beliefs.policy_gap(1, delta)
     assert len(drawn) == draws
+    assert len(stops) == draws + 1
+    accuracy = agent.criterion.accuracy(agent.t) / 10  # ten times that of play
+    assert set(stops) == {Stop(1.0, accuracy, posterior_sampling.MOST_SWEEPS, posterior_sampling.POLICY_SWEEPS)}
     recommended, here = np.array(found.policy), np.eye(4)[1]
     mean = mean_model(RIVER.pairs, agent.counts.visits > 0, drawn)
     assert gain_in(mean, recommended, here) == pytest.approx(best_gain(mean, 1)[0], abs=5e-3)
