@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from equirl.estimation import kl_inf as of_kl_inf
 from equirl.estimation.kl_inf import kl_inf
 from oracles_best_laws import kl_least
 
@@ -61,3 +62,15 @@ def test_mass_of_zero_at_the_top_changes_nothing():
     weight, x = np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 1.0])
     for size in (2, 3):
         assert kl_inf(weight, x, size, 0.6, 1.0) == kl_inf(weight, x, 2, 0.6, 1.0) > 0
+
+
+def test_where_the_end_is_best_nothing_is_searched_though_some_outcomes_lie_above_the_target(monkeypatch):
+    def searched(*case):
+        raise AssertionError(case)
+
+    monkeypatch.setattr(of_kl_inf, "_stationary", searched)
+    weight, x = np.array([0.9, 0.1]), np.array([0.0, 0.7])
+    found = kl_inf.py_func(weight, x, 2, 0.5, 1.0)
+    assert found == pytest.approx(weight @ np.log((1.0 - x) / 0.5), rel=1e-15)
+    with pytest.raises(AssertionError):
+        kl_inf.py_func(weight, np.array([0.0, 0.99]), 2, 0.5, 1.0)
