@@ -313,3 +313,10 @@ GOOD = {"visits": [3, 2], "profile_ptr": [0, 2, 3], "profile_counts": [2, 1, 2],
 def test_a_wrong_argument_is_named(change, error, message):
     with pytest.raises(error, match=message):
         approx_equivalence(**{**GOOD, **change})
+
+
+def test_priorities_are_different_where_only_two_of_many_are_equal():
+    counted = tell([[3], [2], [2]])
+    for priority in ([0, 1, 1], [2.0, math.nan, 1.0]):
+        with pytest.raises(ValueError, match="priority must hold different numbers"):
+            approx_equivalence(*counted, 2, priority=priority)

@@ -201,3 +201,8 @@ def test_a_directory_that_hides_arrays_is_noticed_even_without_a_list(tmp_path):
 def test_the_limit_of_members_is_beyond_what_learners_save():
     agent = eq.simulate(eq.make("riverswim", n_states=4), "c-psrl", 50).agent
     assert len(agent.state().arrays) < MOST_MEMBERS / 10
+
+
+def test_what_would_have_to_be_pickled_is_not_written():
+    with pytest.raises(ValueError, match="pickle"):
+        pack({"objects": np.array([{}, None], object)})

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -544,3 +545,20 @@ def test_a_learner_that_is_not_registered_is_named_and_its_log_can_be_read(tmp_p
     with pytest.raises(DamagedFile, match=r"unknown learner 'toy-steps'; register it"):
         eq.open_agent(tmp_path)
     assert len(read_journal(tmp_path).step) == 5
+
+
+@pytest.mark.parametrize(
+    ("mine", "yours", "told"),
+    [
+        ({}, {}, []),
+        ({"mean_rewards": np.zeros(2)}, {}, ["mean_rewards: some, none"]),
+        ({}, {"tolerance": 0.1}, ["tolerance: none, some"]),
+        ({"tolerance": 0.1}, {"tolerance": 0.2}, ["tolerance: not the same"]),
+        ({"profiles": (np.arange(2), np.ones(1))}, {"profiles": (np.arange(2), np.zeros(1))}, ["profiles: not the same"]),
+        ({"profiles": (np.arange(3), np.full(2, np.nan))}, {"profiles": (np.arange(3), np.full(2, np.nan))}, []),
+    ],
+)  # fmt: skip
+def test_what_learners_are_given_is_compared_whole(mine, yours, told):
+    nothing = dict.fromkeys(("classes", "profiles", "mean_rewards", "tolerance"))
+    one, other = (SimpleNamespace(given=SimpleNamespace(**nothing | given)) for given in (mine, yours))
+    assert list(journal._in_given(one, other)) == told

@@ -7,7 +7,8 @@ import pytest
 
 import equirl as eq
 from equirl.learners.catalogue import ROWS as LEARNERS
-from equirl.logs.log_columns import read_log
+from equirl.logs.log_columns import _labels, read_log
+from equirl.logs.log_files import Origin
 
 ROWS = [
     ("low", "wait", 1.0, "high"),
@@ -316,3 +317,14 @@ def test_other_mistakes_are_named(tmp_path):
 
 def test_states_are_listed_as_people_count():
     assert read_log([(f"room{k}", 0, 0.0, "room1") for k in (10, 9, 1)]).states == ["room1", "room9", "room10"]
+
+
+def test_rows_of_an_array_are_names_in_their_order_and_so_are_whole_numbers():
+    origin = Origin("the log", {})
+    for values, names in (
+        (np.array([[2, 1], [0, 3], [2, 1]]), [(0, 3), (2, 1)]), (np.array([7, 2, 7]), [2, 7]),
+        (np.array(["b", "a", "b"]), ["b", "a"]), ([7, 2, 7], [7, 2]),
+    ):  # fmt: skip
+        found = _labels(values, "state", origin)
+        assert found.names == names
+        assert found.code.tolist() == ([1, 0, 1] if sorted(names) == names else [0, 1, 0])

@@ -1,5 +1,6 @@
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -618,3 +619,12 @@ def test_an_initial_distribution_that_is_none_is_refused(initial, message):
     mdp = TabularMDP.from_arrays(np.eye(2)[:, None], np.zeros((2, 1)))
     with pytest.raises(ValueError, match=message):
         TabularMDP(mdp.pairs, mdp.rows, mdp.r_mean, np.array(initial))
+
+
+def test_the_scale_of_rewards_and_their_concentration_are_numbers():
+    mdp = replace(small(), reward_map=[2, np.float32(1)], concentration=3)
+    assert (mdp.reward_map, mdp.concentration) == ((2.0, 1.0), 3.0)
+    assert [type(value) for value in (*mdp.reward_map, mdp.concentration)] == [float] * 3
+    for wrong in ({"reward_map": (1.0,)}, {"reward_map": "ab"}, {"reward_map": 2.0}, {"concentration": "much"}):
+        with pytest.raises(TypeError, match=f"{next(iter(wrong))} must be"):
+            replace(small(), **wrong)

@@ -3,8 +3,10 @@
 import ast
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import equirl
+from equirl.numerics import compiling
 
 ROOT = Path(equirl.__file__).parent
 DECORATORS = {"kernel", "lean_kernel", "inlined"}
@@ -61,3 +63,16 @@ def test_no_kernel_takes_many_arguments():
 
 def test_no_kernel_unpacks_a_bundle_into_a_call():
     assert [name for name, node in definitions()[0].items() if unpacks_into_a_call(node)] == []
+
+
+def test_that_kernels_are_compiled_is_said_once_and_only_of_our_own(caplog, monkeypatch):
+    def compiled(module):
+        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))})
+
+    for uncached, text in ((False, compiling.COMPILING), (True, compiling.COMPILING_AT_EVERY_START)):
+        caplog.clear()
+        monkeypatch.setattr(compiling._Notice, "uncached", uncached)
+        notice = compiling._Notice()
+        for module in ("others.kernels", "equirl.planning.l1_ball", "equirl.solving.chains"):
+            notice.on_start(compiled(module))
+            assert caplog.messages == ([] if module.startswith("others") else [text])

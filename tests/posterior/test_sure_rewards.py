@@ -150,7 +150,7 @@ def test_amounts_are_strictly_between_the_ends_and_the_same_up_to_rounding(plain
     run = paid_the_same.py_func if plain else paid_the_same
     for visits, amount, scatter, same in (
         (1, SAME, 0.0, False), (1, 1.1 * SAME, 0.0, True), (1, 1.0 - SAME, 0.0, False), (1, 1.0 - 2 * SAME, 0.0, True),
-        (4, 0.5, 0.9 * SAME, True), (4, 0.5, 1.1 * SAME, False),
+        (4, 0.5, 0.9 * SAME, True), (4, 0.5, 1.1 * SAME, False), (1, 2 * SAME, SAME, True),
     ):  # fmt: skip
         seen = seen_of([0, visits], [0.0, visits * amount], [0.0, visits * (amount * amount + scatter)])
         assert run(1, seen) == same
