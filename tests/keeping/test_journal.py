@@ -554,7 +554,7 @@ def test_a_learner_that_is_not_registered_is_named_and_its_log_can_be_read(tmp_p
         ({"mean_rewards": np.zeros(2)}, {}, ["mean_rewards: some, none"]),
         ({}, {"tolerance": 0.1}, ["tolerance: none, some"]),
         ({"tolerance": 0.1}, {"tolerance": 0.2}, ["tolerance: not the same"]),
-        ({"profiles": (np.arange(2), np.ones(1))}, {"profiles": (np.arange(2), np.zeros(1))}, ["profiles: not the same"]),
+        ({"profiles": (np.arange(2), np.ones(1))}, {"profiles": (np.arange(2), [0.0])}, ["profiles: not the same"]),
         ({"profiles": (np.arange(3), np.full(2, np.nan))}, {"profiles": (np.arange(3), np.full(2, np.nan))}, []),
     ],
 )  # fmt: skip
