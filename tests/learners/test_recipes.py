@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from equirl.learners import AGENTS, make_settings
+from equirl.learners import make_settings
+from equirl.learners.catalogue import ROWS
 from equirl.learners.parts import Indices, Models, Structure
 from equirl.learners.recipes import Recipe, Settings, needs_of_parts
 
@@ -95,7 +96,7 @@ def nonsense(value):
     return ["much", float("nan")] if isinstance(value, float) else [-7, "nonsense"]
 
 
-@pytest.mark.parametrize("name", [name for name in AGENTS if make_settings(name)])
+@pytest.mark.parametrize("name", [name for name in ROWS if make_settings(name)])
 def test_every_setting_is_checked_where_it_is_made_and_named_where_it_is_wrong(name):
     for setting, usual in make_settings(name).as_dict().items():
         for value in nonsense(usual) if usual is not None else []:
