@@ -71,7 +71,7 @@ def uninterrupted(learner: Learner, n_steps: int) -> tuple[list[tuple], Learner]
     """The same steps without a journal and without kills."""
     steps, state = [], 0
     for number in range(n_steps):
-        action = learner.act(state)
+        action = learner.act_id(state)  # as a journal has it
         reward, following = world(number, state, action)
         learner.observe(state, action, reward, following)
         steps.append((state, action, reward, following))

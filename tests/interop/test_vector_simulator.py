@@ -89,6 +89,11 @@ def test_a_random_agent_draws_for_each_environment():
     assert np.mean([a[0] == a[1] for a in actions]) < 0.5
 
 
+def test_a_policy_is_evaluated_in_one_environment():
+    with pytest.raises(TypeError, match="env must be one environment, not a vector of 2"):
+        eq.evaluate([0, 0, 0, 0], SyncVectorEnv([Steps, Steps]), 10)
+
+
 def test_a_callback_and_rules_end_it():
     env = SyncVectorEnv([Steps, Steps])
     assert eq.play(env, "psrl", 100, callback=lambda agent: agent.t > 10).stopped == "the callback said so"

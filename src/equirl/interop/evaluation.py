@@ -10,6 +10,7 @@ import numpy as np
 
 from equirl.interop.encoder import Encoder
 from equirl.interop.simulators import simulator_of
+from equirl.interop.vector_simulator import is_vector
 from equirl.learners.contract import Learner
 from equirl.model.pairs import Pairs
 from equirl.numerics.seeding import Seed, seed_sequence
@@ -87,6 +88,8 @@ def evaluate(
     >>> abs(found.mean_reward - solve(river).gain) < 3 * found.half_width
     True
     """
+    if is_vector(env):
+        raise TypeError(f"env must be one environment, not a vector of {env.num_envs}; env.envs[0] may be one")
     steps, simulator = whole_number("steps", steps), simulator_of(env, None, encoder=encoder)
     weight = _weights(policy, simulator.pairs)
     world_root, own_root = seed_sequence("seed", seed).spawn(2)
