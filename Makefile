@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup paper test test-browser test-long test-lowest fuzz mutants lint coverage bench docs clean
+.PHONY: setup paper test test-browser test-long test-lowest fuzz mutants lint coverage bench docs notebooks clean
 .NOTPARALLEL:  # two installations in one environment would break it
 
 setup: .venv/ready
@@ -80,6 +80,10 @@ coverage: setup
 bench: setup
 	$(BIN)/python $(INSTALL) -e '.[bench]'
 	$(BIN)/equirl bench
+
+# The four notebooks in docs/, run and written anew; the site runs and offers them by itself.
+notebooks: setup
+	$(BIN)/python docs/executed_pages.py
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -9,26 +9,35 @@ One mechanism, used twice: ``tests/test_docs.py`` runs every page; the site's bu
 - ``toml`` blocks that begin with ``# name.toml``: they are written to that file before anything runs.
 
 Pictures that a block leaves in the folder (png, gif) are shown below it. Other blocks are for reading.
+
+Pages listed under ``extra: notebooks`` are offered as notebooks too, with what they printed and drew in that build;
+``python docs/executed_pages.py`` runs them and writes the notebooks that stand beside them in the tree.
 """
 
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"(\S.*?)  # -> (.+)")
 PICTURES = (".png", ".gif")
+OFFER = re.compile(r"^\*This page \[as a notebook\]\([^)]*\)\.\*\n\n?", re.MULTILINE)
+LARGEST_PICTURE = 150_000  # bytes; in a notebook a larger one is drawn by whoever runs the cell
+DOCS = Path(__file__).parent
 
 
 class Output(NamedTuple):
@@ -44,17 +53,19 @@ def blocks(text: str, *languages: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def apart(folder: Path) -> Iterator[None]:
-    """A folder and a registry of its own, so that what a page writes or registers does not outlive it."""
+def apart(folder: Path, page: ModuleType) -> Iterator[None]:
+    """A folder, a registry and a module of its own, so that what a page writes or registers does not outlive it."""
     from equirl.learners.learner_registry import AGENTS
 
     rows, outside, here = {name: AGENTS[name] for name in AGENTS}, set(AGENTS.outside), Path.cwd()
     before = AGENTS._rows, AGENTS.outside
     AGENTS._rows, AGENTS.outside = rows, outside
     os.chdir(folder)
+    sys.modules[page.__name__] = page
     try:
         yield
     finally:
+        del sys.modules[page.__name__]
         os.chdir(here)
         AGENTS._rows, AGENTS.outside = before
 
@@ -67,8 +78,9 @@ def run_page(text: str, name: str, folder: Path) -> dict[int, Output]:
     if any(folder.iterdir()):
         raise ValueError(f"pages write files, and run in an empty folder for that; {folder} is not empty")
     outputs: dict[int, Output] = {}
-    names: dict[str, Any] = {"__name__": "page"}
-    with apart(folder):
+    page = ModuleType("page")  # learners that a page registers are found where they were made
+    names: dict[str, Any] = vars(page)
+    with apart(folder, page):
         for toml in blocks(text, "toml"):
             if (found := re.match(r"# (\S+\.toml)\n", toml)) is not None:
                 Path(found[1]).write_text(toml)
@@ -129,6 +141,62 @@ def _run_commands(lines: str) -> str:
     return "\n".join(shown)
 
 
+# --- as notebooks
+
+
+def cells(text: str) -> Iterator[tuple[str, str, int]]:
+    """The cells of a page: "markdown" or "code", what stands in it, and where in the page it starts."""
+    end = 0
+    for found in FENCE.finditer(text):
+        code = _as_code(found[1], found[2])
+        if code is None:
+            continue
+        if words := OFFER.sub("", text[end : found.start()]).strip():
+            yield "markdown", words, end
+        yield "code", code.strip("\n"), found.start()
+        end = found.end()
+    if words := OFFER.sub("", text[end:]).strip():
+        yield "markdown", words, end
+
+
+def _as_code(language: str, block: str) -> str | None:
+    if language == "python":
+        return block
+    if language == "console":
+        return re.sub(r"^\$ ", "!", block, flags=re.MULTILINE)
+    if language == "toml" and (found := re.match(r"# (\S+\.toml)\n", block)) is not None:
+        return f"%%writefile {found[1]}\n{block[found.end() :]}"
+    return None
+
+
+def notebook(text: str, outputs: Mapping[int, Any]) -> str:
+    """A page and the output of its blocks (``executed_pages.Output`` by where they start) as a notebook."""
+    made: list[dict[str, Any]] = []
+    for k, (kind, source, start) in enumerate(cells(text)):
+        cell = {"cell_type": kind, "id": f"cell-{k}", "metadata": {}, "source": source.splitlines(keepends=True)}
+        if kind == "code":
+            cell |= {"execution_count": None, "outputs": list(_outputs(outputs.get(start), source))}
+        made.append(cell)
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    whole = {"cells": made, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def _outputs(shown: Any, source: str) -> Iterator[dict[str, Any]]:
+    if shown is None:
+        return
+    said = shown.text
+    if source.startswith("!"):  # a console block is told with its commands
+        said = re.sub(r"^\$ .*\n", "", said, flags=re.MULTILINE)
+    if said.strip():
+        yield {"name": "stdout", "output_type": "stream", "text": said.splitlines(keepends=True)}
+    for name, content in shown.pictures:
+        if name.endswith(".png") and len(content) <= LARGEST_PICTURE:
+            data = {"image/png": base64.b64encode(content).decode() + "\n"}
+            yield {"data": data, "metadata": {}, "output_type": "display_data"}
+
+
 # --- in the build of the site
 
 
@@ -140,6 +208,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return markdown
     with tempfile.TemporaryDirectory() as folder:
         outputs = run_page(markdown, page.file.src_uri, Path(folder))
+    if page.file.src_uri in config.extra.get("notebooks", ()):
+        beside = page.file.src_uri.removesuffix(".md") + ".ipynb"
+        if (kept := files.get_file_from_path(beside)) is not None:
+            files.remove(kept)
+        files.append(File.generated(config, beside, content=notebook(markdown, outputs)))
     stem = page.file.src_uri.removesuffix(".md").replace("/", "-")
     parts, end = [], 0
     for found in FENCE.finditer(markdown):
@@ -160,3 +233,20 @@ def _with_text(found: re.Match[str], text: str) -> str:
     if found[1] == "console":
         return f"```console\n{text}```\n"
     return found[0] + (f"\n```text\n{text}```\n" if text.strip() else "")
+
+
+def main() -> None:
+    """Run the pages that are notebooks, or those named, and write these."""
+    from mkdocs.config import load_config
+
+    listed = load_config(str(DOCS.parent / "mkdocs.yml")).extra["notebooks"]
+    for name in sys.argv[1:] or listed:
+        page = DOCS / name
+        with tempfile.TemporaryDirectory() as folder:
+            outputs = run_page(page.read_text(), name, Path(folder))
+        page.with_suffix(".ipynb").write_text(notebook(page.read_text(), outputs))
+        print(f"wrote {page.with_suffix('.ipynb').relative_to(DOCS.parent)}")
+
+
+if __name__ == "__main__":
+    main()

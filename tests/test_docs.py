@@ -46,7 +46,7 @@ def named(page):
     return page.relative_to(ROOT).as_posix()
 
 
-TUTORIALS = ("a-cluster", "my-simulator", "reproduce-a-figure")
+TUTORIALS = ("a-cluster", "my-simulator", "the-paper")
 LONG = {"docs/gallery.md", *(f"docs/tutorials/{name}.md" for name in TUTORIALS)}  # ten seconds and more each
 RUN = [
     pytest.param(page, marks=[pytest.mark.long] if named(page) in LONG else [], id=named(page))
@@ -196,13 +196,24 @@ def test_what_it_is_worth_to_know_classes_is_what_the_leaderboard_measured():
         assert shown == means
 
 
-def test_the_page_of_the_api_shows_the_groups_of_the_package_in_their_order():
-    sections = re.split(r"^## ", (ROOT / "docs" / "api.md").read_text(), flags=re.MULTILINE)[1:]
-    shown = {part.splitlines()[0]: re.findall(r"^::: (\S+)$", part, re.MULTILINE) for part in sections}
+def test_a_page_of_the_api_shows_a_group_of_the_package_and_the_index_names_all_in_their_order():
+    shown = []
     for title, group in equirl.GROUPS.items():
+        page = (ROOT / "docs" / "api" / f"{title.lower().replace(' ', '-')}.md").read_text()
         names = [f"equirl.{module}.{name}" for module, names in group.items() for name in names.split()]
-        assert shown[title] == [name for name in names if not name.endswith(("WORLDS", "AGENTS"))]
-    assert list(shown)[: len(equirl.GROUPS)] == list(equirl.GROUPS)
+        names = [name for name in names if not name.endswith(("WORLDS", "AGENTS"))]
+        section = page.split("## Names of `equirl`\n")[1].split("\n## ")[0]
+        assert page.startswith(f"# {title}\n")
+        assert re.findall(r"^::: (\S+)$", section, re.MULTILINE) == names
+        shown += names
+    index = (ROOT / "docs" / "api" / "index.md").read_text()
+    assert re.findall(r"\]\[(equirl\S+?)\]", index) == shown
+
+
+def test_nothing_is_on_two_pages_of_the_api():
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    shown = re.findall(r"^::: (\S+)$", pages, re.MULTILINE)
+    assert len(shown) == len(set(shown))
 
 
 def test_every_page_is_in_the_table_of_contents():
