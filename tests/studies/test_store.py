@@ -193,7 +193,7 @@ def test_measures_of_a_learners_own_are_kept_and_exported_after_the_usual_ones(s
 
 def test_a_measure_with_the_name_of_a_column_is_refused(monkeypatch):
     taken = SimpleNamespace(curves=Curves.of_run(np.array([300]), {"regret": np.zeros(1), "seed": np.zeros(1)}))
-    monkeypatch.setattr("equirl.lab.studies.runs.simulate", lambda *_, **__: taken)
+    monkeypatch.setattr("equirl.lab.studies.runs.LiveRun", lambda *_, **__: SimpleNamespace(finish=lambda: taken))
     with pytest.raises(ValueError, match="a measure of 'ucrl2-l' is called 'seed'"):
         execute(specs()[0])
 
