@@ -22,12 +22,13 @@ from equirl.structure.partition import Partition
 TINY = Sizes(
     seconds=0.01, sweep_states=40, dense_states=20, growth_states=(20, 60), horizon=300, loop_steps=30, plain_steps=5,
     growth_horizons=(50, 500), oracle_pairs=30, growth_pairs=(30, 100), large=((5, "ucrl2-l", (("delta", 0.1),)),),
-    large_horizon=20, starts=1, log_rows=200, log_side=5,
+    large_horizon=20, starts=1, log_rows=200, log_side=5, solve_states=81, average_states=30, class_pairs=324,
+    far_states=50,
 )  # fmt: skip
 FINDINGS = [Measure("a sweep", 0.25, "ms", "S = 3", "planning"), Skipped("theirs", "it is not installed", "learning")]
 
 
-@pytest.mark.parametrize("subject", ["planning", "learning", "journal", "clustering", "logs", "scale"])
+@pytest.mark.parametrize("subject", ["planning", "solving", "learning", "journal", "clustering", "logs", "scale"])
 def test_every_figure_is_finite_and_positive_but_for_powers(subject):
     measures = [found for found in run_benchmarks(TINY, [subject]) if isinstance(found, Measure)]
     assert measures

@@ -121,6 +121,10 @@ class Sizes:
     starts: int = 5
     log_rows: int = 1_000_000
     log_side: int = 51
+    solve_states: int = 100_000
+    average_states: int = 20_000
+    class_pairs: int = 1_000_000
+    far_states: int = 100_000
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def chosen(self, learner: str) -> dict[str, Any]:
@@ -137,6 +141,7 @@ SIZES = {
         seconds=0.3, growth_states=(1_000, 10_000), horizon=100_000, loop_steps=5_000, plain_steps=200,
         growth_horizons=(10_000, 100_000), oracle_pairs=100, growth_pairs=(1_000, 2_000),
         large=((11, "c-ucrl", ()),), large_horizon=20_000, starts=2, log_rows=100_000, log_side=21,
+        solve_states=30_000, average_states=10_000, class_pairs=100_000, far_states=30_000,
     ),
     "standard": Sizes(),
     "full": Sizes(
@@ -144,6 +149,6 @@ SIZES = {
             *Sizes.large, (20, "c-ucrl", (("effort", 1e4),)), (100, "c-ucrl-c-sigma", ()),
             (100, "c-ucrl", (("effort", 1e4),)),
         ),
-        large_horizon=1_000_000,
+        large_horizon=1_000_000, solve_states=1_000_000, average_states=100_000, far_states=1_000_000,
     ),
 }  # fmt: skip

@@ -147,16 +147,10 @@ def _against_quantecon(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
 def _against_mdpsolver(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
     name = "mdpsolver's value iteration against ours, no radii"
     try:
-        import mdpsolver  # type: ignore[import-not-found,import-untyped]
+        solver = lists_for_mdpsolver(mdp)
     except ImportError:
         yield Skipped(name, "mdpsolver is not installed")
         return
-    solver = mdpsolver.model()
-    solver.mdp(
-        rewards=mdp.r_mean.reshape(mdp.n_states, -1).tolist(),
-        tranMatColumns=_by_state(mdp, mdp.rows.succ),
-        tranMatProbs=_by_state(mdp, mdp.rows.prob),
-    )
     models = balls(mdp, largest=0.0)
     cases: dict[str, Sweep] = {
         "ours": partial(extended_value_iteration, mdp.pairs.ptr, models, ACCURACY),
@@ -168,6 +162,19 @@ def _against_mdpsolver(mdp: TabularMDP, seconds: float) -> Iterator[Finding]:
     times = side_by_side(cases, seconds)
     note = f"S = {mdp.n_states}, whole runs from 0 to span {ACCURACY:g}, average reward, one thread"
     yield Measure(name, times["mdpsolver"] / times["ours"], "times", note)
+
+
+def lists_for_mdpsolver(mdp: TabularMDP) -> Any:
+    """The MDP as mdpsolver keeps it."""
+    import mdpsolver  # type: ignore[import-not-found,import-untyped]
+
+    solver = mdpsolver.model()
+    solver.mdp(
+        rewards=mdp.r_mean.reshape(mdp.n_states, -1).tolist(),
+        tranMatColumns=_by_state(mdp, mdp.rows.succ),
+        tranMatProbs=_by_state(mdp, mdp.rows.prob),
+    )
+    return solver
 
 
 def _by_state(mdp: TabularMDP, values: np.ndarray) -> list[list[list[float]]]:

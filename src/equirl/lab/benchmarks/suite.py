@@ -13,12 +13,14 @@ from equirl.lab.benchmarks.log_speed import measure_logs
 from equirl.lab.benchmarks.measurement import Finding, Sizes
 from equirl.lab.benchmarks.planning_speed import measure_acceleration, measure_planning
 from equirl.lab.benchmarks.process_costs import measure_memory, measure_scale, measure_startup
+from equirl.lab.benchmarks.solving_speed import measure_solving
 from equirl.lab.studies.run_specs import read_settings, settings_of
 from equirl.words.checking import unknown_name
 
 SUBJECTS: dict[str, Callable[[Sizes], Iterator[Finding]]] = {
     "planning": measure_planning,
     "acceleration": measure_acceleration,
+    "solving": measure_solving,
     "learning": measure_learning,
     "journal": measure_journal,
     "clustering": measure_clustering,

@@ -19,7 +19,8 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="By commas: planning, acceleration, learning, journal, clustering, logs, start, memory, scale."
+            help="By commas: planning, acceleration, solving, learning, journal, clustering, logs, start, memory, "
+            "scale."
         ),
     ] = None,
     setting: Setting = None,
