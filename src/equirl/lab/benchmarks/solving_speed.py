@@ -102,7 +102,7 @@ def _against_mdpsolver(sizes: Sizes) -> Iterator[Finding]:
         yield Skipped("mdpsolver against ours, average reward", "mdpsolver is not installed")
         return
     theirs = partial(
-        solver.solve, algorithm="mpi", criterion="average", tolerance=2 * ACCURACY, parallel=False,
+        solver.solve, algorithm="vi", criterion="average", tolerance=2 * ACCURACY, parallel=False,
         postProcessing=False, makeFinalCheck=False, initValueVector=[0.0] * n,
     )  # fmt: skip
     times = side_by_side({"ours": _solved(mdp), "theirs": theirs}, 0)
