@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from equirl.lab.yardsticks.bsuite_yardstick import BSUITE_YARDSTICK
 from equirl.lab.yardsticks.colosseum_yardstick import COLOSSEUM_YARDSTICK
 from equirl.lab.yardsticks.exact_yardstick import EXACT_YARDSTICK
+from equirl.lab.yardsticks.homes_yardstick import HOMES_YARDSTICK
 from equirl.lab.yardsticks.yardstick import Yardstick, stored_table, stored_words
 from equirl.words.checking import unknown_name
 
 YARDSTICKS: dict[str, Yardstick] = {
     "colosseum": COLOSSEUM_YARDSTICK,
+    "bsuite": BSUITE_YARDSTICK,
+    "homes": HOMES_YARDSTICK,
     "exact": EXACT_YARDSTICK,
 }
 

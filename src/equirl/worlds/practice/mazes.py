@@ -107,12 +107,12 @@ def combination_lock(digits: int = 8, buttons: int = 4, seed: int = 1) -> Tabula
     return mdp_from_start(rule, (0,))
 
 
-def deep_sea(depth: int = 9, seed: int = 2) -> TabularMDP:
+def deep_sea(depth: int = 9, seed: int = 2, cost: float = 0.1) -> TabularMDP:
     """A diver sinks a row a step, to the left or to the right; treasure lies where only going right leads."""
     depth = whole_number("depth", depth, least=2)
     rng = np.random.default_rng(whole_number("seed", seed, least=0))
     swapped = rng.integers(2, size=(depth, depth)).tolist()
-    cost = 0.1 / depth
+    cost = between("cost", cost) / depth
 
     def rule(state: State) -> Choices:
         row, column = state
