@@ -126,6 +126,10 @@ def test_the_tables_say_what_came_of_it():
     assert "| river-swim-2 | 0.01 | 0.34 | 0.02 | 0.01 ± 0.001 | 0.4 ± 0.001 | 5 + 5 |" in text
     assert "| *average* | 0.69 | 0.38 | 0.28 | 0.0055 | 0.3 |" in text
     assert "The average of `c-psrl` is 0.0055, at most 0.05. No published learner has less regret" in text
+    assert text.endswith("By their intervals `c-psrl` has less than the other in `river-swim-2`.")
+    assert "By their" not in yardstick.colosseum_tables(stored([0.001, 0.01], [0.2, 0.0115]))
+    swapped = yardstick.colosseum_tables(stored([0.2, 0.4], [0.001, 0.01]))
+    assert swapped.endswith("By their intervals `psrl` has less than the other in `river-swim-2`.")
 
 
 def test_a_world_that_is_lost_is_named():

@@ -13,6 +13,7 @@ from equirl.worlds import make
 SIZES = tuple(range(10, 51, 2))
 SEEDS = 3
 EPISODES = 10_000
+COST = 0.01  # of going right throughout
 GOOD = 0.1  # the share of episodes in which nothing went wrong
 LEARNERS = ("c-psrl", "psrl")
 SHOWN = 10  # every size divisible by it stands in the page's table
@@ -24,7 +25,7 @@ def episodes_to_solve(learner: str, size: int, seed: int, episodes: int = EPISOD
     The diver begins again at the bottom, so that an episode is ``size`` steps of a run without end; it was good if it
     ended at the treasure. Counted where the learner plans anew.
     """
-    mdp = make("zoo/deep-sea", depth=size, seed=seed, cost=0.01).shuffled(seed)
+    mdp = make("zoo/deep-sea", depth=size, seed=seed, cost=COST).shuffled(seed)
     treasure = int(mdp.r_mean.argmax())
     found: list[int] = []
 
@@ -34,7 +35,7 @@ def episodes_to_solve(learner: str, size: int, seed: int, episodes: int = EPISOD
             found.append(done)
         return bool(found)
 
-    simulate(mdp, learner, size * episodes, seed, callback=solved, gain=1.0)
+    simulate(mdp, learner, size * episodes, seed, callback=solved, gain=(1 - COST) / size)
     return found[0] if found else None
 
 

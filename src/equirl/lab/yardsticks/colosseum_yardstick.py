@@ -67,12 +67,24 @@ def _verdict(rows: list[dict[str, Any]], lost: list[dict[str, Any]]) -> str:
         return "The suite has not been played yet."
     mean = sum(known) / len(known)
     words = f"The average of `c-psrl` is {number(mean)}, {'at most' if mean <= ENOUGH else 'above'} {ENOUGH}."
-    if not lost:
-        return f"{words} No published learner has less regret in any world, beyond what two decimals show."
-    names = ", ".join(
-        f"`{row['world']}` ({number(row['c-psrl'], 2)}; {PUBLISHED[row['world']].best:.2f})" for row in lost
-    )
-    return f"{words} A published learner has less regret in {names}."
+    if lost:
+        pairs = ((row["world"], row["c-psrl"], PUBLISHED[row["world"]].best) for row in lost)
+        words += " A published learner has less regret in "
+        words += ", ".join(f"`{world}` ({number(ours, 2)}; {best:.2f})" for world, ours, best in pairs) + "."
+    else:
+        words += " No published learner has less regret in any world, beyond what two decimals show."
+    ahead = {name: _clearly_ahead(rows, name, other) for name, other in (LEARNERS, LEARNERS[::-1])}
+    parts = (f"`{name}` has less than the other in {', '.join(worlds)}" for name, worlds in ahead.items() if worlds)
+    between = "; ".join(parts)
+    return f"{words} By their intervals {between}." if between else words
+
+
+def _clearly_ahead(rows: list[dict[str, Any]], name: str, other: str) -> list[str]:
+    """The worlds in which the interval of one learner ends below that of the other."""
+    complete = [row for row in rows if None not in (row[f"{name} half"], row[f"{other} half"])]
+    return [
+        f"`{row['world']}`" for row in complete if row[name] + row[f"{name} half"] < row[other] - row[f"{other} half"]
+    ]
 
 
 def measure_suite(folder: Path) -> Table:
