@@ -157,6 +157,12 @@ def test_the_lesson_is_walked_through_and_left(visit):
     page.page.locator(".lesson").wait_for(state="hidden")
 
 
+def test_a_step_that_is_asked_for_while_the_address_is_written_is_shown(visit):
+    page = visit("#lesson=1")
+    page.page.evaluate("location.hash = 'lesson=2'; history.replaceState(null, '', '#lesson=1')")
+    page.reads(".lesson h2", "What is shared")
+
+
 def test_what_the_lesson_says_of_its_worlds_is_so(visit):
     text = visit("#lesson=1").page.locator(".lesson").text_content()
     rooms, queue = eq.make("four-room", height=9, width=9), eq.make("random")

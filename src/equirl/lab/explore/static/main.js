@@ -17,7 +17,8 @@ const link = new Link(new URLSearchParams(location.search).get("token") ?? "");
 const views = {};
 const tab = (view) => document.getElementById(`tab-${view}`);
 const panel = (view) => document.getElementById(`view-${view}`);
-const keep = debounced(150, () => writeState(state));
+let leaving = false; // for another address, which must stay as it is
+const keep = debounced(150, () => leaving || writeState(state));
 
 function changed() {
   keep();
@@ -83,7 +84,11 @@ document.getElementById("take").addEventListener("click", () => {
 new LessonBar(document.getElementById("lesson"), state);
 for (const view of VIEWS) tab(view).addEventListener("click", () => show(view));
 document.querySelector(".tabs").addEventListener("keydown", steer);
-addEventListener("hashchange", () => location.reload());
+addEventListener("hashchange", (event) => {
+  leaving = true;
+  history.replaceState(null, "", event.newURL);
+  location.reload();
+});
 link.onOpen = start;
 link.onLost = lost;
 clear(panel("world"), el("p", { class: "loading", text: "Loading …" }));
