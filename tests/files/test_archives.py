@@ -118,7 +118,7 @@ def test_a_small_file_that_unpacks_to_hundreds_of_megabytes_is_refused_before_it
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             eq.TabularMDP.load(sys.argv[1])
-        except DamagedFile as error:
+        except files.DamagedFile as error:
             print(error)
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         assert sum(map(len, unpacked)) < 2**20, f"{sum(map(len, unpacked))} bytes unpacked"
