@@ -5,8 +5,15 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
+import numpy as np
+import pytest
+from numba.core.compiler import Flags
+
 import equirl
 from equirl.numerics import compiling
+from equirl.numerics.compiling import inlined, kernel, lean_kernel
+from equirl.numerics.linking import KernelFlags
 
 ROOT = Path(equirl.__file__).parent
 DECORATORS = {"kernel", "lean_kernel", "inlined"}
@@ -76,3 +83,90 @@ def test_that_kernels_are_compiled_is_said_once_and_only_of_our_own(caplog, monk
         for module in ("others.kernels", "equirl.planning.l1_ball", "equirl.solving.chains"):
             notice.on_start(compiled(module))
             assert caplog.messages == ([] if module.startswith("others") else [text])
+
+
+# What a kernel calls is compiled with it, and without it.
+
+
+@kernel
+def _leaf(values, k):
+    return values[k] + 1.0
+
+
+@lean_kernel
+def _branch(values, k):
+    return 2.0 * _leaf(values, k)
+
+
+@kernel
+def _root(values):
+    return _branch(values, 0) + _leaf(values, 1) + np.zeros(3)[2]
+
+
+@inlined
+def _pasted(values):
+    return _branch(values, 1)
+
+
+@numba.njit
+def _numba_s_own(values):
+    return _root(values)
+
+
+@kernel
+def _refuses(k):
+    if k < 0:
+        raise ValueError("below nothing")
+    return k
+
+
+@kernel
+def _passes_on(k):
+    return _refuses(k) + 1
+
+
+def test_what_a_kernel_calls_is_no_program_of_its_own_until_python_calls_it():
+    @kernel
+    def leaf(x):
+        return x + 1
+
+    @kernel
+    def branch(x):
+        return 2 * leaf(x)
+
+    assert branch(1) == 4
+    assert (len(branch.overloads), len(leaf.overloads)) == (1, 0)
+    assert leaf(1) == 2
+    assert len(leaf.overloads) == 1
+
+
+def test_kernels_of_both_kinds_call_each_other():
+    values = np.array([1.0, 2.0])
+    assert _root(values) == _root.py_func(values) == 7.0
+
+
+def test_functions_of_numba_s_own_decorator_can_call_kernels():
+    assert _numba_s_own(np.array([1.0, 2.0])) == 7.0
+
+
+def test_a_pasted_function_can_be_called_by_python():
+    assert _pasted(np.array([1.0, 2.0])) == 6.0
+
+
+def test_errors_of_what_a_kernel_calls_reach_python():
+    assert _passes_on(1) == 2
+    with pytest.raises(ValueError, match="below nothing"):
+        _passes_on(-1)
+
+
+def test_flags_are_alike_when_numba_says_so():
+    plain, other = Flags(), Flags()
+    other.nrt = True
+    usual = KernelFlags(plain)
+    usual.nrt = plain.nrt  # set, to what it is anyway
+    assert KernelFlags(plain) == plain == usual == KernelFlags(usual)
+    assert KernelFlags(other) != plain
+    assert KernelFlags(other) != usual
+    assert KernelFlags(other) == KernelFlags(other)
+    assert KernelFlags(plain) != 1
+    assert hash(KernelFlags(other)) == hash(other)

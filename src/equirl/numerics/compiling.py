@@ -20,6 +20,7 @@ import numba
 from numba.core import event
 
 from equirl.numerics.kernel_cache import KernelCache
+from equirl.numerics.linking import KernelCompiler, StepCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 COMPILING = "compiling inner loops; done once where a cache can be written"
@@ -56,13 +57,17 @@ def inlined(function: F) -> F:
     function : function
         Of arrays and numbers, to be called by kernels.
     """
-    return _with_body(numba.njit(inline="always", nogil=True)(function), function)
+    return _with_body(numba.njit(pipeline_class=KernelCompiler, inline="always", nogil=True)(function), function)
 
 
 def _compiled(function: F, **options: Any) -> F:
-    compiled: Any = _with_body(numba.njit(nogil=True, **options)(function), function)
+    options |= {"nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = _with_body(numba.njit(pipeline_class=KernelCompiler, **options)(function), function)
     if compiled is not function:
         compiled.compile = _uninterrupted(compiled.compile)
+        options["no_cpython_wrapper"] = True
+        step: Any = numba.njit(pipeline_class=StepCompiler, **options)(function)
+        compiled.get_call_template, compiled.get_overload = step.get_call_template, step.get_overload
         try:
             compiled._cache = KernelCache(compiled)
         except RuntimeError:  # no writable place for the cache

@@ -24,10 +24,13 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import caching, serialize
+from numba.core import caching, compiler, serialize
 from numba.core.dispatcher import Dispatcher
 
+from equirl.numerics.linking import KernelLibrary
+
 _numba: Any = caching  # without types
+_compiler: Any = compiler
 _pack: Any = serialize
 SEAL = b"equirl"
 HASH_SIZE = 16
@@ -38,6 +41,7 @@ class KernelCache(_numba.FunctionCache):  # type: ignore[misc]
 
     def __init__(self, kernel: Dispatcher) -> None:
         super().__init__(kernel.py_func)
+        self._impl.rebuild = rebuilt
         self._cache_file = KernelFiles(self._impl.locator.get_cache_path(), self._impl.filename_base, kernel)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -101,6 +105,34 @@ class KernelFiles:
         signature, *rest = key
         purpose = _digest(repr((numba.__version__, [_type_text(kind) for kind in signature], rest)))
         return self.folder / f"{self.name}.{stamp(self.kernel)}.{purpose}.nbc"
+
+
+def rebuilt(target_context: Any, payload: tuple[Any, ...]) -> Any:
+    """A kernel from what was kept of it; Numba's own way reads all that it was made of, to link it elsewhere."""
+    code, function, env, signature, objectmode, lifted, annotation, reload_init, envs = payload
+    for reload in reload_init:
+        reload()
+    library = KernelLibrary.loaded(target_context.codegen(), code)
+    entry_point = target_context.get_executable(library, function, env)
+    for referenced in envs:
+        library.codegen.set_env(referenced.env_name, referenced)
+    return _compiler.CompileResult(
+        typing_context=target_context.typing_context,
+        target_context=target_context,
+        entry_point=entry_point,
+        typing_error=None,
+        type_annotation=annotation,
+        signature=signature,
+        objectmode=objectmode,
+        lifted=lifted,
+        fndesc=function,
+        library=library,
+        call_helper=None,
+        environment=env,
+        metadata=None,
+        reload_init=reload_init,
+        referenced_envs=envs,
+    )
 
 
 def sealed(content: bytes) -> bytes:

@@ -22,13 +22,13 @@ FEW_RUNS = 30  # below this many, Student's quantiles replace the normal ones
 
 def half_width(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
     """Half the confidence interval of the mean over the first axis: q s / sqrt(n)."""
-    from scipy import stats
+    from scipy.special import ndtri, stdtrit
 
     n = len(samples)
     if n < 2:
         return np.full(samples.shape[1:], np.nan)
     tail = (1 + level) / 2
-    quantile = stats.t.ppf(tail, n - 1) if n < FEW_RUNS else stats.norm.ppf(tail)
+    quantile = stdtrit(n - 1, tail) if n < FEW_RUNS else ndtri(tail)
     return np.asarray(quantile * samples.std(axis=0, ddof=1) / math.sqrt(n))
 
 
