@@ -13,13 +13,14 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 from numba.core import event
 
-from equirl.numerics.kernel_cache import KernelCache
+from equirl.numerics.kernel_cache import KernelCache, ShippedCache
 from equirl.numerics.linking import KernelCompiler, StepCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,32 +58,79 @@ def inlined(function: F) -> F:
     function : function
         Of arrays and numbers, to be called by kernels.
     """
-    return _with_body(numba.njit(pipeline_class=KernelCompiler, inline="always", nogil=True)(function), function)
+    pasted: Any = _with_body(numba.njit(pipeline_class=KernelCompiler, inline="always", nogil=True)(function), function)
+    if pasted is not function:
+        pasted.compile = _looked_for(pasted, pasted.compile)
+    return pasted
 
 
 def _compiled(function: F, **options: Any) -> F:
     options |= {"nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = _with_body(numba.njit(pipeline_class=KernelCompiler, **options)(function), function)
     if compiled is not function:
-        compiled.compile = _uninterrupted(compiled.compile)
-        options["no_cpython_wrapper"] = True
-        step: Any = numba.njit(pipeline_class=StepCompiler, **options)(function)
-        compiled.get_call_template, compiled.get_overload = step.get_call_template, step.get_overload
+        compiled.compile = _looked_for(compiled, compiled.compile)
+
+        of_steps = options | {"no_cpython_wrapper": True}
+
+        @cache
+        def step() -> Any:
+            return numba.njit(pipeline_class=StepCompiler, **of_steps)(function)
+
+        compiled.get_call_template = lambda args, kws: step().get_call_template(args, kws)
+        compiled.get_overload = lambda signature: step().get_overload(signature)
         try:
             compiled._cache = KernelCache(compiled)
         except RuntimeError:  # no writable place for the cache
             _Notice.uncached |= function.__module__.startswith("equirl.")
+            compiled._cache = ShippedCache(compiled)
     return compiled
 
 
-def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile to the end: LLVM calls back into Python, where an interrupt would be swallowed and the code lost."""
+class _Hooks(NamedTuple):
+    """What happens where Python calls a kernel for the first time with arguments of some types."""
+
+    noted: Callable[[Any, Any], Any] | None = None  # the kernel, their types -> a function to call in its place
+    missing: Callable[[], None] | None = None  # before the first kernel that the cache does not hold is compiled
+
+
+class _At:
+    hooks = _Hooks()
+
+
+@contextmanager
+def hooked(**hooks: Any) -> Iterator[None]:
+    """Inside, other hooks than before."""
+    before, _At.hooks = _At.hooks, _Hooks(**hooks)
+    try:
+        yield
+    finally:
+        _At.hooks = before
+
+
+def _looked_for(kernel: Any, compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Load or compile, to the end: LLVM calls back into Python, where an interrupt would be lost, and the code."""
 
     def compile_whole(signature: Any) -> Any:
+        noted, missing = _At.hooks
+        if noted is not None:
+            return noted(kernel, signature)
+        if missing is not None and has_cache(kernel) and not is_kept(kernel, signature):
+            with hooked():
+                missing()
+            _At.hooks = _Hooks()
         with interrupts_deferred():
             return compile_for(signature)
 
     return compile_whole
+
+
+def is_kept(kernel: Any, signature: Any) -> bool:
+    """Whether a kernel is compiled for arguments of these types, here or in the cache."""
+    return tuple(signature) in kernel.overloads or kernel._cache.holds(tuple(signature))
+
+
+def has_cache(kernel: Any) -> bool:
+    return isinstance(kernel._cache, KernelCache)
 
 
 class _Later:

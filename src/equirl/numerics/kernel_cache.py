@@ -15,6 +15,7 @@ import hashlib
 import logging
 import os
 import pickle
+import sys
 import types
 import uuid
 from collections.abc import Callable, Iterator
@@ -24,16 +25,32 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import caching, compiler, serialize
+from numba.core import caching, codegen, compiler, serialize
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import nrt
 
 from equirl.numerics.linking import KernelLibrary
 
 _numba: Any = caching  # without types
 _compiler: Any = compiler
+_runtime: Any = nrt.rtsys
+_codegen: Any = codegen
+llvm = _codegen.ll
 _pack: Any = serialize
 SEAL = b"equirl"
 HASH_SIZE = 16
+SHIPPED_VARIABLE = "EQUIRL_KERNELS"  # folders with prepared kernels
+INTO_VARIABLE = "EQUIRL_KERNELS_INTO"  # where `equirl prepare --into` has its processes write
+PACKAGE_FOLDER = Path(__file__).parents[1] / "kernels"
+GENERIC = "generic"
+_V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
+_V3 = f"{_V2} avx avx2 bmi bmi2 f16c fma lzcnt movbe"
+BASELINES = {  # levels of the x86-64 psABI -> what they need, in LLVM's words
+    "x86-64": "",
+    "x86-64-v2": _V2,
+    "x86-64-v3": _V3,
+    "x86-64-v4": f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl",
+}
 
 
 class KernelCache(_numba.FunctionCache):  # type: ignore[misc]
@@ -47,17 +64,51 @@ class KernelCache(_numba.FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for a signature; None where it must be compiled."""
         try:
-            return super().load_overload(sig, target_context)
+            _runtime.initialize(target_context)  # all that machine code needs; Numba loads what compiling needs as well
+            found = None if os.environ.get(INTO_VARIABLE) else self._load_overload(sig, target_context)
+            return found or load_shipped(self._cache_file.kernel, sig, target_context)
         except Exception as error:  # what an unreadable pickle or object file raises is open-ended
             _say(f"{self.cache_path}: the compiled {self._py_func.__name__} cannot be used ({error}); compiling it")
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if that is possible."""
+        into = os.environ.get(INTO_VARIABLE)
         try:
-            super().save_overload(sig, data)
+            if not into:
+                super().save_overload(sig, data)
+            elif self._impl.check_cachable(data):
+                write_kernel(Path(into, shipped_name(self._cache_file.kernel, sig)), self._impl.reduce(data))
         except OSError as error:
             _say(f"{self.cache_path}: the compiled {self._py_func.__name__} cannot be kept ({error.strerror or error})")
+
+    def holds(self, sig: Any) -> bool:
+        """Whether there is a file for a signature."""
+        kernel: Any = self._cache_file.kernel
+        into = os.environ.get(INTO_VARIABLE)
+        if into:
+            return Path(into, shipped_name(kernel, sig)).exists()
+        own = self._cache_file.path(self._index_key(sig, kernel.targetctx.codegen()))
+        return own.exists() or shipped_file(kernel, sig) is not None
+
+
+class ShippedCache(_numba.NullCache):  # type: ignore[misc]
+    """Where nothing can be written: what came with the installation, and no more."""
+
+    def __init__(self, kernel: Dispatcher) -> None:
+        self.kernel = kernel
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled for a signature; None where it must be compiled."""
+        _runtime.initialize(target_context)
+        return load_shipped(self.kernel, sig, target_context)
+
+
+def load_shipped(kernel: Any, signature: Any, target_context: Any) -> Any:
+    """A kernel that came with the installation; None where there is none."""
+    path = None if os.environ.get(INTO_VARIABLE) else shipped_file(kernel, signature)
+    data = None if path is None else read_kernel(path)
+    return None if data is None else rebuilt(target_context, data)
 
 
 class KernelFiles:
@@ -68,26 +119,11 @@ class KernelFiles:
 
     def load(self, key: tuple[Any, ...]) -> Any:
         """What was saved under a key of Numba's; None where there is nothing, or nothing whole."""
-        path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        data = content[: -len(SEAL) - HASH_SIZE]
-        if content != sealed(data):
-            _say(f"{path}, of a compiled inner loop, is damaged; compiling it again")
-            return None
-        return pickle.loads(data)
+        return read_kernel(self.path(key))
 
     def save(self, key: tuple[Any, ...], data: Any) -> None:
         """Keep what was compiled, and clear what was compiled from other code."""
-        path = self._path(key)
-        aside = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
-        try:
-            aside.write_bytes(sealed(_pack.dumps(data)))
-            os.replace(aside, path)
-        finally:
-            aside.unlink(missing_ok=True)
+        write_kernel(self.path(key), data)
         current = f"{self.name}.{stamp(self.kernel)}."
         for old in self._all():
             if not old.name.startswith(current):
@@ -101,7 +137,8 @@ class KernelFiles:
         """Those of any code, and the index and data files of Numba's own cache."""
         return list(self.folder.glob(f"{glob.escape(self.name)}.*nb[ci]"))
 
-    def _path(self, key: tuple[Any, ...]) -> Path:
+    def path(self, key: tuple[Any, ...]) -> Path:
+        """The file of a key."""
         signature, *rest = key
         purpose = _digest(repr((numba.__version__, [_type_text(kind) for kind in signature], rest)))
         return self.folder / f"{self.name}.{stamp(self.kernel)}.{purpose}.nbc"
@@ -133,6 +170,64 @@ def rebuilt(target_context: Any, payload: tuple[Any, ...]) -> Any:
         reload_init=reload_init,
         referenced_envs=envs,
     )
+
+
+def read_kernel(path: Path) -> Any:
+    """What a file holds of a kernel; None where there is none, or none that is whole."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    data = content[: -len(SEAL) - HASH_SIZE]
+    if content != sealed(data):
+        _say(f"{path}, of a compiled inner loop, is damaged; compiling it again")
+        return None
+    return pickle.loads(data)
+
+
+def write_kernel(path: Path, data: Any) -> None:
+    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
+    try:
+        aside.write_bytes(sealed(_pack.dumps(data)))
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+# --- kernels that come with an installation: compiled elsewhere, for a processor that this one can stand in for
+
+
+def shipped_folders() -> list[Path]:
+    """Where kernels are that were prepared in advance: named by the user, and in the package."""
+    named = filter(None, os.environ.get(SHIPPED_VARIABLE, "").split(os.pathsep))
+    return [folder for folder in (*map(Path, named), PACKAGE_FOLDER) if folder.is_dir()]
+
+
+def shipped_file(kernel: Any, signature: Any) -> Path | None:
+    """The file of a kernel among those that came with the installation, for the most capable processor."""
+    folders = shipped_folders()
+    if not folders:
+        return None
+    name = shipped_name(kernel, signature)
+    paths = [folder / processor / name for folder in folders for processor in runnable_processors()]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def shipped_name(kernel: Any, signature: Any) -> str:
+    """A file's name, without the processor and the place of the source."""
+    function, (triple, *_) = kernel.py_func, kernel.targetctx.codegen().magic_tuple()
+    types_text = [_type_text(kind) for kind in signature]
+    purpose = _digest(repr((numba.__version__, sys.implementation.cache_tag, triple, types_text)))
+    return f"{function.__module__}.{function.__name__}.{stamp(kernel)}.{purpose}.nbc"
+
+
+@cache
+def runnable_processors() -> tuple[str, ...]:
+    """The baselines whose code this processor runs, the most capable first."""
+    features = {name for name, has in llvm.get_host_cpu_features().items() if has}
+    x86 = llvm.get_process_triple().startswith("x86_64")
+    found = [name for name, needed in BASELINES.items() if x86 and features.issuperset(needed.split())]
+    return (*found[::-1], GENERIC)
 
 
 def sealed(content: bytes) -> bytes:

@@ -150,6 +150,7 @@ def run(
 ) -> None:
     """Play a learner in a world and report its regret, in the units of the rewards."""
     from equirl.lab.studies.compare import simulate_many
+    from equirl.lab.studies.rehearsals import playing, prepared
     from equirl.worlds import load_world
 
     check_files(plot, csv)
@@ -167,9 +168,10 @@ def run(
             )
         _run_until(mdp, world, named, horizon, seeds, until, save, as_json)
         return
-    table = simulate_many(
-        mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, progress=True, save=save
-    )
+    with prepared(playing(choice for choice, _ in named.values() if isinstance(choice, str))):
+        table = simulate_many(
+            mdp, named, horizon, seeds, jobs=jobs, common_random_numbers=common_random_numbers, progress=True, save=save
+        )
     if as_json:
         print_json({
             "world": world, "horizon": horizon, "seeds": list(seeds), "reward_map": list(mdp.reward_map),

@@ -64,16 +64,18 @@ def learn(
     as_json: AsJson = False,
 ) -> None:
     """The best policy that a log of transitions supports, how sure it is, and what the log cannot say."""
+    from equirl.lab.studies.rehearsals import LEARNING, prepared
     from equirl.logs.log import from_log
 
     check_files(None, csv, save)
     counts = from_log(
         log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
     )
-    found = counts.learn(draws=draws, caution=caution, discount=discount, seed=seed)
     more = None
-    if steps:
-        more = counts.next_steps(steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
+    with prepared(LEARNING):
+        found = counts.learn(draws=draws, caution=caution, discount=discount, seed=seed)
+        if steps:
+            more = counts.next_steps(steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
     policy = found.table()
     if as_json:
         print_json(_as_json(str(log), found, policy, more))

@@ -180,6 +180,8 @@ def warm_learners(context: BaseContext) -> None:
 
 
 def _play_a_little() -> None:
+    from equirl.lab.studies.rehearsals import playing
+    from equirl.numerics.preparing import prepare
     from equirl.simulation import simulate
     from equirl.worlds import make
 
@@ -188,4 +190,5 @@ def _play_a_little() -> None:
         os.nice(15)
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of this process
     for learner in ("c-psrl", "ucrl2-l", "c-ucrl", "psrl"):
+        prepare(playing([learner]))
         simulate(make("grid"), learner, 50).agent.beliefs.uncertainty()

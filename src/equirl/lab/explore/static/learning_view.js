@@ -117,7 +117,8 @@ export class LearningView {
     this.startedWith = JSON.stringify(request.world);
     this.state.t = null;
     this.start.textContent = "Preparing … cancel";
-    const slow = setTimeout(() => say(this.error, "Preparing: inner loops are compiled at the very first use, which can take a minute."), 4000);
+    this.where.textContent = "preparing";
+    const slow = setTimeout(() => (this.where.textContent = "preparing: inner loops are compiled at the very first use"), 4000);
     try {
       const shown = readWorld(await this.link.ask("world", { world: request.world, rewards: true }));
       if (this.givenUp) return false;
@@ -138,6 +139,7 @@ export class LearningView {
     } finally {
       clearTimeout(slow);
       this.preparing = false;
+      if (!this.started) this.where.textContent = "not started";
       this.start.textContent = this.started ? "Start again" : "Start";
       this.#buttons();
     }

@@ -1,0 +1,60 @@
+"""What commands are about to do, in miniature: played in plain Python to find the kernels that they call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from equirl.learners import AGENTS
+from equirl.numerics.compiling import hooked
+from equirl.numerics.preparing import Task, prepare
+
+STEPS = 40
+LOG = [(0, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 1, 1.0, 1), (1, 0, 0.0, 0)] * 3
+
+
+def play(*learners: str) -> None:
+    """Runs of learners in a world of two states, whose optimum is found."""
+    from equirl.simulation import simulate
+    from equirl.worlds import make
+
+    for name in learners:
+        simulate(make("riverswim", n_states=2), name, STEPS, 0)
+
+
+def learn() -> None:
+    """What ``equirl learn`` does with a log."""
+    from equirl.logs.log import from_log
+
+    counts = from_log(LOG)
+    counts.next_steps(10, policy=counts.learn(draws=2, seed=0).policy, draws=2, seed=0)
+
+
+LEARNING = Task(__name__, "learn", ())
+
+
+def playing(learners: Iterable[str]) -> Task:
+    """Of the learners that have these names; others are left to themselves."""
+    return Task(__name__, "play", tuple(name for name in dict.fromkeys(learners) if name in AGENTS))
+
+
+@contextmanager
+def prepared(task: Task) -> Iterator[None]:
+    """Inside, the first kernel that is missing has all of the task's compiled, with a line that says how far it is."""
+    with hooked(missing=lambda: said_while_preparing(task)):
+        yield
+
+
+def said_while_preparing(task: Task) -> int:
+    """Compile what a task calls, so many kernels; on a terminal a line says how much is done."""
+    shown = sys.stderr.isatty()
+
+    def report(ready: int, total: int) -> None:
+        if shown:
+            print(f"\rpreparing, {ready} of {total}", end="", file=sys.stderr, flush=True)
+
+    n_compiled = prepare(task, report)
+    if shown and n_compiled:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return n_compiled
