@@ -33,6 +33,7 @@ CALLS = {
     "yardsticks": [((), "page")],
     "explore": [(("--no-open",), "address")],
     "bench": [(("--quick", "--only", "clustering"), "measures")],
+    "prepare": [(("random",), "inner_loops")],
     "completion": [(("bash",), "script")],
 }
 

@@ -185,6 +185,7 @@ def test_preparing_learners_can_be_given_up(visit):
     page = visit("#view=learning&world=random:n_states=400,branching=200&learners=c-ucrl3&T=1000&runs=20")
     page.page.locator("#start").click()
     page.reads("#start", "Preparing … cancel")
+    assert page.page.locator("#where").text_content().startswith("preparing")
     page.page.locator("#start").click()
     page.reads("#start", "^Start$")
     assert page.page.locator("#view-learning .error.big").is_hidden()

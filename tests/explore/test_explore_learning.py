@@ -34,6 +34,26 @@ def started(**changes):
     return service
 
 
+def test_what_must_be_compiled_is_told_one_by_one(monkeypatch):
+    def missing_once(task, report):
+        assert task.words == ("c-psrl", "c-ucrl", "imed-rl")
+        report(1, 2)
+        report(2, 2)
+
+    class AtOnce:
+        def __init__(self, missing):
+            missing()
+
+        __enter__ = __exit__ = lambda *_: None
+
+    told = []
+    monkeypatch.setattr(LearningService, "tell", told.append, raising=True)
+    monkeypatch.setattr(learning_service, "prepare", missing_once)
+    monkeypatch.setattr(learning_service, "hooked", AtOnce)
+    started(horizon=10, runs=1)
+    assert told == [{"kind": "preparing", "ready": ready, "total": 2} for ready in (1, 2)]
+
+
 def played(service, **options):
     """All frames until the service rests."""
     list(service.handle({"do": "play", **options}))

@@ -66,42 +66,43 @@ def kept(folder):
     return sorted(path.name.partition("-")[0].split(".")[-1] for path in (folder / "cache").rglob("*.nbc"))
 
 
-@inlined
-def _pasted(x):
-    return x - 1
-
-
-@kernel
-def _inner(x):
-    return x * x
-
-
-@kernel
-def _outer(x):
-    return _inner(x) + _pasted(x)
-
-
 def test_kernels_called_by_python_are_noted_in_order_and_played_plainly():
+    @inlined
+    def pasted(x):
+        return x - 1
+
+    @kernel
+    def inner(x):
+        return x * x
+
+    @kernel
+    def outer(x):
+        return inner(x) + pasted(x)
+
     found = []
 
     def rehearse():
-        found.append(_outer(3))
-        found.append(_inner(np.float32(2)))
-        found.append(_outer(4) + _pasted(2))
+        found.append(outer(3))
+        found.append(inner(np.float32(2)))
+        found.append(outer(4) + pasted(2))
 
-    before = len(_outer.overloads), len(_inner.overloads), len(_pasted.overloads)
     calls = calls_of(rehearse)
     assert found == [11, 4, 20]
-    assert names(calls) == ["_outer", "_inner"]
+    assert names(calls) == ["outer", "inner"]
     assert [call.signature for call in calls] == [(numba.int64,), (numba.float32,)]
-    assert (len(_outer.overloads), len(_inner.overloads), len(_pasted.overloads)) == before
-    assert not has_cache(_pasted)
+    assert [len(f.overloads) for f in (outer, inner, pasted)] == [0, 0, 0]
+    assert not has_cache(pasted)
 
 
 def test_a_rehearsal_that_fails_leaves_kernels_as_they_were():
+    @kernel
+    def plus_one(x):
+        return x + 1
+
     with pytest.raises(ZeroDivisionError):
-        calls_of(lambda: _outer(1 / 0))
-    assert _outer(3) == 11
+        calls_of(lambda: plus_one(1 / 0))
+    assert plus_one(3) == 4
+    assert len(plus_one.overloads) == 1
 
 
 def test_what_a_task_calls_is_compiled_once_and_counted(tiny, monkeypatch):

@@ -29,9 +29,12 @@ from equirl.lab.explore.takeaway import (
 from equirl.lab.plots.canvas import save_figure
 from equirl.lab.plots.learner_figures import Belief, draw_learners
 from equirl.lab.plots.sheets import state_labels
+from equirl.lab.studies.rehearsals import playing
 from equirl.lab.studies.summary import Group
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.model import TabularMDP
+from equirl.numerics.compiling import hooked
+from equirl.numerics.preparing import prepare
 from equirl.simulation import Curves, LiveRun
 from equirl.solving import AVERAGE_REWARD
 from equirl.structure import Partition, equivalence_classes, match_classes, misclustering_ratio
@@ -248,6 +251,9 @@ class LearningService(Service):
         self.playing = False
         return {}
 
+    def _tell_ready(self, ready: int, total: int) -> None:
+        self.tell({"kind": "preparing", "ready": ready, "total": total})
+
     def _start(self, message: Message) -> Reply:
         self.live, self.playing = None, False
         asked, world = requested_runs(message), message.get("world")
@@ -257,10 +263,12 @@ class LearningService(Service):
                 f"learners play here in worlds of up to {MOST_LEARNING_PAIRS:,} pairs; this one has {mdp.n_pairs:,}. "
                 "For larger ones: equirl run, or a study"
             )
-        self.live, self.world = LiveRuns(mdp, asked), world
+        names = [name for name, _ in asked.learners.values()]
+        with hooked(missing=lambda: prepare(playing(names), self._tell_ready)):
+            self.live, self.world = LiveRuns(mdp, asked), world
         self.target, self.stale = 0.0, True
         return {
-            "kind": "learning", "labels": list(asked.learners), "names": [name for name, _ in asked.learners.values()],
+            "kind": "learning", "labels": list(asked.learners), "names": names,
             "unsure_by": [views[0].run.agent.beliefs.unsure_by for views in self.live.views.values()],
             "horizon": asked.horizon, "seeds": [asked.seeds[0], asked.seeds[-1]], "runs": len(asked.seeds),
         }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,9 @@ Reply = dict[str, Any]
 
 
 class Service(ABC):
-    """Answers messages of a page, one at a time; some also send replies unasked."""
+    """Answers messages of a page, one at a time; some also send replies unasked, or while they are at work."""
+
+    tell: Callable[[Reply], None] = staticmethod(lambda reply: None)
 
     @abstractmethod
     def handle(self, message: Message) -> Iterator[Reply]:

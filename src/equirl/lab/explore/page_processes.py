@@ -135,6 +135,7 @@ def _serve_once(connection: Connection, service: Service) -> None:
     try:
         if connection.poll(service.pause()):
             message = connection.recv()
+            service.tell = send
             replies = service.handle(message)
         else:
             replies = service.tick()

@@ -118,11 +118,12 @@ export class LearningView {
     this.state.t = null;
     this.start.textContent = "Preparing … cancel";
     this.where.textContent = "preparing";
-    const slow = setTimeout(() => (this.where.textContent = "preparing: inner loops are compiled at the very first use"), 4000);
     try {
       const shown = readWorld(await this.link.ask("world", { world: request.world, rewards: true }));
       if (this.givenUp) return false;
-      const reply = await this.link.ask("learn", request);
+      const reply = await this.link.ask("learn", request, ({ kind, ready, total }) => {
+        if (kind === "preparing") this.where.textContent = `preparing, ${ready} of ${total}`;
+      });
       say(this.error, null);
       this.ready = reply;
       const colours = classPalette.colours(shown, familyOf(request.world));
@@ -137,7 +138,6 @@ export class LearningView {
       if (problem.service !== "learning") say(this.error, problem.message);
       return false;
     } finally {
-      clearTimeout(slow);
       this.preparing = false;
       if (!this.started) this.where.textContent = "not started";
       this.start.textContent = this.started ? "Start again" : "Start";
