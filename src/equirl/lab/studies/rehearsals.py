@@ -11,7 +11,7 @@ from equirl.numerics.compiling import hooked
 from equirl.numerics.preparing import Task, prepare
 
 STEPS = 40
-LOG = [(0, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 1, 1.0, 1), (1, 0, 0.0, 0)] * 3
+LOG = [(0, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 1, 1.0, 1), (1, 0, 0.0, 0)]
 
 
 def play(*learners: str) -> None:
@@ -28,7 +28,7 @@ def learn() -> None:
     from equirl.logs.log import from_log
 
     counts = from_log(LOG)
-    counts.next_steps(10, policy=counts.learn(draws=2, seed=0).policy, draws=2, seed=0)
+    counts.next_steps(1, policy=counts.learn(draws=1, seed=0).policy, draws=1, seed=0)
 
 
 LEARNING = Task(__name__, "learn", ())
