@@ -13,9 +13,9 @@ import equirl as eq
 from equirl.files.archives import load_npz
 from equirl.files.whole_files import DamagedFile
 from equirl.keeping.saving import KIND as AGENT_KIND, VERSION as AGENT_VERSION
-from equirl.lab.studies.run_specs import RESULT_VERSION
+from equirl.lab.studies.run_files import unpack_run
 from equirl.lab.studies.runs import execute
-from equirl.lab.studies.store import KIND as RUN_KIND, Store
+from equirl.lab.studies.store import Store
 from equirl.model.mdp import FORMAT as MDP_FORMAT
 from studies_kit import specs
 
@@ -26,12 +26,12 @@ RIVER, SPEC = eq.make("riverswim", n_states=4), specs()[0]
 class Subject:
     """A kind of file: how one is made in a folder, and how it is read."""
 
-    format: tuple[str, int]
+    format: tuple[str, int] | None  # of an archive
     make: Callable[[Path], Path]
     load: Callable[[Path], object]
 
     def content(self, path: Path) -> tuple[dict, dict]:
-        return load_npz(path, *self.format)
+        return unpack_run(path, path.read_bytes()) if self.format is None else load_npz(path, *self.format)
 
     def outcome(self, path: Path, whole: tuple[dict, dict]) -> str:
         """``refused``, ``same``, or in what it differs from ``whole`` without a word."""
@@ -65,7 +65,7 @@ def _make_run(folder: Path) -> Path:
 SUBJECTS = {
     "mdp": Subject(MDP_FORMAT, _make_mdp, eq.TabularMDP.load),
     "learner": Subject((AGENT_KIND, AGENT_VERSION), _make_learner, eq.load_agent),
-    "run": Subject((RUN_KIND, RESULT_VERSION), _make_run, lambda path: Store(path.parents[1]).read(SPEC)),
+    "run": Subject(None, _make_run, lambda path: Store(path.parents[1]).read(SPEC)),
 }
 
 

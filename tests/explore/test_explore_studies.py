@@ -70,7 +70,7 @@ def test_tables_and_curves_are_those_of_the_study(computed):
 
 
 def test_runs_that_land_are_shown_when_they_do(folder):
-    files = sorted((folder / "runs").glob("*.npz"))
+    files = sorted((folder / "runs").glob("*.run"))
     held = [(path, path.read_bytes()) for path in files[:5]]
     for path, _ in held:
         path.unlink()
@@ -88,14 +88,14 @@ def test_runs_that_land_are_shown_when_they_do(folder):
 
 
 def test_a_damaged_run_counts_as_missing(folder):
-    next((folder / "runs").glob("*.npz")).write_bytes(b"PK broken")
+    next((folder / "runs").glob("*.run")).write_bytes(b"PK broken")
     assert opened(folder)[1]["done"] == 11
 
 
 def test_a_damaged_plan_is_told_and_runs_that_land_are_still_shown(folder):
     path = folder / "plan.json"
     path.write_bytes(path.read_bytes().replace(b"psrl", b"prsl", 1))
-    first = next((folder / "runs").glob("*.npz"))
+    first = next((folder / "runs").glob("*.run"))
     content = first.read_bytes()
     first.unlink()
     service, told = opened(folder)
@@ -112,7 +112,7 @@ def test_a_whole_plan_is_no_cause_for_complaint(computed):
 
 
 def test_failed_runs_are_counted(folder):
-    path = next((folder / "runs").glob("*.npz"))
+    path = next((folder / "runs").glob("*.run"))
     (folder / "failed" / f"{path.stem}.json").write_text("{}")
     path.unlink()
     told = opened(folder)[1]
@@ -120,7 +120,7 @@ def test_failed_runs_are_counted(folder):
 
 
 def test_a_study_that_has_just_begun_has_places_and_no_rows(folder):
-    for path in (folder / "runs").glob("*.npz"):
+    for path in (folder / "runs").glob("*.run"):
         path.unlink()
     service, told = opened(folder)
     assert [place["rows"] for place in told["places"]] == [[], []]

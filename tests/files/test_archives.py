@@ -15,9 +15,9 @@ import equirl as eq
 from damage_kit import sealed
 from equirl.files import archives
 from equirl.files.archives import MOST_EXPANSION, MOST_MEMBERS, Archive, load_npz, pack, save_npz
-from equirl.files.whole_files import DamagedFile, open_file
-from equirl.lab.studies.run_specs import RESULT_VERSION
-from equirl.lab.studies.store import KIND, Store
+from equirl.files.whole_files import DamagedFile, open_file, write_aside
+from equirl.lab.studies.run_files import pack_run
+from equirl.lab.studies.store import Store
 from studies_kit import specs
 
 HEADER = {"kind": "equirl-mdp", "version": 1, "archive": 2, "meta": {}, "arrays": {"prob": {}}}
@@ -133,8 +133,8 @@ def test_a_small_file_that_unpacks_to_hundreds_of_megabytes_is_refused_before_it
 
 def test_a_run_file_with_a_header_of_megabytes_is_refused(tmp_path):
     path = Store(tmp_path).path(specs()[0])
-    save_npz(path, KIND, RESULT_VERSION, {"t": np.arange(3)}, {"spec": "x" * 2**20})
-    with pytest.raises(DamagedFile, match="'header' has 4,19"):
+    write_aside(path, pack_run({"t": np.arange(3)}, {"spec": "x" * 2**20}))
+    with pytest.raises(DamagedFile, match="its header has 1,048,"):
         Store(tmp_path).read(specs()[0])
 
 

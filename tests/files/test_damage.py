@@ -9,14 +9,17 @@ import pytest
 
 import equirl as eq
 from damage_kit import SUBJECTS, flipped, sealed, tally, zeroed
-from equirl.files.archives import pack, save_npz
+from equirl.files.archives import pack
 from equirl.files.whole_files import DamagedFile
-from equirl.lab.studies.run_specs import RESULT_VERSION
+from equirl.lab.studies.run_files import pack_run
 from equirl.lab.studies.store import Store
 from mdps_kit import small
 from studies_kit import specs
 
 STRIDE = 37  # of the bits tried in the quick tests; it is prime, so all eight of a byte have their turn
+
+
+ARCHIVES = [kind for kind, subject in SUBJECTS.items() if subject.format]
 
 
 @pytest.fixture(params=SUBJECTS)
@@ -27,6 +30,9 @@ def kind(request):
 @pytest.fixture
 def subject(kind):
     return SUBJECTS[kind]
+
+
+only_archives = pytest.mark.parametrize("kind", ARCHIVES)
 
 
 @pytest.fixture
@@ -78,6 +84,7 @@ def test_two_files_one_after_the_other_are_refused(subject, path):
     assert tally(subject, path, [content + content, other + content, content + other]) == {"refused": 3}
 
 
+@only_archives
 def test_a_file_without_a_seal_is_refused(subject, path):
     arrays, _ = subject.content(path)
     np.savez_compressed(path, **arrays)
@@ -142,6 +149,7 @@ def test_a_header_put_in_place_of_another_byte_by_byte_is_refused(tmp_path):
         eq.TabularMDP.load(one)
 
 
+@only_archives
 def test_two_members_of_one_name_are_refused(path, subject):
     members, _ = members_of(path)
     with zipfile.ZipFile(path, "w") as archive:
@@ -152,6 +160,7 @@ def test_two_members_of_one_name_are_refused(path, subject):
         subject.load(path)
 
 
+@only_archives
 def test_an_archive_of_a_later_format_is_refused_by_its_number(path, subject):
     rewritten(path, lambda _, header: header.update(archive=3))
     with pytest.raises(DamagedFile, match="is an archive of format 3; this equirl reads format 2"):
@@ -165,6 +174,7 @@ CHANGES = {
 }
 
 
+@only_archives
 @pytest.mark.parametrize("reason", CHANGES)
 def test_an_array_that_is_lost_added_or_altered_is_named(subject, path, reason):
     rewritten(path, CHANGES[reason])
@@ -172,6 +182,7 @@ def test_an_array_that_is_lost_added_or_altered_is_named(subject, path, reason):
         subject.load(path)
 
 
+@only_archives
 @pytest.mark.parametrize("value", ["int8", ">f8"])
 def test_an_array_of_another_type_with_the_same_values_is_noticed(path, subject, value):
     rewritten(path, lambda members, _: members.update({n: a.astype(value) for n, a in members.items()}))
@@ -179,6 +190,7 @@ def test_an_array_of_another_type_with_the_same_values_is_noticed(path, subject,
         subject.load(path)
 
 
+@only_archives
 @pytest.mark.parametrize("listing", [{}, [], "none", 3])
 def test_a_list_that_is_none_is_damage(subject, path, listing):
     rewritten(path, lambda _, header: header.update(arrays=listing))
@@ -186,6 +198,7 @@ def test_a_list_that_is_none_is_damage(subject, path, listing):
         subject.load(path)
 
 
+@only_archives
 @pytest.mark.parametrize("meta", [None, [], "text", 0])
 def test_a_header_whose_settings_are_no_mapping_is_damage(subject, path, meta):
     rewritten(path, lambda _, header: header.update(meta=meta))
@@ -198,7 +211,7 @@ def test_a_header_whose_settings_are_no_mapping_is_damage(subject, path, meta):
 def test_a_run_file_with_foreign_settings_is_damaged_or_whole_but_never_an_error_of_another_kind(key, value, tmp_path):
     path = SUBJECTS["run"].make(tmp_path)
     arrays, meta = SUBJECTS["run"].content(path)
-    save_npz(path, "equirl-run", RESULT_VERSION, arrays, meta | {key: value})
+    path.write_bytes(pack_run(arrays, meta | {key: value}))
     status = Store(tmp_path).status(specs()[:1])
     assert len(status.done) + len(status.damaged) == 1
     assert bool(status.damaged) == ((key, value) != ("provenance", {}))

@@ -126,7 +126,7 @@ def test_a_study_killed_at_any_moment_ends_with_the_same_table(tmp_path):
     words = ("study", tmp_path / "s.toml", "--jobs", 2, "--out", tmp_path / "killed")
     killed, whole = Store(tmp_path / "killed"), Store(tmp_path / "whole")
     process = equirl(*words, start_new_session=True)
-    wait_until(lambda: list(tmp_path.glob("killed/runs/*.npz")) or process.poll() is not None)
+    wait_until(lambda: list(tmp_path.glob("killed/runs/*.run")) or process.poll() is not None)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     run_study(planned(LONGER), killed, LocalEngine(1), quiet=True)
@@ -160,7 +160,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
 def test_ctrl_c_ends_with_a_line_that_says_how_to_go_on(tmp_path):
     (tmp_path / "s.toml").write_text(LONGER.replace("runs = 4", "runs = 2000"))
     process = equirl("study", tmp_path / "s.toml", "--jobs", 2, "--out", tmp_path / "out", start_new_session=True)
-    wait_until(lambda: list(tmp_path.glob("out/runs/*.npz")))
+    wait_until(lambda: list(tmp_path.glob("out/runs/*.run")))
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 130

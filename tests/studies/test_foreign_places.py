@@ -143,7 +143,7 @@ def test_a_runs_file_that_must_not_be_read_is_named(store, folder, monkeypatch):
     def refuse(path, *_):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("equirl.files.archives.open_file", refuse)
+    monkeypatch.setattr("equirl.lab.studies.run_files.open_file", refuse)
     status = cli("status", folder)
     assert (status.exit_code, status.output) == (2, f"equirl: {store.path(SPEC)}: Permission denied\n")
 

@@ -98,7 +98,7 @@ def test_a_kill_between_the_two_files_costs_the_run_alone(tmp_path, monkeypatch)
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("equirl.lab.studies.store.save_npz", killed)
+    monkeypatch.setattr("equirl.lab.studies.store.pack_run", killed)
     with pytest.raises(KeyboardInterrupt):
         store.write(result)
     monkeypatch.undo()

@@ -38,7 +38,7 @@ def full(tmp_path):
 
 
 def test_a_folder_tells_its_plan_even_before_runs_are_done(full):
-    for path in full.folder.glob("runs/*.npz"):
+    for path in full.folder.glob("runs/*.run"):
         path.unlink()
     told, complaints = read_plan(full.folder)
     assert complaints == []

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equirl.files import archives, whole_files as files
+from equirl.files import whole_files as files
 from equirl.files.whole_files import DamagedFile
 from equirl.lab.studies.engines import LocalEngine
 from equirl.lab.studies.execution import run_study, status_rows
-from equirl.lab.studies.run_specs import RESULT_VERSION
+from equirl.lab.studies.run_files import pack_run, unpack_run
 from equirl.lab.studies.runs import execute
 from equirl.lab.studies.store import Store, StoreError
 from equirl.lab.studies.summary import TableError, export
@@ -47,7 +47,8 @@ def test_a_result_comes_back_as_it_was_written(store):
 
 
 def test_a_result_file_holds_spec_seeds_and_versions(full):
-    _, meta = archives.load_npz(full.path(specs()[0]), "equirl-run", RESULT_VERSION)
+    path = full.path(specs()[0])
+    _, meta = unpack_run(path, path.read_bytes())
     assert (meta["spec"]["seed"], meta["spec"]["learner"]) == (specs()[0].seed, "ucrl2-l")
     assert {"equirl", "numpy", "numba"} <= meta["provenance"]["versions"].keys()
 
@@ -69,7 +70,7 @@ def test_a_damaged_file_is_set_aside_reported_and_computed_again(full, tmp_path,
     path.write_bytes(path.read_bytes()[:-40] if content is None else content)
     assert [damaged for damaged, _ in full.status(specs()).damaged] == [spec]
     run_study(planned(), full, ONE, quiet=True)
-    assert path.with_suffix(".npz.damaged").exists()
+    assert path.with_suffix(".run.damaged").exists()
     assert table(full, tmp_path / "b.csv") == whole
 
 
@@ -165,7 +166,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_any_run(store, monkeypa
 
 
 def test_what_a_killed_process_left_half_written_is_cleared_when_it_is_old(full):
-    old, young = (full.folder / "runs" / f".{name}.npz.0123456789abcdef.part" for name in ("old", "young"))
+    old, young = (full.folder / "runs" / f".{name}.run.0123456789abcdef.part" for name in ("old", "young"))
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
@@ -229,9 +230,9 @@ def test_results_of_a_longer_horizon_stand_beside_the_shorter_ones(full):
 @pytest.mark.parametrize("missing", ["facts", "provenance"])
 def test_a_result_that_says_nothing_of_its_run_is_damaged(full, missing):
     path = full.path(specs()[0])
-    arrays, meta = archives.load_npz(path, "equirl-run", RESULT_VERSION)
+    arrays, meta = unpack_run(path, path.read_bytes())
     del meta[missing]
-    archives.save_npz(path, "equirl-run", RESULT_VERSION, arrays, meta)
+    path.write_bytes(pack_run(arrays, meta))
     with pytest.raises(DamagedFile, match="nothing of the run"):
         full.read(specs()[0])
     assert len(full.status(specs()).damaged) == 1

@@ -102,9 +102,7 @@ def _most_unpacked(file_size: int) -> int:
     return max(ALWAYS_ALLOWED, MOST_EXPANSION * file_size)
 
 
-def load_npz(
-    path: str | os.PathLike[str], kind: str, version: int, *, longest_header: int = LONGEST_HEADER
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load_npz(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Load what :func:`save_npz` saved; a damaged or foreign file is a :class:`DamagedFile` that says which."""
     path = os.fspath(path)
     try:
@@ -112,7 +110,7 @@ def load_npz(
             if handle.read(2) != b"PK":
                 raise DamagedFile(f"{path} is not an equirl file: it is no .npz archive")
             archive = Archive(handle)
-            header = json.loads(str(archive.read("header", longest_header))) if "header" in archive.names else None
+            header = json.loads(str(archive.read("header", LONGEST_HEADER))) if "header" in archive.names else None
             meta, listing = _checked_header(path, header, kind, version)
             return _listed_arrays(path, archive, listing), meta
     except (FileNotFoundError, PermissionError, IsADirectoryError, DamagedFile):

@@ -98,7 +98,12 @@ def study(
 
 
 def status(
-    file: StudyFile, out: Out = None, setting: Setting = None, keep_agents: KeepAgents = False, as_json: AsJson = False
+    file: StudyFile,
+    out: Out = None,
+    setting: Setting = None,
+    keep_agents: KeepAgents = False,
+    recheck: Annotated[bool, typer.Option("--recheck", help="Read every file again, whatever the index says.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show which runs of a study are done, missing, failed or damaged."""
     from equirl.lab.studies.execution import status_rows
@@ -106,7 +111,7 @@ def status(
     from equirl.lab.studies.plan_file import plan_damage
 
     planned, store = _open(file, out, setting, keep_agents)
-    state = store.status(unique_specs(planned))
+    state = store.status(unique_specs(planned), anew=recheck)
     damages = [reason for reason in (plan_damage(store.folder), *(reason for _, reason in state.damaged)) if reason]
     headings = ["part", "world", "learner", "done#", "missing#", "failed#", "damaged#"]
     rows = status_rows(planned, state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from equirl.lab.explore.page_limits import MOST_STUDY_RUNS
 from equirl.lab.leaderboard.leaderboard_study import raised
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.plan_file import PLAN, read_plan
+from equirl.lab.studies.run_index import FileStamp, file_stamps
 from equirl.lab.studies.runs import RunResult
 from equirl.lab.studies.store import Store
 from equirl.lab.studies.summary import Group, summarise
@@ -30,17 +30,17 @@ class ResultsWatch:
         self.behind = False  # whether there is more to read at once
         self._keys: list[str] = []  # of the planned runs
         self._results: dict[str, RunResult] = {}
-        self._seen: dict[str, float] = {}  # files of runs by key, with their times
+        self._seen: dict[str, FileStamp] = {}  # files of runs by key, as they stamps when they were read
         self._failed: set[str] = set()
         self._plan_time: float | None = None
-        self._there: set[str] | None = None  # files of runs that stood in for a plan
+        self._there: set[str] | None = None  # files of runs that stamps in for a plan
         self._groups: dict[Place, Group] = {}  # of which no run has landed or gone since
 
     def refresh(self) -> bool:
         """Read the plan if it changed and runs that landed, for a while; whether there is news."""
         self.behind = False
         plan_time = _time_of(self.folder / PLAN)
-        there = _files(self.folder / "runs", ".npz")
+        there = file_stamps(self.folder / "runs")
         news = plan_time != self._plan_time or (self._there is not None and there.keys() != self._there)
         if news:
             found = read_plan(self.folder)
@@ -49,7 +49,7 @@ class ResultsWatch:
             self._keys = [run.spec.key for run in self.planned]
             self._groups.clear()
             self._results = {key: self._results[key] for key in self._keys if key in self._results}
-        failed = set(_files(self.folder / "failed", ".json"))
+        failed = set(file_stamps(self.folder / "failed", ".json"))
         news = news or failed != self._failed
         self._failed = failed
         return self._read(there) or news
@@ -59,7 +59,7 @@ class ResultsWatch:
         while self.behind:
             self.refresh()
 
-    def _read(self, there: dict[str, float]) -> bool:
+    def _read(self, there: dict[str, FileStamp]) -> bool:
         """Read runs that are new or gone, for a while; whether there are any."""
         changed, end, store = set(), time.monotonic() + READ, Store(self.folder)
         for run, key in zip(self.planned, self._keys, strict=True):
@@ -90,7 +90,7 @@ class ResultsWatch:
 
     def n_recent(self) -> int:
         """How many runs landed within the last minute."""
-        return sum(time.time() - when < 60 for when in self._seen.values())
+        return sum(time.time() - seen.changed / 1e9 < 60 for seen in self._seen.values())
 
     def failures(self) -> dict[str, int]:
         """How many runs raised, by learner, part and error."""
@@ -110,17 +110,6 @@ class ResultsWatch:
 
 def _place(run: PlannedRun) -> Place:
     return run.part, run.world, run.learner
-
-
-def _files(folder: Path, ending: str) -> dict[str, float]:
-    """The files of a folder by name without ending, with their times."""
-    found = {}
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(ending):
-                with suppress(FileNotFoundError):  # gone since
-                    found[entry.name[: -len(ending)]] = entry.stat().st_mtime
-    return found
 
 
 def _time_of(path: Path) -> float:

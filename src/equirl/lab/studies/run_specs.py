@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,15 @@ class RunSpec:
     def everything(self) -> dict[str, Any]:
         return {**self.all_params, **self.all_settings}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The name of the result's file: a hash of :meth:`identity`."""
         return digest(self.identity())[:32]
+
+    @cached_property
+    def defaults(self) -> str:
+        """A hash of :meth:`everything`, by which a default that has changed is noticed."""
+        return digest(self.everything())[:32]
 
     @property
     def keeps_agent(self) -> bool:

@@ -1,6 +1,7 @@
 """Where results live: one file per run, named by the run's key, whole or absent.
 
-    FOLDER/runs/KEY.npz      a finished run: its spec, seeds, versions and curves
+    FOLDER/runs/KEY.run      a finished run: its spec, seeds, versions and curves (``run_files``)
+    FOLDER/runs.index        a copy of them all, to look through many at once (``run_index``)
     FOLDER/agents/KEY.npz    the agent as the run left it, where the study keeps it
     FOLDER/plan.json         the runs of the study last started there (``plan_file``)
     FOLDER/failed/KEY.json   a run that raised: its spec and traceback; removed when the run succeeds
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,19 +22,16 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile, clear_parts, open_file, write_aside
 from equirl.keeping.saving import load_agent
-from equirl.lab.studies.run_specs import RESULT_VERSION, RunSpec, canonical
-from equirl.lab.studies.runs import FACTS, RunFailure, RunResult
+from equirl.lab.studies.run_files import SUFFIX, check_run, pack_run, read_run, unpack_run
+from equirl.lab.studies.run_index import RunIndex, file_stamps
+from equirl.lab.studies.run_specs import RunSpec, digest
+from equirl.lab.studies.runs import RunFailure, RunResult
 from equirl.lab.studies.saved_agents import check_agent
 from equirl.learners import Learner
 from equirl.simulation import Curves
 
-KIND = "equirl-run"
-LONGEST_HEADER = 2**22  # bytes of the header of a run: a million characters
 LONGEST_RECORD = 2**24  # bytes of the record of a failure
 
 
@@ -63,7 +60,7 @@ class Store:
 
     def path(self, spec: RunSpec) -> Path:
         """Where the result of a run is, or will be."""
-        return self.folder / "runs" / f"{spec.key}.npz"
+        return self.folder / "runs" / f"{spec.key}{SUFFIX}"
 
     def failure_path(self, spec: RunSpec) -> Path:
         """Where the traceback of a run is, if it failed."""
@@ -105,7 +102,7 @@ class Store:
             meta = {"spec": result.spec.identity(), "everything": result.spec.everything()}
             meta |= {"facts": result.facts, "provenance": result.provenance}
             arrays = {"t": result.curves.t} | {name: result.curves[name][0] for name in result.curves}
-            path = save_npz(self.path(result.spec), KIND, RESULT_VERSION, arrays, meta)
+            path = write_aside(self.path(result.spec), pack_run(arrays, meta))
             _make_way(self.failure_path(result.spec)).unlink(missing_ok=True)
         return path
 
@@ -116,23 +113,21 @@ class Store:
             place = _make_way(self.failure_path(failure.spec))
             return write_aside(place, json.dumps(record, indent=1).encode())
 
-    def read(self, spec: RunSpec) -> RunResult:
-        """The result of a run; a file that cannot be trusted is a DamagedFile."""
-        path = self.path(spec)
-        try:
-            arrays, meta = load_npz(path, KIND, RESULT_VERSION, longest_header=LONGEST_HEADER)
-        except IsADirectoryError:
-            raise DamagedFile(f"{path} is a folder, not the file of a run") from None
-        if canonical(meta.get("spec")) != canonical(spec.identity()):
-            raise DamagedFile(f"{path} holds another run than its name says")
-        _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
-        _check_whole(path, meta)
-        t = arrays.pop("t", np.zeros(0))
-        whole = t.ndim == 1 and len(t) > 0 and t.dtype.kind in "iu" and t[-1] == spec.horizon
-        same = all(curve.shape == t.shape and curve.dtype.kind in "biuf" for curve in arrays.values())
-        if not whole or not same or "regret" not in arrays:
-            raise DamagedFile(f"{path} does not hold whole curves up to the horizon {spec.horizon}")
-        return RunResult(spec, Curves.of_run(t, arrays), meta["facts"], meta["provenance"])
+    def index(self, *, anew: bool = False) -> RunIndex:
+        """The runs that are there now, to look through many; with ``anew``, every file is read."""
+        return RunIndex(self.folder, anew=anew)
+
+    def read(self, spec: RunSpec, index: RunIndex | None = None) -> RunResult:
+        """The result of a run, from its file or an index; a file that cannot be trusted is a DamagedFile."""
+        path, noted = self.path(spec), index.noted(spec.key) if index else None
+        content = read_run(path) if index is None or noted is None else index.content(noted)
+        arrays, meta = unpack_run(path, content)
+        if noted is None or noted.defaults != spec.defaults:
+            if digest(meta["spec"])[:32] != spec.key:
+                raise DamagedFile(f"{path} holds another run than its name says")
+            _check_defaults(path, meta.get("everything", {}), json.loads(json.dumps(spec.everything())))
+            check_run(path, arrays, meta)
+        return RunResult(spec, Curves.of_run(arrays.pop("t"), arrays), meta["facts"], meta["provenance"])
 
     def failure(self, spec: RunSpec) -> dict[str, Any] | None:
         """The record of a failed run: its ``spec``, ``error`` and ``traceback``."""
@@ -153,22 +148,26 @@ class Store:
                 return rename_damaged(self.path(spec))
             return rename_damaged(self.agent_path(spec))
 
-    def status(self, specs: Iterable[RunSpec]) -> Status:
-        """Read every result and say which runs are done, missing, failed or damaged."""
-        status = Status([], [], [], [], {})
+    def status(self, specs: Iterable[RunSpec], *, anew: bool = False) -> Status:
+        """Say which runs are done, missing, failed or damaged; with ``anew``, by reading every file."""
+        status, index = Status([], [], [], [], {}), self.index(anew=anew)
+        failed = file_stamps(self.folder / "failed", ".json")
         for spec in specs:
+            noted = index.noted(spec.key)
             try:
-                result = self.read(spec)
+                if noted is not None and noted.defaults == spec.defaults:
+                    version = noted.equirl
+                else:
+                    version = str(self.read(spec, index).provenance.get("versions", {}).get("equirl", ""))
                 if spec.keeps_agent:
                     check_agent(self.agent_path(spec), spec.key)
             except FileNotFoundError:
-                (status.failed if os.path.lexists(self.failure_path(spec)) else status.missing).append(spec)
+                (status.failed if spec.key in failed else status.missing).append(spec)
             except DamagedFile as error:
                 status.damaged.append((spec, str(error)))
             else:
                 status.done.append(spec)
-                version = str(result.provenance.get("versions", {}).get("equirl", "unknown"))
-                status.versions[version] = status.versions.get(version, 0) + 1
+                status.versions[version or "unknown"] = status.versions.get(version or "unknown", 0) + 1
         return status
 
 
@@ -180,17 +179,6 @@ def _check_defaults(path: Path, then: Any, now: dict[str, Any]) -> None:
     for name in sorted(then.keys() & now.keys()):
         if then[name] != now[name]:
             raise DamagedFile(f"{path} was computed when {name} was {then[name]!r} by default, not {now[name]!r}")
-
-
-def _check_whole(path: Path, meta: dict[str, Any]) -> None:
-    """An error where a file lacks what tables and summaries need of the run as a whole."""
-    facts, provenance = meta.get("facts"), meta.get("provenance")
-    numbers = [facts.get(name) for name in FACTS] if isinstance(facts, dict) else [None]
-    if not all(isinstance(number, int | float) for number in numbers) or not isinstance(provenance, dict):
-        raise DamagedFile(f"{path} says nothing of the run as a whole")
-    seconds, versions = provenance.get("seconds", math.nan), provenance.get("versions", {})
-    if not isinstance(seconds, int | float) or not isinstance(versions, dict):
-        raise DamagedFile(f"{path} does not say how its run was computed")
 
 
 @contextmanager

@@ -23,6 +23,9 @@ from equirl.simulation import USUAL_CURVES, Curves, half_width, in_usual_order
 
 TABLE_FORMATS = (".parquet", ".csv")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+BLOCK = 1000  # runs that are put into a table at once
+
+Finished = Sequence[tuple[PlannedRun, RunResult]]
 
 
 class TableError(ValueError):
@@ -43,9 +46,10 @@ def finished_runs(
     damaged : list of str, optional
         Is given the reason for each file that cannot be trusted.
     """
+    index = store.index()
     for run in planned:
         try:
-            yield run, store.read(run.spec)
+            yield run, store.read(run.spec, index)
         except FileNotFoundError:
             continue
         except DamagedFile as error:
@@ -223,34 +227,32 @@ def export(
     path = Path(path)
     if path.suffix not in TABLE_FORMATS:
         raise TableError(f"{path} should end in {' or '.join(TABLE_FORMATS)}: the ending chooses the format")
-    columns = _columns(finished_runs(planned, store, damaged))
+    finished = list(finished_runs(planned, store, damaged))
+    others = {name for _, result in finished for name in result.curves}.difference(USUAL_CURVES)
+    names = (*RUN_COLUMNS, *USUAL_CURVES, *in_usual_order(others))
+    blocks = [finished[k : k + BLOCK] for k in range(0, len(finished), BLOCK)]
     if path.suffix == ".parquet":
-        write_aside(path, _parquet(columns))
+        write_aside(path, _parquet(names, blocks))
     else:
-        write_csv(path, columns, zip(*columns.values(), strict=True))
-    return path, len(columns["t"])
+        write_csv(path, names, (row for block in blocks for row in _rows(names, block)))
+    return path, sum(len(result.curves.t) for _, result in finished)
 
 
-def _columns(finished: Iterable[tuple[PlannedRun, RunResult]]) -> dict[str, list[Any]]:
-    """Whole columns; ``None`` where a run has no such value. The usual curves come first, then the others, sorted."""
-    columns: dict[str, list[Any]] = {name: [] for name in (*RUN_COLUMNS, *USUAL_CURVES)}
-    n_rows = 0
-    for run, result in finished:
-        curves, spec = result.curves, run.spec
-        n = len(curves.t)
-        shared = {"part": run.part, "world": run.world, "learner": run.learner} | result.facts
-        shared |= {"replicate": spec.replicate, "seed": spec.seed, "world_seed": spec.world_seed}
-        own = {"t": curves.t.tolist()} | {name: curves[name][0].tolist() for name in curves}
-        for name in own.keys() - columns.keys():
-            columns[name] = [None] * n_rows
-        for name, column in columns.items():
-            column += own[name] if name in own else [shared.get(name)] * n
-        n_rows += n
-    others = in_usual_order(columns.keys() - {*RUN_COLUMNS, *USUAL_CURVES})
-    return {name: columns[name] for name in (*RUN_COLUMNS, *USUAL_CURVES, *others)}
+def _of_run(run: PlannedRun, result: RunResult) -> dict[str, Any]:
+    """What all rows of a run share."""
+    spec, place = run.spec, {"part": run.part, "world": run.world, "learner": run.learner}
+    return place | result.facts | {"replicate": spec.replicate, "seed": spec.seed, "world_seed": spec.world_seed}
 
 
-def _parquet(columns: dict[str, list[Any]]) -> bytes:
+def _rows(names: Sequence[str], block: Finished) -> Iterator[tuple[Any, ...]]:
+    """A row per checkpoint; ``None`` where a run has no such value."""
+    for run, result in block:
+        shared, n = _of_run(run, result), len(result.curves.t)
+        own = {"t": result.curves.t.tolist()} | {name: result.curves[name][0].tolist() for name in result.curves}
+        yield from zip(*(own[name] if name in own else [shared.get(name)] * n for name in names), strict=True)
+
+
+def _parquet(names: Sequence[str], blocks: Sequence[Finished]) -> bytes:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -258,7 +260,34 @@ def _parquet(columns: dict[str, list[Any]]) -> bytes:
         raise TableError("Parquet needs pyarrow: pip install 'equirl[table]'; or choose a .csv file") from None
     words, integers = ("part", "world", "learner"), ("replicate", "seed", "world_seed", "n_episodes", "n_unconverged")
     kinds = dict.fromkeys(words, pa.string()) | dict.fromkeys((*integers, "t", "n_classes"), pa.int64())
-    table = pa.table({name: pa.array(values, kinds.get(name, pa.float64())) for name, values in columns.items()})
+    schema = pa.schema([(name, kinds.get(name, pa.float64())) for name in names])
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
+    with pq.ParquetWriter(buffer, schema, compression="zstd") as writer:
+        for block in blocks:
+            lengths = [len(result.curves.t) for _, result in block]
+            owner = np.repeat(np.arange(len(block)), lengths)
+            shared = [_of_run(run, result) for run, result in block]
+            columns = []
+            for name, kind in zip(schema.names, schema.types, strict=True):
+                if name in RUN_COLUMNS and name != "t":
+                    columns.append(pa.array([values.get(name) for values in shared], kind).take(pa.array(owner)))
+                else:
+                    columns.append(_curve_column(name, kind, block, owner))
+            writer.write_table(pa.table(columns, schema=schema))
     return buffer.getvalue()
+
+
+def _curve_column(name: str, kind: Any, block: Finished, owner: np.ndarray) -> Any:
+    """A curve of several runs, or their checkpoints, as a column; null where a run lacks it."""
+    import pyarrow as pa
+
+    own = [result.curves.t if name == "t" else result.curves.values.get(name) for _, result in block]
+    lacking = np.array([rows is None for rows in own])
+    parts = [
+        np.zeros(len(result.curves.t)) if rows is None else rows.ravel()
+        for rows, (_, result) in zip(own, block, strict=True)
+    ]
+    whole = [part for part, none in zip(parts, lacking, strict=True) if not none]
+    exact = np.int64 if whole and all(part.dtype.kind == "i" for part in whole) else np.float64
+    values = np.concatenate([part.astype(exact, copy=False) for part in parts])
+    return pa.array(values, mask=lacking[owner]).cast(kind)
