@@ -277,6 +277,7 @@ def test_files_stand_in_a_folder_by_name_size_and_times(tmp_path):
     (tmp_path / "one.run").write_bytes(b"123")
     (tmp_path / "two.txt").write_bytes(b"1")
     (tmp_path / "gone.run").symlink_to(tmp_path / "nothing")
+    (tmp_path / "circle.run").symlink_to(tmp_path / "circle.run")
     stat = (tmp_path / "one.run").stat()
     assert file_stamps(tmp_path) == {"one": (3, stat.st_mtime_ns, stat.st_ctime_ns)}
     assert file_stamps(tmp_path / "none") == {}

@@ -143,7 +143,7 @@ def file_stamps(folder: Path, suffix: str = SUFFIX) -> dict[str, FileStamp]:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(suffix):
-                with suppress(FileNotFoundError):  # gone since
+                with suppress(OSError):  # gone since, or a link that leads nowhere
                     stat = entry.stat()
                     found[entry.name[: -len(suffix)]] = FileStamp(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     return found

@@ -25,7 +25,7 @@ from typing import Any
 from equirl.files.whole_files import DamagedFile, clear_parts, open_file, write_aside
 from equirl.keeping.saving import load_agent
 from equirl.lab.studies.run_files import SUFFIX, check_run, pack_run, read_run, unpack_run
-from equirl.lab.studies.run_index import RunIndex, file_stamps
+from equirl.lab.studies.run_index import RunIndex
 from equirl.lab.studies.run_specs import RunSpec, digest
 from equirl.lab.studies.runs import RunFailure, RunResult
 from equirl.lab.studies.saved_agents import check_agent
@@ -151,7 +151,6 @@ class Store:
     def status(self, specs: Iterable[RunSpec], *, anew: bool = False) -> Status:
         """Say which runs are done, missing, failed or damaged; with ``anew``, by reading every file."""
         status, index = Status([], [], [], [], {}), self.index(anew=anew)
-        failed = file_stamps(self.folder / "failed", ".json")
         for spec in specs:
             noted = index.noted(spec.key)
             try:
@@ -162,7 +161,7 @@ class Store:
                 if spec.keeps_agent:
                     check_agent(self.agent_path(spec), spec.key)
             except FileNotFoundError:
-                (status.failed if spec.key in failed else status.missing).append(spec)
+                (status.failed if os.path.lexists(self.failure_path(spec)) else status.missing).append(spec)
             except DamagedFile as error:
                 status.damaged.append((spec, str(error)))
             else:
