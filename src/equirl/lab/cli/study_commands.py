@@ -28,6 +28,14 @@ class EngineName(StrEnum):
     slurm = "slurm"
 
 
+class FigureFormat(StrEnum):
+    """How figures are written."""
+
+    png = "png"
+    pdf = "pdf"
+    svg = "svg"
+
+
 StudyFile = Annotated[
     Path,
     typer.Argument(
@@ -63,7 +71,10 @@ def study(
     engine: EngineOption = EngineName.local,
     address: Address = None,
     shard: Annotated[str | None, typer.Option(help="Compute a share only: i/n, such as 2/8.")] = None,
-    figures: Annotated[bool, typer.Option("--figures", help="Draw figures of what is done (PDF, SVG, PNG).")] = False,
+    figures: Annotated[bool, typer.Option("--figures", help="Draw figures of what is done.")] = False,
+    formats: Annotated[
+        list[FigureFormat] | None, typer.Option("--format", help="With --figures: png, pdf or svg. May be repeated.")
+    ] = None,
     bounds: Annotated[bool, typer.Option("--bounds", help="With --figures: the bounds of theory as well.")] = False,
     quiet: Quiet = False,
     setting: Setting = None,
@@ -89,7 +100,8 @@ def study(
             from equirl.lab.plots.study_figures import draw_study
 
             folder = store.folder / "figures"
-            drawn = draw_study(groups, planned, folder, with_bounds=bounds)
+            chosen_formats = [kind.value for kind in dict.fromkeys(formats or [FigureFormat.png])]
+            drawn = draw_study(groups, planned, folder, formats=chosen_formats, with_bounds=bounds)
             facts["figures"] = list(map(str, drawn))
             say(f"figures: {len(drawn)} files in {folder}", err=as_json)
     if as_json:

@@ -1,4 +1,4 @@
-"""The figures of a study: one per part, world and measure, linear and log-log."""
+"""The figures of a study, by part and world: regret, linear and log-log, and what was measured beside it on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from equirl.lab.plots.curve_figures import Bound, plot_curves
 from equirl.lab.studies.expansion import PlannedRun
 from equirl.lab.studies.runs import build_world
 from equirl.lab.studies.summary import Group
-from equirl.simulation import in_usual_order
+from equirl.simulation import CLUSTERING_CURVES
 from equirl.solving import diameter
 from equirl.structure import equivalence_classes
 from equirl.theory import theorem1_bound, ucrl2_bound
@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     from equirl.model import TabularMDP
 
 LONGEST_NAME = 60  # characters of a label that the name of its files takes over
-UNDRAWN = ("regret", "pseudo_regret", "reward", "n_classes")  # the regret has figures of its own
+DRAWN = (*CLUSTERING_CURVES, "sample_complexity")  # beside the regret, where they were measured
 
 
 def draw_study(
-    groups: Sequence[Group], planned: Sequence[PlannedRun], folder: Path, *, with_bounds: bool = False
+    groups: Sequence[Group],
+    planned: Sequence[PlannedRun],
+    folder: Path,
+    *,
+    formats: Sequence[str] = ("png",),
+    with_bounds: bool = False,
 ) -> list[Path]:
-    """Draw what a study measured, as PDF, SVG and PNG: regret, and all but reward, pseudo-regret and classes.
+    """Draw the regret of a study, and its mis-clustering and sample complexity where they were measured.
 
     Parameters
     ----------
@@ -40,6 +45,8 @@ def draw_study(
         The runs of the study, from which worlds are made again for the bounds.
     folder : Path
         Where the files go.
+    formats : sequence of str
+        Of "png", "pdf" and "svg".
     with_bounds : bool
         Whether the bounds of theory are drawn as well.
     """
@@ -47,20 +54,19 @@ def draw_study(
     for group in groups:
         bundles.setdefault((group.part, group.world), []).append(group)
     worlds = {(run.part, run.world): run.spec for run in planned}
-    suffixes = ["loglog", *(file_name(name) for group in groups for name in group.curves)]
+    suffixes = ["loglog", *DRAWN]
     titles = [part if part == world else f"{part}-{world}" for part, world in worlds]
     stems = dict(zip(worlds, file_names(titles, suffixes), strict=True))
     files: list[Path] = []
     for (part, world), bundle in bundles.items():
         stem = folder / stems[part, world]
         bounds = theory_bounds(build_world(worlds[part, world])[0]) if with_bounds else None
-        files += save_all(plot_curves(bundle, title=world), stem)
-        files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog")
-        for measure in in_usual_order(name for group in bundle for name in group.curves):
-            if measure in UNDRAWN:
-                continue
+        files += save_all(plot_curves(bundle, title=world), stem, formats)
+        files += save_all(plot_curves(bundle, title=world, log=True, bounds=bounds), f"{stem}-loglog", formats)
+        for measure in DRAWN:
             measured = [group for group in bundle if measure in group.curves]
-            files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{file_name(measure)}")
+            if measured:
+                files += save_all(plot_curves(measured, measure, title=world), f"{stem}-{measure}", formats)
     return files
 
 
