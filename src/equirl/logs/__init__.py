@@ -2,8 +2,9 @@
 
 In reading order: ``csv_columns``, ``log_files`` (CSV and Parquet), ``minari_sets``, ``log_columns`` (the columns of
 files, data frames, arrays and lists), ``log`` (the counts; agents that start from them), ``class_differences`` (how
-different pairs look, and could have looked), ``log_classes``, ``log_policy``, ``next_steps`` (which decisions are open,
-and what they are worth), ``structure_check`` (what refutes given classes), ``log_estimator`` (``fit`` and ``predict``).
+different pairs look, and could have looked), ``log_classes``, ``safe_improvement`` (better than before for sure),
+``log_policy``, ``next_steps`` (which decisions are open, and what they are worth), ``structure_check`` (what refutes
+given classes), ``log_estimator`` (``fit`` and ``predict``).
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from equirl.logs.log_classes import LogClasses as LogClasses
     from equirl.logs.log_estimator import LogPolicy as LogPolicy, NotFitted as NotFitted
     from equirl.logs.log_policy import Learned as Learned, learn as learn
+    from equirl.logs.safe_improvement import SafePolicy as SafePolicy
     from equirl.logs.structure_check import StructureCheck as StructureCheck, check_structure as check_structure
 else:
     EXPORTS = {
@@ -22,6 +24,7 @@ else:
         "log_classes": "LogClasses",
         "log_estimator": "LogPolicy NotFitted",
         "log_policy": "Learned learn",
+        "safe_improvement": "SafePolicy",
         "structure_check": "StructureCheck check_structure",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

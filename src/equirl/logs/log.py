@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from equirl.estimation.given_knowledge import Classes, Order
     from equirl.logs.log_classes import LogClasses
     from equirl.logs.log_policy import Learned
+    from equirl.logs.safe_improvement import SafePolicy
     from equirl.logs.structure_check import StructureCheck
     from equirl.structure.similarity import Profiles
 
@@ -61,6 +62,8 @@ class Log:
         Rows not counted: ends of episodes after which the log says not where the next one began.
     range_seen : bool
         Whether the range of rewards was taken from the log itself.
+    paid : tuple of ndarray of float, shape (nnz,), optional
+        Sums of the rewards in [0, 1] that came with each successor, as ``seen`` has them, and of their squares.
     """
 
     pairs: Pairs
@@ -70,6 +73,7 @@ class Log:
     n_rows: int
     n_left_out: int = 0
     range_seen: bool = False
+    paid: UnitReward[tuple[np.ndarray, np.ndarray] | None] = None
 
     @property
     def n_steps(self) -> int:
@@ -120,21 +124,33 @@ class Log:
         agent.start_from(self.seen)
         return agent
 
+    @overload
+    def learn(
+        self, *, draws: int = ..., caution: float = ..., discount: float | None = ..., delta: float = ...,
+        seed: Seed = ..., progress: bool | Advance = ..., baseline: None = None, safe: None = None, **settings: Any,
+    ) -> Learned: ...  # fmt: skip
+    @overload
+    def learn(
+        self, *, draws: int = ..., caution: float = ..., discount: float | None = ..., delta: float = ...,
+        seed: Seed = ..., progress: bool | Advance = ..., baseline: Any = ..., safe: float, **settings: Any,
+    ) -> SafePolicy: ...  # fmt: skip
     def learn(
         self, *, draws: int = 50, caution: float = 0.0, discount: float | None = None, delta: float = 0.05,
-        seed: Seed = 0, progress: bool | Advance = False, **settings: Any,
-    ) -> Learned:  # fmt: skip
+        seed: Seed = 0, progress: bool | Advance = False, baseline: Any = None, safe: float | None = None,
+        **settings: Any,
+    ) -> Learned | SafePolicy:  # fmt: skip
         """The optimal policy of the problem that the log describes, and how sure it is: :func:`equirl.learn`.
 
         Parameters
         ----------
-        draws, caution, discount, delta, seed, progress, **settings
+        draws, caution, discount, delta, seed, progress, baseline, safe, **settings
             As for :func:`equirl.learn`.
         """
         from equirl.logs.log_policy import learn
 
+        asked: dict[str, Any] = {**settings, "baseline": baseline, "safe": safe}
         return learn(
-            self, draws=draws, caution=caution, discount=discount, delta=delta, seed=seed, progress=progress, **settings
+            self, draws=draws, caution=caution, discount=discount, delta=delta, seed=seed, progress=progress, **asked
         )
 
     def classes(
@@ -365,9 +381,9 @@ def from_log(
     state, after = state_number[rows.state], state_number[successor]
     pair = _pair_numbers(pairs, state, action_id[rows.action], rows)
     keep = counted & (weight > 0)
-    seen = _count(pairs, pair[keep], after[keep], (reward[keep] - reward_map[1]) / reward_map[0], weight[keep])
+    seen, paid = _count(pairs, pair[keep], after[keep], (reward[keep] - reward_map[1]) / reward_map[0], weight[keep])
     initial = np.bincount(state[begins], minlength=pairs.n_states) / begins.sum()
-    return Log(pairs, seen, reward_map, initial, len(reward), int((~counted).sum()), reward_range is None)
+    return Log(pairs, seen, reward_map, initial, len(reward), int((~counted).sum()), reward_range is None, paid)
 
 
 def _successors(rows: LogColumns, restart: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -462,12 +478,15 @@ def _pair_numbers(pairs: Pairs, state: np.ndarray, action: np.ndarray, rows: Log
     return place
 
 
-def _count(pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray) -> Snapshot:
-    """Counts of transitions, successors in the order of the empirical profile. O(n log n)."""
+def _count(
+    pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray
+) -> tuple[Snapshot, tuple[np.ndarray, np.ndarray]]:
+    """Counts of transitions, successors in the order of the empirical profile, and what came with them. O(n log n)."""
     M, S = pairs.n_pairs, pairs.n_states
     key = pair * S + successor
     if (weight == 1).all():
         different, n = np.unique(key, return_counts=True)
+        place = np.searchsorted(different, key)
     else:
         different, place = np.unique(key, return_inverse=True)
         n = np.zeros(len(different), np.int64)
@@ -480,7 +499,8 @@ def _count(pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.nda
     visits = total[ptr[1:]] - total[ptr[:-1]]
     paid = np.clip(reward, 0.0, 1.0)
     r_sum, r_squares = (np.bincount(pair, weights=of * weight, minlength=M) for of in (paid, paid * paid))
-    return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum, r_squares)
+    came = [np.bincount(place, weights=of * weight, minlength=len(n))[order] for of in (paid, paid * paid)]
+    return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum, r_squares), (came[0], came[1])
 
 
 def _states(log: Log, states: np.ndarray) -> str:

@@ -11,19 +11,24 @@ the event that the truth lies in the sets of UCRL2-B.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.logs.log import Log, from_log
 from equirl.logs.log_classes import BURN_IN, posterior_of
+from equirl.logs.safe_improvement import Question, SafePolicy, behaviour_of, halves, judged_policy, sample_of
 from equirl.model.pairs import Name, action_labels, named_policy, state_labels
 from equirl.model.reward_laws import original_values
 from equirl.numerics.arrays import owners
 from equirl.numerics.seeding import Seed, seed_sequence
+from equirl.planning.exact_model import ExactModel
+from equirl.planning.optimistic_planning import Plan
+from equirl.planning.wary_model import WaryModel
 from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
 from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
+from equirl.solving.policies import policy_weights
 from equirl.words.checking import between, inside, whole_number
 from equirl.words.formatting import counted
 from equirl.words.progress_bar import Advance, progress_called
@@ -179,10 +184,20 @@ class Learned:
         return f"Learned({what}, {LEVEL:.0%} of draws in [{low:.4g}, {high:.4g}]; as in the log {self.behaviour:.4g})"
 
 
+@overload
+def learn(
+    log: Any, *, draws: int = ..., caution: float = ..., discount: float | None = ..., delta: float = ...,
+    seed: Seed = ..., progress: bool | Advance = ..., baseline: None = None, safe: None = None, **settings: Any,
+) -> Learned: ...  # fmt: skip
+@overload
+def learn(
+    log: Any, *, draws: int = ..., caution: float = ..., discount: float | None = ..., delta: float = ...,
+    seed: Seed = ..., progress: bool | Advance = ..., baseline: Any = ..., safe: float, **settings: Any,
+) -> SafePolicy: ...  # fmt: skip
 def learn(
     log: Any, *, draws: int = 50, caution: float = 0.0, discount: float | None = None, delta: float = 0.05,
-    seed: Seed = 0, progress: bool | Advance = False, **settings: Any,
-) -> Learned:  # fmt: skip
+    seed: Seed = 0, progress: bool | Advance = False, baseline: Any = None, safe: float | None = None, **settings: Any,
+) -> Learned | SafePolicy:  # fmt: skip
     """The optimal policy of the problem that a log describes, and how sure one can be of it.
 
     Parameters
@@ -202,6 +217,13 @@ def learn(
         From which the draws follow.
     progress : bool or function
         True shows a bar on a terminal or in a notebook; a function is called as ``progress(done, draws)``.
+    baseline : array of shape (S,) or (M,), optional
+        With ``safe``: the policy in use, an action (id or name) for each state or a probability for each pair. By
+        default what was played in the log, as often as it was.
+    safe : float, optional
+        In (0.5, 1), such as 0.95: the answer is then a :class:`SafePolicy`, better than the baseline with this
+        confidence, or the baseline. Half of the log is spent on the test. That the log came from one policy is assumed
+        where no baseline is given.
     **settings
         Settings of ``c-psrl``, whose posterior is drawn from.
 
@@ -213,29 +235,25 @@ def learn(
     (['sell', 'fill'], 1.0, 0.7)
     >>> found.bounds[0] <= found.gain <= found.bounds[1]
     True
+    >>> learn(rows, draws=20, safe=0.95).is_better, learn(rows[:30], draws=20, safe=0.95).is_better
+    (True, False)
     """
+    log = log if isinstance(log, Log) else from_log(log)
+    if safe is not None:
+        return _safely(log, (draws, caution, discount, seed, settings), baseline, inside("safe", safe, 0.5, 1.0))
+    if baseline is not None:
+        raise ValueError("a baseline is what a safe policy is compared with; pass safe=0.95 too")
     with progress_called(progress, "draws") as advanced:
-        return _learned(
-            log if isinstance(log, Log) else from_log(log), draws, caution, discount, delta, seed, advanced, settings
-        )
+        return _learned(log, draws, caution, discount, delta, seed, advanced, settings)
 
 
 def _learned(
     log: Log, draws: int, caution: float, discount: float | None, delta: float, seed: Seed, advanced: Advance,
     settings: dict[str, Any],
 ) -> Learned:  # fmt: skip
-    draws, root = whole_number("draws", draws), seed_sequence("seed", seed)
-    caution = between("caution", caution)
-    by = 1.0 if discount is None else inside("discount", discount)
-    agent = posterior_of(log, root, **{**settings, "discount": by})
-    agent.rows.plain()
-    agent.rewards.plain()
-    seen = agent.counts.snapshot()
-    models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
-    S, again = log.pairs.n_states, np.random.default_rng(root.spawn(1)[0])
-    mean = wary_model(log.pairs, seen, models)
-    wary = wary_model(log.pairs, seen, models, caution, by) if caution else mean
-    best = wary_plan(log.pairs.ptr, wary, by, again.random(S))
+    asked, root = _asked(draws, caution, discount, settings), seed_sequence("seed", seed)
+    models, mean, best, again = wary_policy(log, asked, root)
+    draws, by, seen, S = asked.draws, asked.discount, log.seen, log.pairs.n_states
     policy = log.pairs.action[best.policy]
 
     gains, chance, loss = np.empty((5, draws)), np.zeros(S), np.zeros(S)
@@ -261,6 +279,55 @@ def _learned(
     return Learned(
         log, policy, float(own), _certified(log, policy, delta, by), policy_gain, best_gain, seen_gain, chance / draws,
         scale * loss / draws, scale * hoped, float(before), behaviour_gain, delta, discount,
+    )  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """How a policy is to be found."""
+
+    draws: int
+    caution: float
+    discount: float  # 1 for the average reward
+    settings: dict[str, Any]
+
+
+def _asked(draws: int, caution: float, discount: float | None, settings: dict[str, Any]) -> Asked:
+    by = 1.0 if discount is None else inside("discount", discount)
+    return Asked(whole_number("draws", draws), between("caution", caution), by, settings)
+
+
+def wary_policy(
+    log: Log, asked: Asked, root: np.random.SeedSequence
+) -> tuple[list[ExactModel], WaryModel, Plan, np.random.Generator]:
+    """The MDPs drawn, the wary view of their mean, what is optimal in it, and the generator that goes on."""
+    agent = posterior_of(log, root, **{**asked.settings, "discount": asked.discount})
+    agent.rows.plain()
+    agent.rewards.plain()
+    seen = agent.counts.snapshot()
+    models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + asked.draws)][BURN_IN:]
+    again = np.random.default_rng(root.spawn(1)[0])
+    mean = wary_model(log.pairs, seen, models)
+    wary = wary_model(log.pairs, seen, models, asked.caution, asked.discount) if asked.caution else mean
+    return models, mean, wary_plan(log.pairs.ptr, wary, asked.discount, again.random(log.pairs.n_states)), again
+
+
+def _safely(
+    log: Log, how: tuple[int, float, float | None, Seed, dict[str, Any]], baseline: Any, safe: float
+) -> SafePolicy:
+    """The policy of one half of a log, if it is better by the other half; else the baseline."""
+    draws, caution, discount, seed, settings = how
+    asked, root = _asked(draws, caution, discount, settings), seed_sequence("seed", seed)
+    given = None if baseline is None else policy_weights(log.pairs, baseline)
+    one, other = halves(sample_of(log), np.random.default_rng(root.spawn(1)[0]))
+    _, _, best, _ = wary_policy(replace(log, seen=one.seen), asked, root)
+    found = judged_policy(Question(log.pairs, log.initial, asked.discount, safe, given), best.policy, one, other)
+    base = behaviour_of(log.pairs, log.seen) if given is None else given
+    better = found.bound > 0
+    worths = (found.worth, found.baseline_worth)
+    gain, before = (float(_in_units(worth, asked.discount, log.reward_map)) for worth in worths)
+    return SafePolicy(
+        log, found.policy if better else base, base, better, safe, gain if better else before, before,
+        log.reward_map[0] * found.bound, discount,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from equirl.words.formatting import number
 if TYPE_CHECKING:
     from equirl.logs.log import Log
     from equirl.logs.log_policy import Learned
+    from equirl.logs.safe_improvement import SafePolicy
     from equirl.words.tables import Table
 
 Column = Annotated[
@@ -58,6 +59,10 @@ def learn(
         int, typer.Option(help="Say which decisions are open, and what so many more steps go to; 0: not.", min=0)
     ] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
+    safe: Annotated[
+        float | None,
+        typer.Option(help="Such as 0.95: better than what is in the log with this confidence, or as in the log."),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the whole policy to this file.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the learner that goes on from the log (.npz).")] = None,
     agent: Annotated[str, typer.Option(help="The learner to save.", autocompletion=complete_learners)] = "c-psrl",
@@ -71,22 +76,51 @@ def learn(
     counts = from_log(
         log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
     )
-    more = None
-    with prepared(LEARNING):
-        found = counts.learn(draws=draws, caution=caution, discount=discount, seed=seed)
-        if steps:
-            more = counts.next_steps(steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
-    policy = found.table()
-    if as_json:
-        print_json(_as_json(str(log), found, policy, more))
+    asked: dict[str, Any] = {"draws": draws, "caution": caution, "discount": discount, "seed": seed}
+    if safe is not None:
+        with prepared(LEARNING):
+            sure = counts.learn(**asked, safe=safe)
+        policy = _show_safe(str(log), sure, as_json)
     else:
-        _print(str(log), found, policy, more, steps)
+        more = None
+        with prepared(LEARNING):
+            found = counts.learn(**asked)
+            if steps:
+                more = counts.next_steps(steps, policy=found.policy, discount=discount, draws=draws, seed=seed)
+        policy = found.table()
+        if as_json:
+            print_json(_as_json(str(log), found, policy, more))
+        else:
+            _print(str(log), found, policy, more, steps)
     if csv is not None:
         say(f"policy written to {policy.to_csv(csv)}", err=True)
     if save is not None:
         aim: dict[str, Any] = {} if discount is None else {"discount": discount}
         counts.agent(agent, seed, **aim).save(save)
         say(f"learner written to {save}", err=True)
+
+
+def _show_safe(name: str, found: SafePolicy, as_json: bool) -> Table:
+    """Print a policy that is better than the one in use, or that one."""
+    policy, log = found.table(), found.log
+    if as_json:
+        print_json({
+            "log": name, "n_steps": log.n_steps, "is_better": found.is_better, "confidence": found.confidence,
+            "gain": found.gain, "behaviour": found.behaviour, "least_improvement": found.least_improvement,
+            "discount": found.discount, "policy": policy.rows(), "limitations": log.limitations(),
+        })  # fmt: skip
+    else:
+        said = "better" if found.is_better else "nothing is better for sure: go on as in the log"
+        print_facts(name, {
+            **log_facts(log),
+            f"with confidence {found.confidence:g}": said,
+            "the policy earns": number(found.gain, DIGITS),
+            "going on as in the log": number(found.behaviour, DIGITS),
+            "more by at least": number(found.least_improvement, DIGITS),
+        })  # fmt: skip
+        print_some(policy, "Policy", "--csv FILE or --json has all")
+        print_limitations(log)
+    return policy
 
 
 def named_columns(column: list[str] | None) -> dict[str, str]:

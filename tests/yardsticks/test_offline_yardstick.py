@@ -1,0 +1,194 @@
+"""Learning from logs beside published methods: the worlds, the methods, the tables."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from equirl.lab.yardsticks import offline_policies as methods, offline_yardstick as yardstick
+from equirl.lab.yardsticks.offline_worlds import (
+    OfflineWorld,
+    counts_of,
+    greedy,
+    log_of,
+    random_mdp,
+    spibb_grid,
+    values,
+    wet_chicken,
+)
+from equirl.lab.yardsticks.yardstick import stored_table
+
+WORLDS = {
+    "wet": wet_chicken(), "grid": spibb_grid(), "random": random_mdp(np.random.default_rng(3)),
+    "coins": yardstick._bandit(), "fall": yardstick._rare_fall(0.03), "small": yardstick._small(1, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_has_laws_rewards_and_a_behaviour_that_fit(name: str) -> None:
+    world = WORLDS[name]
+    np.testing.assert_allclose(world.laws.sum(axis=2), 1.0)
+    np.testing.assert_allclose(world.behaviour.sum(axis=1), 1.0)
+    np.testing.assert_allclose(world.reward, np.einsum("sax,sx->sa", world.laws, world.pays))
+    assert 0 <= world.reward.min() <= world.reward.max() <= 1
+    assert world.worth(world.behaviour) < world.best()
+    if world.end >= 0:
+        assert (world.reward[world.end] == 0).all()
+        assert (world.laws[world.end, :, world.end] == 1).all()
+
+
+def test_wet_chicken_is_worth_what_was_published() -> None:
+    """Its best policy 43.1 and the behaviour 29.8, in units of 1/4 of ours (Scholl and others 2022)."""
+    world = WORLDS["wet"]
+    assert 4 * world.best() == pytest.approx(43.1, abs=0.05)
+    assert 4 * world.worth(world.behaviour) == pytest.approx(29.8, abs=0.06)
+    falls = world.laws[4 * 5 + 0, 0]  # at the edge, in calm water, drifting by up to 3.5 either way
+    assert falls[0] == pytest.approx((3.0 + 0.0) / 7)
+    assert falls[20] == pytest.approx(1 / 7)
+    assert world.laws[0, 4, 1] == pytest.approx(0.5 + 0.5 / 7)  # what lands on the bank stays in its lane
+
+
+def test_behaviours_that_end_are_half_as_good_as_can_be() -> None:
+    for name in ("grid", "random"):
+        world = WORLDS[name]
+        random = world.worth(np.full(world.reward.shape, 0.25))
+        share = (world.worth(world.behaviour) - random) / (world.best() - random)
+        assert 0.4 < share <= 0.5 + 1e-9
+
+
+def test_the_grid_has_two_walls() -> None:
+    laws = WORLDS["grid"].laws
+    right = 1
+    for x, y, shut in (
+        (2, 0, True),
+        (2, 2, True),
+        (2, 3, False),
+        (3, 1, False),
+        (3, 2, True),
+        (3, 3, True),
+        (1, 0, False),
+    ):
+        assert (laws[x + 5 * y, right, x + 1 + 5 * y] == 0) == shut
+    assert laws[2 + 5 * 4, 0, 2 + 5 * 4] >= 0.75  # up, at the upper edge
+
+
+def test_the_best_policy_is_the_best_of_all() -> None:
+    world = WORLDS["small"]
+    every = [np.eye(3)[list(actions)] for actions in itertools.product(range(3), repeat=5)]
+    assert world.best() == pytest.approx(max(world.worth(policy) for policy in every))
+
+
+def test_logs_come_from_the_behaviour() -> None:
+    for name, size in (("wet", 20_000), ("grid", 800)):
+        world = WORLDS[name]
+        counts = counts_of(world, size, np.random.default_rng(0))
+        visits = counts.sum(axis=2)
+        if world.end < 0:
+            assert counts.sum() == size
+        else:
+            assert counts[world.end, 0, world.end] == size == counts[:, :, world.end].sum() - size
+        s = int(visits.sum(axis=1).argmax())
+        np.testing.assert_allclose(visits[s] / visits[s].sum(), world.behaviour[s], atol=0.03)
+        a = int(visits[s].argmax())
+        np.testing.assert_allclose(counts[s, a] / visits[s, a], world.laws[s, a], atol=0.05)
+
+
+def test_a_log_has_the_counts_and_what_they_paid() -> None:
+    world = WORLDS["wet"]
+    counts = counts_of(world, 500, np.random.default_rng(1))
+    log = log_of(world, counts)
+    assert (log.seen.visits == counts.sum(axis=2).ravel()).all()
+    found = log.mdp().transition_probabilities(0, 4)
+    row = counts[0, 4] / counts[0, 4].sum()
+    assert found == pytest.approx({int(x): row[x] for x in np.flatnonzero(row)})
+    np.testing.assert_allclose(log.seen.r_sum, (counts * world.pays[:, None, :]).sum(axis=2).ravel())
+    np.testing.assert_allclose(
+        np.add.reduceat(log.paid[0], log.seen.ptr[:-1][log.seen.visits > 0]), log.seen.r_sum[log.seen.visits > 0]
+    )
+
+
+@pytest.fixture(scope="module", params=["wet", "grid", "small"])
+def learned_from(request) -> tuple[OfflineWorld, np.ndarray]:
+    world = WORLDS[request.param]
+    return world, counts_of(world, 400 if world.end < 0 else 30, np.random.default_rng(2))
+
+
+def test_counting_is_optimal_by_frequencies(learned_from) -> None:
+    world, counts = learned_from
+    laws, reward = methods.estimated(world, counts)
+    policy = methods.counting(world, counts)
+    assert (values(laws, reward, policy) >= values(laws, reward, greedy(laws, reward)) - 1e-9).all()
+    assert (laws[counts.sum(axis=2) == 0] == 0).all()
+
+
+def test_spibb_plays_what_it_does_not_trust_as_before(learned_from) -> None:
+    world, counts = learned_from
+    rare = counts.sum(axis=2) <= methods.ENOUGH
+    policy = methods.spibb(world, counts)
+    np.testing.assert_allclose(policy[rare], world.behaviour[rare])
+    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
+    free = np.where(rare, 0.0, policy)
+    assert ((free > 1e-12).sum(axis=1) <= 1).all()  # the rest goes to one action
+
+
+def test_spibb_at_most_plays_what_it_does_not_trust_no_more_than_before(learned_from) -> None:
+    world, counts = learned_from
+    rare = counts.sum(axis=2) <= methods.ENOUGH
+    policy = methods.spibb_at_most(world, counts)
+    none = rare.all(axis=1)
+    assert (policy[rare & ~none[:, None]] <= world.behaviour[rare & ~none[:, None]] + 1e-9).all()
+    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
+    np.testing.assert_allclose(policy[none], world.behaviour[none], atol=1e-9)
+
+
+def test_soft_spibb_stays_as_close_to_the_behaviour_as_errors_ask(learned_from) -> None:
+    world, counts = learned_from
+    visits = counts.sum(axis=2)
+    policy = methods.soft_spibb(world, counts)
+    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
+    assert policy.min() >= -1e-12
+    np.testing.assert_allclose(policy[visits == 0], world.behaviour[visits == 0])
+    error = np.sqrt(2 * np.log(2 * visits.size) / np.maximum(1, visits))
+    moved = (np.abs(policy - world.behaviour) * np.where(visits > 0, error, 0.0)).sum(axis=1)
+    assert (moved <= 2 * methods.LEEWAY + 1e-9).all()
+    assert np.abs(policy - world.behaviour).max() > 0.1
+
+
+def test_each_of_them_is_no_worse_than_the_behaviour_by_frequencies(learned_from) -> None:
+    world, counts = learned_from
+    model = methods.estimated(world, counts)
+    before = values(*model, world.behaviour)
+    for method in (methods.spibb, methods.spibb_at_most, methods.soft_spibb):
+        assert (values(*model, method(world, counts)) >= before - 1e-9).all()
+
+
+def test_a_world_is_measured_and_its_table_written(tmp_path, monkeypatch) -> None:
+    few = {name: (method, 2) for name, (method, _) in yardstick.METHODS.items()}
+    monkeypatch.setattr(yardstick, "SIZES", {"wet chicken": (100,)})
+    monkeypatch.setattr(yardstick, "METHODS", few)
+    table = yardstick.measure_offline(tmp_path)
+    assert table["method"] == list(few)
+    assert table["logs"] == [2] * len(few)
+    assert (np.array(table["worst"]) <= np.array(table["mean"])).all()
+    assert yardstick.measure_offline(tmp_path).rows() == table.rows()  # kept, not computed again
+    assert "wet chicken: mean / worst 1 %" in yardstick.offline_tables(table)
+
+
+def test_the_worst_is_the_mean_of_the_lowest_hundredth() -> None:
+    assert yardstick._worst([*range(200, 0, -1)]) == 1.5
+    assert yardstick._worst([3.0, 1.0]) == 1.0
+
+
+def test_violations_are_stored_and_told() -> None:
+    rows = stored_table("safety")
+    assert sum(rows["logs"]) == 10_000
+    assert all(worse <= 0.05 * logs for worse, logs in zip(rows["worse"], rows["logs"], strict=True))
+    assert f"Of 10,000 logs {sum(rows['worse']):,} gave a policy that is worse" in yardstick.safety_tables(rows)
+    assert rows["case"] == list(yardstick.CASES)
+
+
+def test_a_case_is_measured(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(yardstick, "CASES", {"coins": (yardstick._bandit, 50)})
+    assert yardstick.measure_safety(tmp_path, logs=3).rows()[0]["logs"] == 3
