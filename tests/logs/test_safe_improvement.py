@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import equirl as eq
 from equirl.estimation.counts import Snapshot
 from equirl.lab.cli import app
-from equirl.lab.yardsticks import offline_yardstick as yardstick
+from equirl.lab.yardsticks import safety_yardstick as yardstick
 from equirl.lab.yardsticks.offline_worlds import counts_of, log_of
 from equirl.logs import safe_improvement as safe
 from equirl.logs.safe_improvement import Question, SafePolicy, Sample, behaviour_of, halves, judged_policy, sample_of
@@ -102,8 +102,8 @@ def test_a_log_knows_which_rewards_came_with_which_successors() -> None:
     ):
         log = eq.from_log(table)
         at = {int(x): k for k, x in enumerate(log.seen.succ[log.seen.ptr[0] : log.seen.ptr[1]])}
-        assert (log.paid[0][at[1]], log.paid[0][at[0]]) == (0.75, 1.0)
-        assert (log.paid[1][at[1]], log.paid[1][at[0]]) == (0.3125, 1.0)
+        assert (log.unit_paid[0][at[1]], log.unit_paid[0][at[0]]) == (0.75, 1.0)
+        assert (log.unit_paid[1][at[1]], log.unit_paid[1][at[0]]) == (0.3125, 1.0)
     weighted = {
         "state": [0, 0, 1],
         "action": [0] * 3,
@@ -111,7 +111,7 @@ def test_a_log_knows_which_rewards_came_with_which_successors() -> None:
         "next_state": [1, 1, 0],
         "weight": [3, 1, 4],
     }
-    assert eq.from_log(weighted).paid[0][0] == 2.5
+    assert eq.from_log(weighted).unit_paid[0][0] == 2.5
 
 
 def test_the_behaviour_is_what_was_played() -> None:

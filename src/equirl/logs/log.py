@@ -62,7 +62,7 @@ class Log:
         Rows not counted: ends of episodes after which the log says not where the next one began.
     range_seen : bool
         Whether the range of rewards was taken from the log itself.
-    paid : tuple of ndarray of float, shape (nnz,), optional
+    unit_paid : tuple of ndarray of float, shape (nnz,), optional
         Sums of the rewards in [0, 1] that came with each successor, as ``seen`` has them, and of their squares.
     """
 
@@ -73,7 +73,7 @@ class Log:
     n_rows: int
     n_left_out: int = 0
     range_seen: bool = False
-    paid: UnitReward[tuple[np.ndarray, np.ndarray] | None] = None
+    unit_paid: UnitReward[tuple[np.ndarray, np.ndarray] | None] = None
 
     @property
     def n_steps(self) -> int:

@@ -138,8 +138,8 @@ class Tested(NamedTuple):
 
 def sample_of(log: Log) -> Sample:
     """What a log has seen; where it does not say which reward came with which successor, those of a pair are alike."""
-    if log.paid is not None:
-        return Sample(log.seen, *log.paid)
+    if log.unit_paid is not None:
+        return Sample(log.seen, *log.unit_paid)
     owner = owners(log.seen.ptr)
     share = log.seen.count / log.seen.visits[owner]
     return Sample(log.seen, share * log.seen.r_sum[owner], share * log.seen.r_squares[owner])

@@ -175,6 +175,17 @@ def _play(
     return state, left
 
 
+def estimated(world: OfflineWorld, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(S, A, S) frequencies, (S, A) mean rewards; nothing where there are no counts."""
+    laws = counts / np.maximum(1, counts.sum(axis=2, keepdims=True))
+    return laws, np.einsum("sax,sx->sa", laws, world.pays)
+
+
+def counting(world: OfflineWorld, counts: np.ndarray) -> np.ndarray:
+    """The policy that is optimal by frequencies."""
+    return greedy(*estimated(world, counts))
+
+
 def log_of(world: OfflineWorld, counts: np.ndarray) -> Log:
     """The log that has these counts."""
     S, A = world.reward.shape

@@ -1,4 +1,4 @@
-"""Learning from logs beside published methods: the worlds, the methods, the tables."""
+"""Problems with the policies that their logs came from, and how often a safe policy is worse."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from equirl.lab.yardsticks import offline_policies as methods, offline_yardstick as yardstick
+from equirl.lab.yardsticks import safety_yardstick as yardstick
 from equirl.lab.yardsticks.offline_worlds import (
     OfflineWorld,
+    counting,
     counts_of,
+    estimated,
     greedy,
     log_of,
     random_mdp,
@@ -39,11 +41,10 @@ def test_a_world_has_laws_rewards_and_a_behaviour_that_fit(name: str) -> None:
         assert (world.laws[world.end, :, world.end] == 1).all()
 
 
-def test_wet_chicken_is_worth_what_was_published() -> None:
-    """Its best policy 43.1 and the behaviour 29.8, in units of 1/4 of ours (Scholl and others 2022)."""
+def test_wet_chicken_has_its_waterfall_and_its_banks() -> None:
     world = WORLDS["wet"]
-    assert 4 * world.best() == pytest.approx(43.1, abs=0.05)
-    assert 4 * world.worth(world.behaviour) == pytest.approx(29.8, abs=0.06)
+    assert 4 * world.best() == pytest.approx(43.08, abs=0.005)
+    assert 4 * world.worth(world.behaviour) == pytest.approx(29.75, abs=0.005)
     falls = world.laws[4 * 5 + 0, 0]  # at the edge, in calm water, drifting by up to 3.5 either way
     assert falls[0] == pytest.approx((3.0 + 0.0) / 7)
     assert falls[20] == pytest.approx(1 / 7)
@@ -105,7 +106,7 @@ def test_a_log_has_the_counts_and_what_they_paid() -> None:
     assert found == pytest.approx({int(x): row[x] for x in np.flatnonzero(row)})
     np.testing.assert_allclose(log.seen.r_sum, (counts * world.pays[:, None, :]).sum(axis=2).ravel())
     np.testing.assert_allclose(
-        np.add.reduceat(log.paid[0], log.seen.ptr[:-1][log.seen.visits > 0]), log.seen.r_sum[log.seen.visits > 0]
+        np.add.reduceat(log.unit_paid[0], log.seen.ptr[:-1][log.seen.visits > 0]), log.seen.r_sum[log.seen.visits > 0]
     )
 
 
@@ -117,68 +118,10 @@ def learned_from(request) -> tuple[OfflineWorld, np.ndarray]:
 
 def test_counting_is_optimal_by_frequencies(learned_from) -> None:
     world, counts = learned_from
-    laws, reward = methods.estimated(world, counts)
-    policy = methods.counting(world, counts)
+    laws, reward = estimated(world, counts)
+    policy = counting(world, counts)
     assert (values(laws, reward, policy) >= values(laws, reward, greedy(laws, reward)) - 1e-9).all()
     assert (laws[counts.sum(axis=2) == 0] == 0).all()
-
-
-def test_spibb_plays_what_it_does_not_trust_as_before(learned_from) -> None:
-    world, counts = learned_from
-    rare = counts.sum(axis=2) <= methods.ENOUGH
-    policy = methods.spibb(world, counts)
-    np.testing.assert_allclose(policy[rare], world.behaviour[rare])
-    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
-    free = np.where(rare, 0.0, policy)
-    assert ((free > 1e-12).sum(axis=1) <= 1).all()  # the rest goes to one action
-
-
-def test_spibb_at_most_plays_what_it_does_not_trust_no_more_than_before(learned_from) -> None:
-    world, counts = learned_from
-    rare = counts.sum(axis=2) <= methods.ENOUGH
-    policy = methods.spibb_at_most(world, counts)
-    none = rare.all(axis=1)
-    assert (policy[rare & ~none[:, None]] <= world.behaviour[rare & ~none[:, None]] + 1e-9).all()
-    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
-    np.testing.assert_allclose(policy[none], world.behaviour[none], atol=1e-9)
-
-
-def test_soft_spibb_stays_as_close_to_the_behaviour_as_errors_ask(learned_from) -> None:
-    world, counts = learned_from
-    visits = counts.sum(axis=2)
-    policy = methods.soft_spibb(world, counts)
-    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
-    assert policy.min() >= -1e-12
-    np.testing.assert_allclose(policy[visits == 0], world.behaviour[visits == 0])
-    error = np.sqrt(2 * np.log(2 * visits.size) / np.maximum(1, visits))
-    moved = (np.abs(policy - world.behaviour) * np.where(visits > 0, error, 0.0)).sum(axis=1)
-    assert (moved <= 2 * methods.LEEWAY + 1e-9).all()
-    assert np.abs(policy - world.behaviour).max() > 0.1
-
-
-def test_each_of_them_is_no_worse_than_the_behaviour_by_frequencies(learned_from) -> None:
-    world, counts = learned_from
-    model = methods.estimated(world, counts)
-    before = values(*model, world.behaviour)
-    for method in (methods.spibb, methods.spibb_at_most, methods.soft_spibb):
-        assert (values(*model, method(world, counts)) >= before - 1e-9).all()
-
-
-def test_a_world_is_measured_and_its_table_written(tmp_path, monkeypatch) -> None:
-    few = {name: (method, 2) for name, (method, _) in yardstick.METHODS.items()}
-    monkeypatch.setattr(yardstick, "SIZES", {"wet chicken": (100,)})
-    monkeypatch.setattr(yardstick, "METHODS", few)
-    table = yardstick.measure_offline(tmp_path)
-    assert table["method"] == list(few)
-    assert table["logs"] == [2] * len(few)
-    assert (np.array(table["worst"]) <= np.array(table["mean"])).all()
-    assert yardstick.measure_offline(tmp_path).rows() == table.rows()  # kept, not computed again
-    assert "wet chicken: mean / worst 1 %" in yardstick.offline_tables(table)
-
-
-def test_the_worst_is_the_mean_of_the_lowest_hundredth() -> None:
-    assert yardstick._worst([*range(200, 0, -1)]) == 1.5
-    assert yardstick._worst([3.0, 1.0]) == 1.0
 
 
 def test_violations_are_stored_and_told() -> None:
