@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from equirl.lab.cli import app
-from equirl.lab.leaderboard.board_page import draw_boards, markdown, write_page
+from equirl.lab.leaderboard import board_page
+from equirl.lab.leaderboard.board_page import draw_boards, markdown, overview, write_page
 from equirl.lab.leaderboard.expectations import advise, check_expectations, lock_ins, overall
 from equirl.lab.leaderboard.leaderboard_study import (
     BASES,
@@ -144,6 +145,56 @@ def test_ranks_count_among_learners_given_the_same():
         ("c-psrl-c-sigma", BOTH, 1),
     ]
     assert [round(row.relative, 6) for row in board.standings] == [1, 3, 10, 0.8, 0.5]
+
+
+def two_runs(first, second, learners=("c-psrl", "psrl")):
+    """A world with two runs of each of two learners, which have these regrets."""
+    planned = plan(2, ["cycle-20"], learners)
+    regrets = dict(zip(learners, (first, second), strict=True))
+    results = [(run, stand_in(run, {run.learner: regrets[run.learner][run.spec.replicate]})) for run in planned]
+    return boards(summarise(results), planned)
+
+
+def matrix_cells(found):
+    matrix = next(part.table for part in overview(found, [], [], {}) if part.name == "matrix")
+    return dict(zip(matrix.head[1:], matrix.rows[0][1:], strict=True)), matrix.html()
+
+
+def test_a_relative_regret_is_the_plain_ratio_and_grey_where_two_runs_do_not_decide_it():
+    """Half the best one's interval is 546 here: both means count as that in geometric means."""
+    found = two_runs([80.0, 166.0 / 1.01], [423.0, 623.0 / 1.01])
+    best, other = found[0].standings
+    assert (best.mean, other.mean) == (123.0, 523.0)
+    assert (best.relative, best.undecided, best.counted_relative) == (1.0, False, 1.0)
+    assert (other.relative, other.undecided, other.counted_relative) == (523 / 123, True, 1.0)
+    cells, html = matrix_cells(found)
+    assert cells["c-psrl"] == {"text": "1", "back": "rgba(27,110,60,0.00)", "best": True, "undecided": False}
+    assert cells["psrl"] == {"text": "4.3", "back": "", "best": False, "undecided": True}
+    assert '<td class="num undecided">4.3</td>' in html
+    assert "grey is undecided" in board_page.ABOUT_MATRIX
+
+
+def test_a_relative_regret_that_two_runs_decide_has_its_colour():
+    found = two_runs([123.0, 123.0 / 1.01], [523.0, 524.0 / 1.01])
+    assert not found[0].standings[1].undecided
+    cells, html = matrix_cells(found)
+    assert cells["psrl"]["back"].startswith("rgba(163,50,26")
+    assert "undecided" not in html
+
+
+def test_what_a_single_run_shows_is_undecided():
+    planned = plan(1, ["cycle-20"], ["psrl", "c-psrl"])
+    found = boards(summarise([(run, stand_in(run, REGRET)) for run in planned]), planned)
+    assert [(row.relative, row.undecided) for row in found[0].standings] == [(1.0, False), (3.0, True)]
+
+
+@pytest.mark.parametrize("best", [0.0, -5.0])
+def test_where_the_best_mean_is_not_above_zero_there_is_no_ratio(best):
+    found = two_runs([best, best / 1.01], [523.0, 524.0 / 1.01])
+    cells, _ = matrix_cells(found)
+    assert [cells[name]["text"] for name in ("c-psrl", "psrl")] == ["1", "–"]
+    assert cells["c-psrl"]["best"]
+    assert found[0].standings[1].counted_relative == pytest.approx(523.5)
 
 
 def test_worlds_are_told_apart_by_their_structure():

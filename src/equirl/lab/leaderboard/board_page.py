@@ -59,9 +59,10 @@ ABOUT_ADVICE = (
 )
 ABOUT_MATRIX = (
     "Mean regret at T divided by that of the best learner given nothing, which is 1 and bold. Green is less regret, "
-    "red more; a dagger marks runs that locked in (regret in the last quarter above half of g* T / 4). Received "
-    "rewards are noisy, so a mean counts as at least 1 and at least half the interval of the best one. Learners stand "
-    "by their geometric mean over all worlds; a dash is a world in which a learner does not play."
+    "red more; grey is undecided: the 95 % interval of the difference holds 0. A dagger "
+    "marks runs that locked in (regret in the last quarter above half of g* T / 4). A dash is a world in which a "
+    "learner does not play, or in which the best mean is not above 0. Learners stand by their geometric mean over all "
+    "worlds, in which a mean counts as at least 1 and at least half the interval of the best one."
 )
 ABOUT_EXPECTATIONS = (
     "In a structured world (classes of transition probabilities fewer than a third of the pairs) the best learner "
@@ -118,10 +119,15 @@ def _matrix(boards: Sequence[Board]) -> ReportTable:
     rows: list[Row] = []
     for board in boards:
         own = [board.find(name) for _, name in learners]
-        cells = [{"text": relative_text(row), "back": shade(row), "best": is_best(row)} for row in own]
-        rows.append([{"text": board.name, "part": board.name}, *cells])
+        rows.append([{"text": board.name, "part": board.name}, *map(_matrix_cell, own)])
     table = numbers_table(["", *(name for _, name in learners)], rows)
     return table._replace(given=[given for given, _ in learners])
+
+
+def _matrix_cell(row: Standing | None) -> dict[str, object]:
+    undecided = row is not None and row.undecided
+    text, back = relative_text(row), "" if undecided else shade(row)
+    return {"text": text, "back": back, "best": is_best(row), "undecided": undecided}
 
 
 def _world_section(board: Board, figures: Mapping[str, Path]) -> str:
@@ -249,7 +255,7 @@ def relative_text(row: Standing | None) -> str:
 
 def is_best(row: Standing | None) -> bool:
     """Whether the others of its world are compared with it."""
-    return row is not None and row.relative == 1.0 and row.rank == 1
+    return row is not None and row.given == NOTHING and row.rank == 1
 
 
 def shade(row: Standing | None) -> str:

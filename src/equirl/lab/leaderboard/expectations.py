@@ -101,7 +101,7 @@ def advise(boards: Sequence[Board]) -> list[Advice]:
         take, score = next(iter(scores.items()))
         others = [f"{name} ({number(value, 2)})" for name, value in list(scores.items())[1:2]]
         rows = [row for board in own if (row := board.find(take)) is not None]
-        worst = max(row.relative for row in rows)
+        worst = max(row.counted_relative for row in rows)
         stuck = [f"{row.group.part} ({row.n_locked_in} of {row.group.n_runs})" for row in rows if row.n_locked_in]
         found.append(Advice(when, take, score, worst, "".join(others), len(own), ", ".join(stuck)))
     return found
@@ -110,11 +110,11 @@ def advise(boards: Sequence[Board]) -> list[Advice]:
 def overall(boards: Sequence[Board], given: str) -> dict[str, float]:
     """Geometric means of relative regret of the learners given the same that played in all these worlds."""
     logs: dict[str, list[float]] = {}
-    meant = [board for board in boards if all(math.isfinite(row.relative) for row in board.standings)]
+    meant = [board for board in boards if all(math.isfinite(row.counted_relative) for row in board.standings)]
     for board in meant:
         for row in board.standings:
             if row.given == given:
-                logs.setdefault(row.learner, []).append(math.log(max(row.relative, LEAST_RELATIVE)))
+                logs.setdefault(row.learner, []).append(math.log(max(row.counted_relative, LEAST_RELATIVE)))
     means = {name: math.exp(float(np.mean(values))) for name, values in logs.items() if len(values) == len(meant)}
     return dict(sorted(means.items(), key=lambda item: item[1]))
 

@@ -4,8 +4,8 @@ Regret is that at the horizon T. A run is *locked in* when its regret in the las
 nothing right would cost, g* T / 4: it has settled for something far from the best. Where costs are mapped to rewards,
 doing nothing right is to play at random, which costs (g* - g0) T / 4, with g0 the gain of uniform play. The regret of
 one learner relative to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is
-not distinguishable from 0. Received rewards are noisy, so a mean regret may be 0 or below; in relative regrets a mean
-counts as at least 1 and at least half the interval of the best learner given nothing.
+not distinguishable from 0. Received rewards are noisy, so a mean regret may be 0 or below; in geometric means over
+worlds a mean counts as at least 1 and at least half the interval of the best learner given nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class Standing:
     group: Group
     given: str
     rank: int
-    relative: float
+    relative: float  # its mean over that of the best learner given nothing; NaN where that is not above 0
+    undecided: bool  # whether chance alone may tell the two apart, at 95 %
+    counted_relative: float  # the same for geometric means, with the least regret that counts
 
     @property
     def learner(self) -> str:
@@ -194,9 +196,18 @@ def standings_of(groups: Sequence[Group]) -> tuple[Standing, ...]:
     for given in GIVEN:
         own = sorted((g for g in groups if given_by[g.learner] == given), key=lambda group: regret[group.learner])
         for rank, group in enumerate(own, start=1):
-            relative = max(regret[group.learner], floor) / max(regret[best.learner], floor) if best else math.nan
-            rows.append(Standing(group, given, rank, relative))
+            counted = max(regret[group.learner], floor) / max(regret[best.learner], floor) if best else math.nan
+            rows.append(Standing(group, given, rank, *_relative(group, best), counted))
     return tuple(rows)
+
+
+def _relative(group: Group, best: Group | None) -> tuple[float, bool]:
+    """The ratio to the best mean, and whether it is undecided which of the two is less."""
+    if best is None or group is best:
+        return (math.nan if best is None else 1.0), False
+    own, least = group.curves.final("regret"), best.curves.final("regret")
+    difference, half = excess(own, least, 1.0)
+    return float(own.mean() / least.mean()) if least.mean() > 0 else math.nan, not abs(difference) > half
 
 
 def least_regret(regret: np.ndarray) -> float:

@@ -17,7 +17,7 @@ from equirl.words.formatting import counted
 
 GOOD, OPEN = ("reproduced", "turned round", "holds"), ("undecided",)
 BAD = ("not reproduced", "not turned round", "fails", "no data")
-Cell = str | Mapping[str, Any]  # a text, or a "text" with its "note", "verdict", "part" of the study, colour "back"
+Cell = str | Mapping[str, Any]  # a text, or a "text" with its "note", "verdict", "part" of the study, looks
 Row = Sequence[Cell] | Mapping[str, str]  # cells, or a "heading" across the table
 
 
@@ -73,9 +73,9 @@ def _cell(cell: Cell) -> str:
 
 
 def _matrix_cell(cell: Any, edge: str) -> str:
-    best = " best" if cell["best"] else ""
+    look = " best" if cell["best"] else " undecided" if cell["undecided"] else ""
     style = f' style="background:{cell["back"]}"' if cell["back"] else ""
-    return f'<td class="num{edge}{best}"{style}>{_cell(cell)}</td>'
+    return f'<td class="num{edge}{look}"{style}>{_cell(cell)}</td>'
 
 
 def numbers_table(head: Sequence[str], rows: Iterable[Row]) -> ReportTable:

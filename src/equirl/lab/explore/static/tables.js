@@ -29,7 +29,7 @@ export function matrix({ head, rows, given }, onPart) {
   const body = rows.map(([world, ...cells]) => el("tr", {},
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", text: world.text, title: "Its curves and standings", onclick: () => onPart(world.part) })),
     ...cells.map((held, k) => {
-      const shown = el("td", { class: `num${edge(k + 1) ? " edge" : ""}${held.best ? " best" : ""}`, text: held.text, title: `${head[k + 1]} in ${world.text}` });
+      const shown = el("td", { class: `num${edge(k + 1) ? " edge" : ""}${held.best ? " best" : held.undecided ? " undecided" : ""}`, text: held.text, title: `${head[k + 1]} in ${world.text}` });
       if (held.back) shown.style.background = held.back;
       return shown;
     })));
