@@ -36,6 +36,19 @@ def test_classes_reports_states_pairs_classes_and_sizes(run):
     assert "0.15" in words
 
 
+@pytest.mark.parametrize("room", [80, 40])
+@pytest.mark.parametrize("world", ["four-room", "access-control", "machines", "lost-sales", "zoo/rides"])
+def test_classes_breaks_no_word_and_cuts_nothing(world, room):
+    wide, narrow = (CliRunner().invoke(app, ["classes", world], env={"COLUMNS": str(n)}).stdout for n in (300, room))
+    words = set(wide.replace("─", " ").split())
+    assert set(narrow.replace("─", " ").split()) == words
+    assert room == 40 or max(map(len, narrow.splitlines())) <= room
+
+
+def test_a_class_more_than_are_listed_is_one_class(run):
+    assert "... and 1 more class, none larger" in run("classes", "lost-sales").stdout
+
+
 def test_classes_gives_the_same_as_json(run):
     held = json.loads(run("classes", "two-room:kernel=appendix", "--json").stdout)
     assert (held["n_states"], held["n_pairs"], held["n_classes"]) == (21, 84, 6)

@@ -187,7 +187,7 @@ def test_learn_prints_the_policy_its_uncertainty_and_what_is_not_known(csv_file,
     options = ("--column", "state=s", "--draws", 10, "--steps", 100)
     done = invoke("learn", csv_file, *options, "--csv", tmp_path / "policy.csv", "--save", tmp_path / "agent.npz")
     assert done.exit_code == 0, done.output
-    for text in ("600", "Policy", "chance_best", "where the next 100 steps", "What the log cannot say"):
+    for text in ("600", "Policy", "chance best", "where the next 100 steps", "What the log cannot say"):
         assert text in done.stdout
     assert len((tmp_path / "policy.csv").read_text().splitlines()) == 6
     agent = eq.load_agent(tmp_path / "agent.npz")

@@ -52,3 +52,10 @@ def test_rewards_and_profiles_are_told_to_four_digits():
     )
     assert found._replace(n_profiles=2).profile_text() == "2 different"
     assert str(found._replace(least_mean=-1.0, largest_mean=0.0)).endswith("reward -1 to 0")
+
+
+def test_a_mean_reward_of_nothing_is_shown_as_nothing_whatever_the_scale():
+    pairs = [("a", "stay", {"a": 1.0}, 0.0), ("a", "go", {"a": 0.5, "b": 0.5}, -1.0), ("b", "stay", {"b": 1.0}, 2.0)]
+    mdp = TabularMDP.from_pairs(pairs, rescale=True)
+    part = equivalence_classes(mdp)
+    assert sorted(summarise_class(mdp, part, c).reward_text() for c in range(3)) == ["-1", "0", "2"]

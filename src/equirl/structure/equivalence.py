@@ -300,7 +300,8 @@ class ClassSummary(NamedTuple):
 def summarise_class(mdp: TabularMDP, partition: Partition, label: int) -> ClassSummary:
     """What the pairs of a class truly share: of classes that were learned perhaps not much."""
     members = np.flatnonzero(partition.label == label)
-    means = original_rewards(np.round(mdp.r_mean[members], DECIMALS), mdp.reward_map)
+    scale = mdp.reward_map[0]
+    means = np.round(original_rewards(mdp.r_mean[members], mdp.reward_map) / scale, DECIMALS) * scale + 0.0
     different = {np.round(profile_of(mdp, k), DECIMALS).tobytes() for k in members.tolist()}
     first = int(members[0])
     return ClassSummary(

@@ -25,6 +25,7 @@ FAILED, MISTAKE, STOPPED, INTERRUPTED = 1, 2, 3, 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CANNOT_KEEP = (*NO_ROOM, errno.EROFS, errno.EIO)
 MOST_ROWS = 20  # of a table on the screen
+EDGES, BETWEEN = 2, 3  # blanks around a table, and between two columns of it
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to stderr.")]
 
 
@@ -57,22 +58,35 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    terminal = console()
+    shown = [[printable(cell) for cell in row] for row in ([heading.rstrip("#") for heading in columns], *rows)]
+    widths = _fitting_widths(list(zip(*shown, strict=True)), terminal.width)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in columns:
-        numeric = heading.endswith("#")
-        table.add_column(
-            printable(heading.rstrip("#")), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
-        )
-    for row in rows:
-        table.add_row(*map(printable, row))
+    for heading, text, width in zip(columns, shown[0], widths, strict=True):
+        table.add_column(text, justify="right" if heading.endswith("#") else "left", width=width)
+    for row in shown[1:]:
+        table.add_row(*row)
     if title:
-        console().print(printable(title), style="bold", soft_wrap=True)
-    console().print(table)
+        terminal.print(printable(title), style="bold", soft_wrap=True)
+    terminal.width = max(terminal.width, sum(widths) + EDGES + BETWEEN * (len(widths) - 1))
+    terminal.print(table)
+
+
+def _fitting_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """How wide columns are: the widest give way first, none breaks a word; else a table sticks out."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, texts)) for texts in columns]
+    least = [max((cell_len(word) for text in texts for word in text.split()), default=0) for texts in columns]
+    room -= EDGES + BETWEEN * (len(columns) - 1)
+    while sum(widths) > room and (spare := [k for k in range(len(widths)) if widths[k] > least[k]]):
+        widths[max(spare, key=lambda k: widths[k])] -= 1
+    return widths
 
 
 def print_some(table: Table, title: str, remedy: str, most: int = MOST_ROWS) -> None:
     """The first rows of a table, and where to find the rest."""
-    headings = [name + "#" * table.is_numeric(name) for name in table.columns]
+    headings = [name.replace("_", " ") + "#" * table.is_numeric(name) for name in table.columns]
     print_table(headings, table.head(most).texts(), title=title)
     if len(table) > most:
         console().print(f"... and {len(table) - most} more rows; {remedy}")

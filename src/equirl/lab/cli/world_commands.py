@@ -11,7 +11,7 @@ import typer
 from equirl.lab.cli.console import AsJson, check_files, console, print_facts, print_json, print_some, print_table, say
 from equirl.lab.cli.log_commands import Column, log_facts, named_columns, print_limitations
 from equirl.lab.cli.shell_completion import complete_problem, complete_world
-from equirl.words.formatting import number
+from equirl.words.formatting import counted, number
 from equirl.words.tables import Table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ MOST_STATES = 20  # listed with their values
 DIGITS = 6  # significant ones
 CLASS_LEGEND = (
     "apart: how far pairs look from their class, in standard errors; "
-    "could_see: the least difference of a probability that visits could have shown"
+    "could see: the least difference of a probability that visits could have shown"
 )
 DIAMETER_STATES = 500  # the diameter of more states takes long and must be asked for
 
@@ -345,7 +345,7 @@ def _print_classes(mdp: TabularMDP, part: Partition) -> None:
         rows.append([str(c), str(found.size), found.profile_text(), found.reward_text(), example])
     print_table(["class#", "pairs#", "profile", "mean reward#", "for example"], rows)
     if part.n_classes > MOST_CLASSES:
-        console().print(f"... and {part.n_classes - MOST_CLASSES} more classes, none larger")
+        console().print(f"... and {counted(part.n_classes - MOST_CLASSES, 'more class', 'more classes')}, none larger")
 
 
 def _save(figure: Any, plot: Path) -> None:
