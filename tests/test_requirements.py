@@ -14,6 +14,7 @@ from lowest_versions import PYPROJECT, constraints, declared
 
 ROOT = Path(__file__).parents[1]
 FAILING = {  # a version that does not do, and why
+    "coverage==7.6.0": "Numba cannot be imported beside it",
     "gymnasium==1.2.3": "its rainy taxi has other transition probabilities: the world would depend on the version",
     "matplotlib==3.10.6": "with a new pyparsing it warns wherever text is drawn",
     "numba==0.62.1": "its libraries do not say what is to be set up again: kernels cannot be linked with what they call",
