@@ -17,7 +17,7 @@ FAILING = {  # a version that does not do, and why
     "coverage==7.6.0": "Numba cannot be imported beside it",
     "gymnasium==1.2.3": "its rainy taxi has other transition probabilities: the world would depend on the version",
     "matplotlib==3.10.6": "with a new pyparsing it warns wherever text is drawn",
-    "numba==0.62.1": "its libraries do not say what is to be set up again: kernels cannot be linked with what they call",
+    "numba==0.62.1": "kernels cannot be linked with what they call: its libraries lack a field",
     "numpy==1.26.4": "int64 and uint64 make a float: interpreted kernels differ from compiled ones",
     "scipy==1.11.1": "graphs with indices of 64 bits: nothing is reachable, in silence",
     "setuptools==76.1.0": "cannot read the licence: nothing is built",
