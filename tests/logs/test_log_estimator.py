@@ -86,6 +86,20 @@ def test_frames_go_in_and_their_column_of_states_is_predicted(library):
         policy.predict(frames.DataFrame({"states": ["low"]}))
 
 
+class Frame:
+    """As little as a data frame has: names of columns, and columns by name."""
+
+    columns = ("state", "action", "reward", "next_state")
+
+    def __getitem__(self, name):
+        return np.array(ROWS[name])
+
+
+def test_whatever_has_named_columns_is_predicted_as_a_frame():
+    policy = eq.LogPolicy(draws=3).fit(Frame())
+    assert policy.predict(Frame())[:3].tolist() == ["fill", "fill", "sell"]
+
+
 def test_predict_before_fit_and_states_unknown_are_errors():
     with pytest.raises((NotFitted, ValueError), match="not fitted yet; call fit with a log first"):
         eq.LogPolicy().predict(["low"])

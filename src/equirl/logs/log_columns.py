@@ -129,7 +129,8 @@ def _columns_of(table: Any) -> tuple[list[str], Callable[[str], Any]]:
 
 def one_column(table: Any, name: str) -> list[Any]:
     """The values of a column of a table, or of what is one column itself."""
-    if isinstance(table, Mapping) or hasattr(table, "column_names") or getattr(table, "ndim", 1) == 2:
+    named = isinstance(table, Mapping) or hasattr(table, "columns") or hasattr(table, "column_names")
+    if named or getattr(table, "ndim", 1) == 2:
         names, column = _columns_of(table) if not isinstance(table, np.ndarray) else ([], table.__getitem__)
         if name not in names:
             raise ValueError(unknown_name("column", name, names))
