@@ -11,6 +11,7 @@ from equirl.lab.yardsticks.bsuite_yardstick import BSUITE_YARDSTICK
 from equirl.lab.yardsticks.colosseum_yardstick import COLOSSEUM_YARDSTICK
 from equirl.lab.yardsticks.exact_yardstick import EXACT_YARDSTICK
 from equirl.lab.yardsticks.homes_yardstick import HOMES_YARDSTICK
+from equirl.lab.yardsticks.offline_yardstick import OFFLINE_YARDSTICK
 from equirl.lab.yardsticks.safety_yardstick import SAFETY_YARDSTICK
 from equirl.lab.yardsticks.yardstick import Yardstick, stored_table, stored_words
 from equirl.words.checking import unknown_name
@@ -20,6 +21,7 @@ YARDSTICKS: dict[str, Yardstick] = {
     "bsuite": BSUITE_YARDSTICK,
     "homes": HOMES_YARDSTICK,
     "exact": EXACT_YARDSTICK,
+    "offline": OFFLINE_YARDSTICK,
     "safety": SAFETY_YARDSTICK,
 }
 
