@@ -7,14 +7,22 @@ from fractions import Fraction
 import pytest
 
 from equirl.lab.yardsticks import guarded_commands as commands
-from equirl.lab.yardsticks.exact_yardstick import Answer, answers, exact_tables, measure_exact
+from equirl.lab.yardsticks.exact_yardstick import (
+    JUMPING,
+    Answer,
+    answers,
+    exact_tables,
+    jumping_grid,
+    measure_exact,
+)
 from equirl.lab.yardsticks.yardstick import stored_table, stored_words
+from equirl.solving import solve
 from equirl.words.tables import Table
 
 ANSWERS = {f"{answer.problem}, {answer.quantity}": answer for answer in answers()}
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", [pytest.param(k, marks=[pytest.mark.long] * v.long) for k, v in ANSWERS.items()])
 def test_a_known_problem_has_its_published_answer(name: str) -> None:
     answer = ANSWERS[name]
     n_states, value, error = answer.ours()
@@ -36,11 +44,17 @@ def test_a_known_problem_has_its_published_answer(name: str) -> None:
         (lambda: commands.firewire(36, "time"), 776, 1189),
         (lambda: commands.wlan("time"), 2954, 3972),
         (commands.tireworld, 8670, 19044),
+        (lambda: commands.scheduling(2, 100), 12828, 14649),
     ],
 )
 def test_models_have_as_many_states_and_choices_as_published(mdp, n_states: int, n_choices: int) -> None:
     found = mdp()
     assert (found.n_states, found.n_pairs) == (n_states, n_choices)
+
+
+def test_every_value_of_the_jumping_grid_is_that_of_the_figure() -> None:
+    value = solve(jumping_grid(), discount=0.9).value
+    assert [f"{x:.1f}" for x in value] == list(JUMPING)
 
 
 def test_a_state_in_which_nothing_may_happen_is_stayed_in() -> None:

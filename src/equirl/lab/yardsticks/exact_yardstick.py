@@ -31,6 +31,7 @@ class Answer:
     asked: Mapping[str, Any]  # of solve; nothing: the average reward
     sign: float = 1.0  # of what solve gives
     state: Any = None  # from where; the start if not said
+    long: bool = False  # takes more than a few seconds
 
     @property
     def exact(self) -> Fraction:
@@ -76,6 +77,14 @@ def _qcomp() -> list[Answer]:
     ):  # fmt: skip
         asked = {**sent, "maximise": largest}
         found.append(Answer(name, quantity, published, "QComp", _made(commands.wlan, counts), asked))
+    empty = {"goal": lambda s: s[0] == 0, "objective": "cost", "maximise": True}
+    for n, energy, jobs in ((2, 100, "26428/6561"), (3, 150, "5090102765275/847288609443")):
+        name = f"job scheduling, {n} processes, energy {energy}"
+        made = _made(commands.scheduling, n, energy)
+        found.append(Answer(name, "largest expected jobs", jobs, "QComp", made, empty, long=n > 2))
+    five = {"goal": lambda s: s[0] == 0 and s[4] == 5}
+    name, counted = "job scheduling, 2 processes, energy 100", _made(commands.scheduling, 2, 100, 5)
+    found.append(Answer(name, "largest probability of 5 jobs", "184/6561", "QComp", counted, five))
     brought = {"goal": lambda s: s[4] == s[5] == 0, "objective": "cost"}
     arrived = {"goal": lambda s: s[0] == 0}
     return [
@@ -108,25 +117,37 @@ def _inventories() -> list[Answer]:
 
 def _textbooks() -> list[Answer]:
     walk, grid = {"goal": 6}, {"goal": [0, 15], "objective": "steps"}
-    jump = {"discount": 0.9}
+    jump, two = {"discount": 0.9}, {"discount": 0.95}
+    puterman, walked, wandered, jumped = "Puterman, pp. 33-35", *(f"Sutton and Barto, {x}" for x in PLACES)
     return [
         Answer("toymaker", "average reward", "2", "Howard", _made(make, "toymaker"), {}),
         Answer("taxicab", "average reward", "13.34", "Howard", _made(make, "taxicab"), {}),
-        Answer("maintenance", "average cost", "0.4338", "Tijms", maintenance, {}, -1.0),
-        Answer("two states, discount 0.95", "value of s1", "-8.571", "Puterman", two_states, {"discount": 0.95}),
+        Answer("maintenance", "average cost", "0.4338", "Tijms, p. 251", maintenance, {}, -1.0),
+        Answer("two states, discount 0.95", "value of s1", "-8.57142857", puterman, two_states, two),
+        Answer("two states, discount 0.95", "value of s2", "-20", puterman, two_states, two, 1.0, 1),
         *(
-            Answer("random walk", f"value of {name}", f"{k}/6", "Sutton and Barto", random_walk, walk, 1.0, k)
+            Answer("random walk", f"value of {name}", f"{k}/6", walked, random_walk, walk, 1.0, k)
             for k, name in enumerate("ABCDE", 1)
         ),
         *(
-            Answer("grid 4 x 4, at random", f"steps from {s}", steps, "Sutton and Barto", wandering, grid, 1.0, s)
+            Answer("grid 4 x 4, at random", f"steps from {s}", steps, wandered, wandering, grid, 1.0, s)
             for s, steps in ((1, "14"), (5, "18"), (2, "20"), (3, "22"))
         ),
         *(
-            Answer("grid 5 x 5, discount 0.9", f"value of {s}", v, "Sutton and Barto", jumping_grid, jump, 1.0, s)
-            for s, v in ((0, "22.0"), (1, "24.4"), (2, "22.0"), (3, "19.4"), (4, "17.5"), (20, "14.4"), (24, "11.7"))
+            Answer("grid 5 x 5, discount 0.9", f"value of {s}", JUMPING[s], jumped, jumping_grid, jump, 1.0, s)
+            for s in (0, 1, 2, 3, 4, 20, 24)
         ),
     ]  # fmt: skip
+
+
+PLACES = ("example 6.2", "figure 4.1", "figure 3.5")
+JUMPING = (  # figure 3.5, row by row
+    "22.0", "24.4", "22.0", "19.4", "17.5",
+    "19.8", "22.0", "19.8", "17.8", "16.0",
+    "17.8", "19.8", "17.8", "16.0", "14.4",
+    "16.0", "17.8", "16.0", "14.4", "13.0",
+    "14.4", "16.0", "14.4", "13.0", "11.7",
+)  # fmt: skip
 
 
 def _made(function: Callable[..., TabularMDP], *arguments: Any, **settings: Any) -> Callable[[], TabularMDP]:

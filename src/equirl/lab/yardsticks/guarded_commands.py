@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import product
+from math import prod
 from typing import Any
 
 from equirl.model import TabularMDP
@@ -77,6 +78,56 @@ def gathering(gold: int, gems: int) -> TabularMDP:
         return found
 
     return explored((*home, False, False, gold, gems), commands)
+
+
+WORK, REST, DEADLINE = {2: 1 / 3, 3: 2 / 3}, {4: 2 / 3, 5: 1 / 3}, {9: 2 / 3, 7: 1 / 3}  # times and their chances
+
+
+def scheduling(n: int, energy: int, wanted: int = 0) -> TabularMDP:
+    """Energy-aware job scheduling: (energy left, user, turbo, too late, done, process, ...); a job on time costs 1.
+
+    Each of ``n`` processes waits (0), works (1) or rests (2) for a time; the scheduler lets one that waits work, with
+    or without turbo. Only the first has deadlines and uses energy; its jobs on time are counted up to ``wanted``.
+    """
+
+    def commands(state: State) -> list[Command]:
+        left, user, turbo, late, done, *processes = state
+        place, time = processes[0]
+        on_time = left > 0 and place == 1 and time == 0 and not late
+        used = {0: 1, 1: 9 if turbo else 3, 2: 2}[place]
+        laws = [_process(own, user == i, turbo, DEADLINE if i == 1 else {0: 1.0}) for i, own in enumerate(processes, 1)]
+        found: list[Command] = []
+        for user_next, turbo_next in _scheduler(user, turbo, processes):
+            law: dict[State, float] = {}
+            for chosen in product(*(own.items() for own in laws)):
+                after = [own for own, _ in chosen]
+                late_next = late and after[0][0] == 1
+                if place == 0 and user == 1:
+                    late_next = after[0][1] >= (1 + turbo) * time
+                x = (max(0, left - used), user_next, turbo_next, late_next, min(wanted, done + on_time), *after)
+                law[x] = law.get(x, 0.0) + prod(p for _, p in chosen)
+            found.append((law, float(on_time)))
+        return found
+
+    return explored((energy, 0, False, False, 0, *((2, 0),) * n), commands)
+
+
+def _process(own: State, chosen: bool, turbo: bool, deadline: dict[int, float]) -> dict[State, float]:
+    """Where a process is after a tick."""
+    place, time = own
+    if place == 0:
+        return {(1, work): p for work, p in WORK.items()} if chosen else {(0, max(0, time - 1)): 1.0}
+    if time > 0:
+        return {(place, max(0, time - (2 if place == 1 and turbo else 1))): 1.0}
+    return {(2, rest): p for rest, p in REST.items()} if place == 1 else {(0, by): p for by, p in deadline.items()}
+
+
+def _scheduler(user: int, turbo: bool, processes: list[State]) -> list[tuple[int, bool]]:
+    """Who may work after a tick, and whether with turbo: the one that works until it is done, then any that waits."""
+    if user and processes[user - 1] != (1, 0):
+        return [(user, turbo)]
+    waiting = [i for i, (place, _) in enumerate(processes, 1) if place == 0]
+    return [(i, fast) for i in waiting for fast in (False, True)] or [(0, False)]
 
 
 ROADS = "0-12 0-16 1-2 1-3 3-4 3-13 3-14 5-8 5-10 5-16 6-14 7-9 7-13 8-9 9-12 9-16 10-12 10-13 11-16 12-16 13-15 14-16"
