@@ -84,8 +84,8 @@ def test_steps_alone_may_limit_a_stretch():
 @pytest.mark.parametrize(("coin", "pair"), [(0.0, 2), (0.3, 2), (0.34, 3), (0.99, 4)])
 def test_a_coin_picks_one_of_the_pairs_of_a_state(coin, pair):
     ptr, coins = np.array([0, 2, 5]), np.array([0.5, coin])
-    assert pair_played.py_func(Stretch(np.zeros(0, np.int64), step_limits(), coins), ptr, 1, 1) == pair
-    assert pair_played.py_func(Stretch(np.array([1, 4]), step_limits()), ptr, 1, 1) == 4
+    assert pair_played(Stretch(np.zeros(0, np.int64), step_limits(), coins), ptr, 1, 1) == pair
+    assert pair_played(Stretch(np.array([1, 4]), step_limits()), ptr, 1, 1) == 4
 
 
 def test_where_there_are_no_limits_by_pair_the_grace_is_played_to_its_end():

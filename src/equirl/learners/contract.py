@@ -30,7 +30,7 @@ from equirl.learners.beliefs import Beliefs, CountedBeliefs
 from equirl.model.dynamics import Chances, Dynamics
 from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import frozen, owners
-from equirl.numerics.compiling import inlined, lean_kernel
+from equirl.numerics.compiling import lean_kernel
 from equirl.solving.optimal_gain import AVERAGE_REWARD, Criterion
 from equirl.words.checking import checked_path, flag, whole_number
 from equirl.words.formatting import shown
@@ -150,9 +150,8 @@ def spend_path(path: np.ndarray, limits: Limits) -> None:
         spend(path[i], limits)
 
 
-@inlined
 def pair_played(stretch: Stretch, pair_ptr: np.ndarray, state: int, step: int) -> int:
-    """The pair that a stretch plays in ``state`` at its ``step``-th step."""
+    """The pair that a stretch plays in ``state`` at its ``step``-th step; plain, for Python asks it step by step."""
     if len(stretch.coins) == 0:
         return stretch.policy[state]
     return pair_ptr[state] + int(stretch.coins[step] * (pair_ptr[state + 1] - pair_ptr[state]))

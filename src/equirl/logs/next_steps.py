@@ -10,6 +10,7 @@ worth. With a discount, shares of time are discounted visits from where the log 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,13 +162,15 @@ def noise_of(seen: Snapshot) -> tuple[np.ndarray, np.ndarray]:
 def play_drawn(agent: Learner, world: DrawnWorld, steps: int, state: int, rng: np.random.Generator) -> np.ndarray:
     """(steps,) the pairs that a learner plays in a drawn MDP, where rewards vary as they did in the log."""
     (rows, rest, mean, *_), ptr, S = world.model, np.array(agent.pairs.ptr), agent.pairs.n_states
-    path = np.empty(steps, np.int64)
+    path, known = np.empty(steps, np.int64), {}
     for t in range(steps):
         pair = path[t] = int(pair_played(agent.decide(state), ptr, state, 0))
-        row = rows.row(pair)
-        along = np.cumsum(rows.prob[row])
-        place = int(np.searchsorted(along, rng.random() * (along[-1] + rest[pair] if len(along) else 1.0)))
-        state = int(rows.succ[row][place]) if place < len(along) else int(rng.integers(S))
+        if pair not in known:
+            row = rows.row(pair)
+            known[pair] = np.cumsum(rows.prob[row]).tolist(), rows.succ[row].tolist()
+        along, succ = known[pair]
+        place = bisect_left(along, rng.random() * (along[-1] + rest[pair] if along else 1.0))
+        state = succ[place] if place < len(along) else int(rng.integers(S))
         tossed, varied = float(rng.random() < mean[pair]), mean[pair] + world.noise[pair] * rng.standard_normal()
         agent.record_step(pair, tossed if world.coin[pair] else min(1.0, max(0.0, varied)), state)
     return path

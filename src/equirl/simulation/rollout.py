@@ -13,10 +13,11 @@ from equirl.learners.contract import Learner, Limits, Stretch, is_over, pair_pla
 from equirl.model.dynamics import Chances, Dynamics, dynamics_of, successor_drawn
 from equirl.model.mdp import TabularMDP
 from equirl.model.reward_laws import draw_rewards
-from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.numerics.seeding import put_back
 
 BLOCK = 1 << 15  # steps per compiled call at most: bounds memory and lets Ctrl-C be heard
+_pair_played = inlined(pair_played)
 
 
 @lean_kernel
@@ -26,7 +27,7 @@ def walk(state: int, draw: np.ndarray, world: Dynamics, stretch: Stretch, path: 
     Returns the number of steps played and the state reached; the pairs played are in ``path``.
     """
     for i in range(len(draw)):
-        k = pair_played(stretch, world.pair_ptr, state, i)
+        k = _pair_played(stretch, world.pair_ptr, state, i)
         if is_over(k, stretch.limits):
             return i, state
         spend(k, stretch.limits)

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from equirl.numerics.compiling import kernel
+from equirl.numerics.arrays import take_rows
+from equirl.numerics.compiling import kernel, lean_kernel
 from equirl.solving.chains import closed_classes
 from equirl.solving.gth_elimination import MOST_DENSE, long_run_distribution
 
@@ -59,13 +60,18 @@ def factor(chain: scipy.sparse.csr_array, free: np.ndarray, *, ordered: bool = F
     """
     scaled = chain.data * np.repeat(free, np.diff(chain.indptr))
     moves = scipy.sparse.csr_array((scaled, chain.indices, chain.indptr), shape=chain.shape)
-    system = (scipy.sparse.csr_array(scipy.sparse.identity(len(free))) - moves).tocsc()
+    system = (_identity(len(free)) - moves).tocsc()
     try:
         if len(free) > SMALL or ordered:
             return _ordered_factors(system)
         return scipy.sparse.linalg.splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
     except RuntimeError:
         return None
+
+
+def _identity(n: int) -> scipy.sparse.csr_array:
+    """I, without SciPy's way through diagonals, which takes longer than small factors do."""
+    return scipy.sparse.csr_array((np.ones(n), np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)), (n, n))
 
 
 def _ordered_factors(system: scipy.sparse.csc_array) -> OrderedFactors:
@@ -162,7 +168,9 @@ def renew(chain: scipy.sparse.csr_array, tries: int = 3, reference: int | None =
         if lu is None:
             break
         times = lu.solve(free)  # to the reference; their maximum is the norm of the inverse of A
-        visits = lu.solve(np.asarray(chain[references].sum(axis=0)).ravel(), "T")
+        entry = take_rows(chain.indptr, references)[1]
+        left_for = np.bincount(chain.indices[entry], weights=chain.data[entry], minlength=len(label))
+        visits = lu.solve(left_for, "T")
         weight = np.where(label >= 0, np.maximum(visits, 0.0), 0.0)
         if times.min() >= 0 and times.max() <= LONGEST_TIME:
             total = np.bincount(np.maximum(label, 0), weights=weight)
@@ -224,9 +232,24 @@ def settled_mass(chain: scipy.sparse.csr_array, label: np.ndarray, n_steps: int 
     """(S,) where unit masses on the recurrent states are after some lazy steps: large at often visited states."""
     mass = (label >= 0).astype(float)
     back = chain.T.tocsr()
-    for _ in range(min(n_steps, 4 * len(mass))):
-        mass = 0.5 * (mass + back @ mass)
+    edges = back.indptr.astype(np.int64), back.indices.astype(np.int64), back.data
+    _step_lazily(*edges, mass, np.empty(len(mass)), min(n_steps, 4 * len(mass)))
     return mass
+
+
+@lean_kernel
+def _step_lazily(
+    ptr: np.ndarray, source: np.ndarray, prob: np.ndarray, mass: np.ndarray, arrived: np.ndarray, n_steps: int
+) -> None:
+    """Move half of the mass of each state, so many times."""
+    for _ in range(n_steps):
+        for s in range(len(mass)):
+            total = 0.0
+            for place in range(ptr[s], ptr[s + 1]):
+                total += prob[place] * mass[source[place]]
+            arrived[s] = total
+        for s in range(len(mass)):
+            mass[s] = 0.5 * (mass[s] + arrived[s])
 
 
 def _largest_by_class(mass: np.ndarray, label: np.ndarray) -> np.ndarray:

@@ -73,9 +73,10 @@ def learn(
     from equirl.logs.log import from_log
 
     check_files(None, csv, save)
-    counts = from_log(
-        log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
-    )
+    with prepared(LEARNING):
+        counts = from_log(
+            log, columns=named_columns(column), actions=actions, reward_range=reward_range, costs=costs, restart=restart
+        )
     asked: dict[str, Any] = {"draws": draws, "caution": caution, "discount": discount, "seed": seed}
     if safe is not None:
         with prepared(LEARNING):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from equirl.learners import AGENTS
 from equirl.numerics.compiling import hooked
 from equirl.numerics.preparing import Task, prepare
 
 STEPS = 40
-LOG = [(0, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 0, 0.0, 0), (0, 1, 0.5, 1), (1, 1, 1.0, 1), (1, 0, 0.0, 0)]
+HEADER = "state,action,reward,next_state\n"
+LOG = HEADER + 5 * "low,wait,0,low\nlow,fill,0.5,high\nhigh,wait,0,low\nlow,fill,0.5,high\nhigh,wait,0,low\n"
+POOR = {"low": "wait", "high": "wait"}  # so that there is something left to learn
 
 
 def play(*learners: str) -> None:
@@ -27,8 +31,12 @@ def learn() -> None:
     """What ``equirl learn`` does with a log."""
     from equirl.logs.log import from_log
 
-    counts = from_log(LOG)
-    counts.next_steps(1, policy=counts.learn(draws=1, seed=0).policy, draws=1, seed=0)
+    with tempfile.TemporaryDirectory(prefix="equirl-") as folder:
+        (path := Path(folder, "log.csv")).write_text(LOG)
+        counts = from_log(path)
+    counts.learn(draws=1, seed=0)
+    counts.limitations()
+    counts.next_steps(STEPS, policy=POOR, draws=1, seed=0)
 
 
 LEARNING = Task(__name__, "learn", ())
