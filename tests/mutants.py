@@ -160,10 +160,7 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
     folder, stem = Path(name).parts[-2:]
     if test.startswith(FAR) and f"tests/{folder}/" not in test:
         return 0
-    stem, module, words = Path(stem).stem, _module(name), set(re.findall(r"\w+", text))
-    public = {
-        node.name for node in ast.parse(tree.sources[name]).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+    stem, module, words, public = Path(stem).stem, _module(name), _words(text), _public(tree.sources[name])
     importers = tree.importers.get(module, set())
     kits = [tree.kits.get(kit, "") for kit in re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)]
     named = {stem, *map(_underscored, function.split("."))}  # a test file may be of a file, a class or a function
@@ -282,6 +279,17 @@ def report(results: list[dict]) -> None:
 def _files(root: Path) -> dict[str, Path]:
     found = (path for name in COPIED for path in [root / name, *(root / name).rglob("*")])
     return {str(path.relative_to(root)): path for path in found if path.is_file() and "__pycache__" not in path.parts}
+
+
+@functools.cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text))
+
+
+@functools.cache
+def _public(source: str) -> frozenset[str]:
+    """The functions and classes at the top of a file."""
+    return frozenset(node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef))
 
 
 def _module(name: str) -> str:
