@@ -1,9 +1,10 @@
 """How many small wrong changes the nearest tests notice: ``make mutants N=100``, with SEED= and WHERE= as wanted.
 
 Random mutations of the package (``mutations.py``) are made one at a time in a private copy of the tree, and the tests
-nearest to each run until one fails; how long test files take that passed is noted, for the next. Kernels that were
-compiled are kept, so that later only what a mutation touches is compiled. What is found is appended to a file at once:
-the same command again goes on where it was interrupted. In the end all tests that failed run once more without a
+nearest to each run until one fails; how long test files take that passed is noted, for the next. Tests of stored
+numbers run first and with kernels interpreted: nothing is compiled for what they notice, which is most. Kernels that
+were compiled are kept, so that later only what a mutation touches is compiled. What is found is appended to a file at
+once: the same command again goes on where it was interrupted. In the end all tests that failed run once more without a
 mutation: where one fails even so, the mutant does not count.
 """
 
@@ -15,7 +16,6 @@ import contextlib
 import difflib
 import functools
 import hashlib
-import itertools
 import json
 import math
 import os
@@ -46,7 +46,8 @@ STORED_DEFAULTS = "tests/test_defaults.py"  # of every signature, and named cons
 KEY_FOLDERS = {"numerics", "estimation", "clustering", "planning", "posterior", "learners"}
 BUDGET = 45.0  # seconds of the processor that the tests of one mutant take unchanged
 GUESS = 5.0  # of a test file that has not run yet
-NEXT_TO_IT = 2  # test files that run first
+STORED = "from stored_kit import"  # in test files of stored numbers
+NEXT_TO_IT = 2  # of the others, test files that run first
 CANDIDATES = 10  # test files considered for one mutant
 TEST_SECONDS = 40  # of the processor for one test, compiling included; more is a loop without end
 MUTANT_SECONDS = 1800  # of the clock for all tests of a mutant
@@ -103,8 +104,11 @@ class Tree:
         known = {line["test"]: line["seconds"] for line in _read_lines(self.folder / "times.jsonl")}
         return known.get(test, GUESS)
 
-    def run(self, tests: list[str], kernels: Path, *more: str) -> tuple[int, float, str]:
-        """The exit code of tests that stop at the first failure, their seconds of the processor, their last words."""
+    def run(self, tests: list[str], kernels: Path, *more: str, plain: bool = False) -> tuple[int, float, str]:
+        """The exit code of tests that stop at the first failure, their seconds of the processor, their last words.
+
+        ``plain``: with kernels interpreted, where whole numbers of 64 bits warn when they begin anew.
+        """
         scratch = self.folder / "scratch"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
@@ -114,6 +118,9 @@ class Tree:
         }  # fmt: skip
         if kernels != self.warm:
             env["PYTHONDONTWRITEBYTECODE"] = "1"
+        if plain:
+            env["NUMBA_DISABLE_JIT"] = "1"
+            more = ("-W", "ignore::RuntimeWarning", *more)
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "end_loops", "--tb=line", *more]
         before = _processor_seconds()
         child = subprocess.Popen(
@@ -170,6 +177,7 @@ def nearness(test: str, text: str, name: str, function: str, tree: Tree) -> int:
         + 16 * (module in text)
         + 12 * (test == KEY_TEST and folder in KEY_FOLDERS)
         + 28 * (test == STORED_WORLDS and folder == "worlds")
+        + 28 * (STORED in text and Path(test).parts[1] == folder)
         + 10 * (test == STORED_DEFAULTS)
         + 8 * bool(public & words)
         + 8 * any(module in kit for kit in kits)
@@ -192,17 +200,18 @@ def drawn(sources: dict[str, str], seed: int, where: str) -> Iterator[tuple[str,
 def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, Any]:
     """Whether the nearest tests notice a mutation, and how: those next to it first, the others if they do not."""
     place, times = tree.path / name, (tree.path / name).stat()
-    near, tests, total, code, said = tree.nearest(name, mutation), [], 0.0, 0, ""
+    near, tests, total, code, said, plain = list(tree.nearest(name, mutation)), [], 0.0, 0, "", False
+    stored = [test for test in near if STORED in tree.tests.get(test, "")]
+    others = [test for test in near if test not in stored]
     kernels = tree.folder / "kernels of the mutant"
-    for size in (NEXT_TO_IT, CANDIDATES):
-        group = list(itertools.islice(near, size))
+    for group, plain in ((stored, True), (others[:NEXT_TO_IT], False), (others[NEXT_TO_IT:], False)):
         if not group:
-            break
+            continue
         shutil.rmtree(kernels, ignore_errors=True)
         shutil.copytree(tree.warm, kernels, copy_function=os.link)  # a kernel compiled anew is another file
         try:
             place.write_text(mutation.applied(tree.sources[name]))
-            code, seconds, said = tree.run(group, kernels)
+            code, seconds, said = tree.run(group, kernels, plain=plain)
         finally:
             place.write_text(tree.sources[name])
             os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -213,7 +222,7 @@ def outcome(tree: Tree, name: str, mutation: Mutation) -> dict[str, Any]:
             break
     late = code in (-signal.SIGPROF, -signal.SIGKILL)
     result = "survived" if code in PASSED else "timed out" if late else "killed"
-    return {"outcome": result, "by": _failed(said)[:1], "code": code, "tests": tests, "seconds": total}
+    return {"outcome": result, "by": _failed(said)[:1], "plain": plain, "code": code, "tests": tests, "seconds": total}
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
@@ -246,15 +255,16 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
 
 def confirm(tree: Tree, results: list[dict]) -> None:
     """Run what noticed mutants without them; where a test fails even so, the mutant counts as not tried."""
-    noticed = {_function(test) for line in results for test in line["by"]}
     wrong: set[str] = set()
-    for tests, options in (({test for test in noticed if "::" in test}, []), (noticed, ["--collect-only"])):
-        while left := sorted(tests - wrong):
-            _, _, said = tree.run(left, tree.warm, *options)
-            failed = {_function(test) for test in _failed(said)} & set(left)
-            if not failed:
-                break
-            wrong |= failed
+    for plain in (True, False):
+        noticed = {_function(test) for line in results for test in line["by"] if line.get("plain", False) == plain}
+        for tests, options in (({test for test in noticed if "::" in test}, []), (noticed, ["--collect-only"])):
+            while left := sorted(tests - wrong):
+                _, _, said = tree.run(left, tree.warm, *options, plain=plain)
+                failed = {_function(test) for test in _failed(said)} & set(left)
+                if not failed:
+                    break
+                wrong |= failed
     for line in results:
         if wrong & {_function(test) for test in line["by"]}:
             line["outcome"] = "not tried"

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import equirl as eq
 from equirl.estimation.counts import Counts
 from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
@@ -41,7 +43,15 @@ from equirl.posterior.class_sampler import (
     own_weight,
     resample_range,
 )
-from equirl.posterior.class_state import carry_over, empty_state, install, is_placed, move_counts, reserve
+from equirl.posterior.class_state import (
+    carry_over,
+    check_structure,
+    empty_state,
+    install,
+    is_placed,
+    move_counts,
+    reserve,
+)
 from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
 from equirl.posterior.drawn_plan import (
     chain_of,
@@ -65,6 +75,7 @@ from equirl.posterior.hope import (
     reach_of,
     stay_length,
 )
+from equirl.posterior.inspection import ClassPosterior, class_posterior, row_spread
 from equirl.posterior.neighbouring_classes import count_all, has_room, make_neighbours, neighbour_factor
 from equirl.posterior.reward_priors import (
     ClassRewards,
@@ -84,7 +95,7 @@ from equirl.posterior.reward_priors import (
 from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows, PublishedRows
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
-from stored_kit import check, store
+from stored_kit import answers, check, store
 
 
 def rng(seed):
@@ -98,13 +109,11 @@ def after(random):
 
 def problem(S, most_actions, seed):
     """Pairs of states with 1 to ``most_actions`` actions each."""
-    sizes = np.random.default_rng(seed).integers(1, most_actions + 1, S)
-    return Pairs.from_counts(sizes) if hasattr(Pairs, "from_counts") else _pairs(sizes)
+    return _pairs(np.random.default_rng(seed).integers(1, most_actions + 1, S))
 
 
 def _pairs(sizes):
-    action = np.concatenate([np.arange(n) for n in sizes])
-    return Pairs(np.concatenate([[0], np.cumsum(sizes)]), action)
+    return Pairs.uniform(len(sizes), sizes)
 
 
 def played(pairs, steps, seed, width=3, left_out=()):
@@ -436,8 +445,123 @@ def profile_rows():
     return {"prob": draws, "owner": owners(given.profiles.ptr), "rng": after(random)}
 
 
+def last_states():
+    """Where a row holds nearly all states, one of the others is counted off."""
+    place, found = getattr(drawn_rows._place, "py_func", drawn_rows._place), []
+    pairs = _pairs([1] * 7)
+    seen, random = Counts(7).snapshot(), rng(16)
+    none, order = np.zeros(0, np.int64), np.array([6, 0, 3, 5, 1, 4, 2])
+    for tries in (0, 2):
+        with mock.patch.object(drawn_rows, "TRIES", tries):
+            for held in ([], [3], [0, 3, 5], [6, 0, 3, 5, 1, 4], [6, 0, 3, 5, 1, 4, 2], [2, 4, 1, 5]):
+                for inside in (3, 7):
+                    placing = Placing(
+                        np.array(pairs.ptr), np.array(pairs.state), 2, 0.3, 0.5, np.array([1, 4]),
+                        everywhere(7)._replace(order=order, n_entered=inside, often=-1.0),
+                    )  # fmt: skip
+                    rows = make_rows(7, 9, 2)
+                    rows.succ[: len(held)] = held
+                    if inside == 7 or len(held) < 3:
+                        end = place(random, 0.25, 0, len(held), seen, placing, rows)
+                        found += [end, *rows.succ[:8], *rows.prob[:8]]
+    return {"found": found, "none": none, "rng": after(random)}
+
+
+def looked_at():
+    """The posterior of classes as users see it."""
+    found, mdp = {}, eq.make("riverswim", n_states=5)
+    agent = eq.simulate(mdp, "c-psrl", 150, seed=2).agent
+    posterior = class_posterior(agent, 5, 2, 3, burn_in=1)
+    found["drawn"] = {"labels": posterior.labels, "tables": posterior.reward_tables, "n": posterior.n_classes}
+    found["matrix"] = {"all": posterior.matrix(), "some": posterior.matrix([0, (1, 1), 4])}
+    found["spread"] = row_spread(agent, 3, 1)
+    pairs = _pairs([2, 2])
+    labels = np.array([[0, 0, 1, -1], [0, 1, 1, 0], [0, 1, 1, 2], [0, 1, 1, 2]])
+    small = ClassPosterior(pairs, labels)
+    found["small"] = {
+        "n": small.n_classes, "mean": [small.expected_classes], "best": small.partition().label,
+        "matrix": small.matrix(), "alike": [small.alike(0, 1), small.alike((1, 0), 1), small.alike(0, 3)],
+    }  # fmt: skip
+    calls = [
+        lambda: ClassPosterior(3, labels), lambda: ClassPosterior(pairs, labels[:, :3]),
+        lambda: ClassPosterior(pairs, labels[0]),
+        lambda: ClassPosterior(pairs, labels[:0]), lambda: ClassPosterior(pairs, labels, labels[:, :3]),
+        lambda: ClassPosterior(pairs, labels, labels).reward_tables,
+        lambda: ClassPosterior(pairs, labels.tolist()).labels,
+        lambda: small.alike(0, 4), lambda: small.alike(-1, 0), lambda: small.alike((0, 0, 0), 1),
+        lambda: small.alike((0, 2), 1),
+        lambda: class_posterior(agent, 0), lambda: class_posterior(agent, 1, 0),
+        lambda: class_posterior(agent, burn_in=-1),
+        lambda: class_posterior(eq.agent_for(mdp, "psrl", 1)), lambda: class_posterior(eq.agent_for(mdp, "ucrl2-l", 1)),
+        lambda: row_spread(agent, 1), lambda: row_spread(agent, 2).sum(),
+    ]  # fmt: skip
+    return found | {"calls": answers(calls)}
+
+
+def refused():
+    """What was kept and does not fit, and its neighbours that do."""
+    seen = played(_pairs([2, 2, 2]), 60, 3).snapshot()
+    M, nnz = 6, len(seen.succ)
+    label, position, hyper = np.zeros(M, np.int64), np.full(nnz, -1), np.array([1.0, 0.5])
+    own = np.arange(nnz)
+
+    def structure(**change):
+        return check_structure(**({"label": label, "position": position, "hyper": hyper, "seen": seen} | change))
+
+    def tables(table, noise):
+        sampler = DrawnRewards("coin").reward_sampler(_pairs([2, 2, 2]), Given())
+        sampler.restore({"reward_table": np.array(table), "reward_noise": np.array(noise)})
+        return sampler.arrays()
+
+    def classes(part, **change):
+        sampler = part.row_sampler(_pairs([2, 2, 2]), Given(classes=Partition.from_labels([0, 1, 0, 1, 0, 1])))
+        kept = {"class_label": np.array([0, 1, 0, 1, 0, 1]), "class_position": position, "class_hyper": hyper}
+        sampler.restore(kept | {"class_next": np.array([2])} | change, seen)
+        return sampler.arrays()
+
+    calls = [
+        structure, lambda: structure(label=label[:5]), lambda: structure(label=label.astype(float)),
+        lambda: structure(label=label + M - 1),
+        lambda: structure(label=label + M), lambda: structure(label=label - 1), lambda: structure(label=label - 2),
+        lambda: structure(position=own),
+        lambda: structure(position=position[1:]), lambda: structure(position=own + 1),
+        lambda: structure(position=np.where(own == 0, nnz - 1, -1)),
+        lambda: structure(position=position - 1), lambda: structure(position=0 * own),
+        lambda: structure(hyper=hyper[:1]),
+        lambda: structure(hyper=np.array([0.0, 1])), lambda: structure(hyper=np.array([1.0, np.inf])),
+        lambda: structure(hyper=np.array([1, 2])),
+        lambda: tables([0, 1, 2, 3, 4, 5], [0.1]), lambda: tables([-1] * 6, [0.1]), lambda: tables([6] * 6, [0.1]),
+        lambda: tables([-2] * 6, [0.1]),
+        lambda: tables([0] * 5, [0.1]), lambda: tables([0.0] * 6, [0.1]), lambda: tables([0] * 6, [0.0]),
+        lambda: tables([0] * 6, [np.inf]),
+        lambda: tables([0] * 6, [1]), lambda: tables([0] * 6, [0.1, 0.2]), lambda: classes(ClassRows()),
+        lambda: classes(GivenClassRows()),
+        lambda: classes(GivenClassRows(), class_label=label), lambda: classes(ClassRows(), class_next=np.array([5])),
+        lambda: classes(ClassRows(), class_next=np.array([6])), lambda: ClassRows(alpha=0.0),
+        lambda: ClassRows(gamma=-1.0),
+        lambda: ClassRows(scan=0), lambda: ClassRows(hope=-0.1), lambda: ClassRows(hope=1e9).hope,
+        lambda: ClassRows(hope=1.1e9), lambda: DirichletRows(0.0),
+        lambda: DirichletRows(1e9).prior, lambda: DirichletRows(1.1e9), lambda: GivenProfileRows(0.0),
+        lambda: GivenClassRows(gamma=0.0),
+        lambda: DrawnRewards("dice"), lambda: DrawnRewards(rewards="some"), lambda: ClassRewards(rewards="shared"),
+        lambda: DrawnRewards(rewards="known").needs,
+        lambda: [DrawnRewards().needs, ClassRewards().needs], lambda: ClassRewards(rewards="known").needs,
+    ]  # fmt: skip
+    many = empty_tables(40)
+    once = Counts(40)
+    for k in range(40):
+        once.record(k, 0.02 * k + 0.01, 0)
+    resample_tables(rng(17), 1e9, once.snapshot(), many, np.empty(42))
+    sampler = DrawnRewards("coin").reward_sampler(_pairs([2] * 20), Given())
+    apart = sampler.draw(once.snapshot(), rng(18))
+    return answers(calls) | {"all apart": many._asdict(), "drawn": apart, "tables": sampler.tables()}
+
+
 CASES = {
     "plain draws": plain_draws,
+    "last states": last_states,
+    "looked at": looked_at,
+    "refused": refused,
     "neighbours": neighbours,
     "hopes": hopes,
     "classes": sampled(8, 3, 300, 1.0, 0.5, math.inf),
