@@ -59,7 +59,8 @@ def test_pooling_equals_its_definition(ties, n_states, steps, label):
     counts, tally = both(steps)
     label = np.unique(label, return_inverse=True)[1]
     place = {**PLACEMENTS, "quicksort": place_by_quicksort}[ties]
-    got = pool(counts.snapshot(), Grouping(label, label.max() + 1), n_states, place=place, pool_rewards=True)
+    groups = Grouping(label, label.max() + 1)
+    got = pool(counts.snapshot(), groups, n_states, place=place, means=groups)
     for k in range(6):
         members = [j for j in range(6) if label[j] == label[k]]
         law, spare = pooled_law(tally, members, k, n_states, ties)
@@ -103,7 +104,8 @@ def test_up_to_sixteen_states_quicksort_orders_ties_by_number():
 @given(STEPS)
 def test_pooling_over_singletons_is_no_pooling_to_the_last_bit(steps):
     seen = both(steps)[0].snapshot()
-    plain, pooled = estimate(seen), pool(seen, Grouping(np.arange(6), 6), 7, pool_rewards=True)
+    alone = Grouping(np.arange(6), 6)
+    plain, pooled = estimate(seen), pool(seen, alone, 7, means=alone)
     for mine, other in zip((*plain.rows, *plain[1:4]), (*pooled.rows, *pooled[1:4]), strict=True):
         np.testing.assert_array_equal(mine, other)
 
@@ -121,7 +123,8 @@ def test_known_profiles_pool_position_by_position_and_ties_share():
         counts.record(pair, 1.0, x)
     table = profiles(mdp)
     label = equivalence_classes(mdp).label
-    got = pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), pool_rewards=True)
+    groups = Grouping(label, 1)
+    got = pool_known(counts.snapshot(), groups, table, tie_groups(table, label), means=groups)
     for k in range(3):
         part = got.rows.row(k)
         law = dict(zip(got.rows.succ[part].tolist(), got.rows.prob[part].tolist(), strict=True))
@@ -136,7 +139,7 @@ def test_a_successor_outside_the_known_profile_is_named():
     counts.record(1, 0.0, 1)
     table, label = profiles(mdp), np.zeros(2, int)
     with pytest.raises(ValueError, match="pair 1 was seen to reach state 1"):
-        pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), pool_rewards=True)
+        pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), means=None)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(-1, 1)), max_size=60), st.integers(0, 2))

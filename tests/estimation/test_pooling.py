@@ -47,7 +47,8 @@ def drawn(seed, n_pairs=7):
 @pytest.mark.parametrize("seed", range(12))
 def test_known_profiles_pool_counts_by_position_and_equal_probabilities_share(seed):
     seen, table, label, profiles, order, prob = drawn(seed)
-    found = pool_known(seen, Grouping(label, 4), profiles, tie_groups(profiles, label), pool_rewards=True)
+    groups = Grouping(label, 4)
+    found = pool_known(seen, groups, profiles, tie_groups(profiles, label), means=groups)
     for k in range(7):
         members = np.flatnonzero(label == label[k])
         total = np.zeros(len(order[k]))
@@ -60,9 +61,26 @@ def test_known_profiles_pool_counts_by_position_and_equal_probabilities_share(se
         np.testing.assert_allclose(found.rows.prob[row], total / n if n else 0 * total)
         assert (found.samples[k], found.r_samples[k]) == (n, n)
         assert found.r_hat[k] == pytest.approx(seen.r_sum[members].sum() / n if n else 0.0)
-    own = pool_known(seen, Grouping(label, 4), profiles, tie_groups(profiles, label), pool_rewards=False)
+    own = pool_known(seen, groups, profiles, tie_groups(profiles, label), means=None)
     np.testing.assert_array_equal(own.r_samples, seen.visits)
     np.testing.assert_allclose(own.r_hat, estimate(seen).r_hat)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_means_may_be_pooled_over_finer_groups_than_rows(seed):
+    seen, _, label, profiles, *_ = drawn(seed)
+    groups, finer = Grouping(label, 4), np.unique(2 * label + np.arange(7) % 2, return_inverse=True)[1]
+    means = Grouping(finer, finer.max() + 1)
+    coarse, found = (
+        pool_known(seen, groups, profiles, tie_groups(profiles, label), means=by) for by in (groups, means)
+    )
+    np.testing.assert_array_equal(found.rows.prob, coarse.rows.prob)
+    np.testing.assert_array_equal(found.samples, coarse.samples)
+    for k in range(7):
+        members = finer == finer[k]
+        n = seen.visits[members].sum()
+        assert found.r_samples[k] == (n if coarse.samples[k] else 0)
+        assert found.r_hat[k] == pytest.approx(seen.r_sum[members].sum() / n if n else 0.0)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -70,7 +88,8 @@ def test_the_variance_of_rewards_is_that_of_the_samples_behind_the_mean(seed):
     seen, _, label, *_ = drawn(seed)
     groups = Grouping(label, 4)
     for pooled in (False, True):
-        found = reward_variance(seen, groups, pool(seen, groups, S, pool_rewards=pooled), pooled=pooled)
+        means = groups if pooled else None
+        found = reward_variance(seen, means, pool(seen, groups, S, means=means))
         for k in range(7):
             members = np.flatnonzero(label == label[k]) if pooled else np.array([k])
             n = seen.visits[members].sum() if seen.visits[k] else 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.estimation.confidence import hoeffding_radius
 from equirl.estimation.given_knowledge import (
     Given,
     check_in_profile,
@@ -56,16 +57,18 @@ def test_classes_are_split_by_reward_only_where_a_class_shares_its_reward(name, 
     assert given.classes == equivalence_classes(QUEUE, rewards=with_rewards)
 
 
-def test_the_class_rule_ends_episodes_unless_rewards_are_kept_by_pair():
-    for rewards, rule in (("per_class", "class"), ("known", "class"), ("per_pair", "either")):
+def test_the_class_rule_ends_episodes_unless_rewards_are_set_apart():
+    for rewards, rule in (("per_class", "class"), ("known", "class"), ("per_pair", "either"), ("nested", "either")):
         assert make_settings("c-ucrl-c-sigma", rewards=rewards).stopping == rule
     assert make_settings("c-ucrl-c-sigma", rewards="per_pair", stopping="class").stopping == "class"
 
 
-def test_rewards_that_split_what_laws_leave_whole_are_kept_by_pair():
+def test_rewards_that_split_what_laws_leave_whole_are_nested():
     world = machines()
     agent = agent_for(world, "c-ucrl-c-sigma")
-    assert (agent.settings.rewards, agent.settings.stopping) == ("per_pair", "either")
+    assert (agent.settings.rewards, agent.settings.stopping) == ("nested", "either")
+    assert agent.given.classes == equivalence_classes(world, rewards=False)
+    assert agent.given.reward_classes == equivalence_classes(world)
     assert agent_for(world, "c-ucrl-c-sigma", rewards="per_class").settings.rewards == "per_class"
 
 
@@ -155,8 +158,33 @@ def test_auto_takes_the_least_tolerance_that_separates():
 
 
 @pytest.mark.parametrize("name", ["c-ucrl-c", "c-ucrl-c-sigma", "c-q-learning-c-sigma"])
-def test_every_learner_that_may_keeps_rewards_by_pair_where_laws_alone_serve_better(name):
-    assert agent_for(machines(), name).settings.rewards == "per_pair"
+def test_every_learner_that_may_sets_rewards_apart_where_laws_alone_serve_better(name):
+    assert agent_for(machines(), name).settings.rewards == ("nested" if name == "c-ucrl-c-sigma" else "per_pair")
+
+
+def test_nested_rewards_have_their_risk_shared_by_their_own_classes():
+    world = machines()
+    agent = eq.simulate(world, "c-ucrl-c-sigma", 3_000, seed=1).agent
+    given, seen = agent.given, agent.episode.seen
+    level = np.log(0.05 / given.reward_classes.n_classes)
+    n = np.bincount(given.reward_classes.label, weights=seen.visits)[given.reward_classes.label]
+    mean = np.bincount(given.reward_classes.label, weights=seen.r_sum)[given.reward_classes.label] / np.maximum(n, 1)
+    upper = np.where(n > 0, np.minimum(1, mean + hoeffding_radius(n, level)), 1)
+    np.testing.assert_allclose(agent.beliefs.models.r_upper, upper)
+
+
+def test_nested_rewards_of_a_learner_are_saved_and_need_two_kinds_of_classes(tmp_path):
+    world = machines()
+    agent = eq.simulate(world, "c-ucrl-c-sigma", 500, seed=1).agent
+    agent.save(tmp_path / "agent.npz")
+    again = eq.load_agent(tmp_path / "agent.npz")
+    assert again.given.reward_classes == agent.given.reward_classes
+    np.testing.assert_array_equal(*(one.beliefs.models.r_upper for one in (agent, again)))
+    told = {"classes": agent.given.classes, "profiles": eq.profiles(world)}
+    with pytest.raises(ValueError, match="classes that are stated are of one kind; choose rewards='per_class'"):
+        make_agent("c-ucrl-c-sigma", world.n_states, 2, rewards="nested", **told)
+    with pytest.raises(ValueError, match="'nested'"):
+        make_settings("c-ucrl-c", rewards="nested")
 
 
 # --- what is stated, checked
@@ -250,6 +278,9 @@ def test_classes_of_transition_probabilities_are_in_force_only_where_rewards_are
     for pooled, classes, tolerance in ((True, both, 0.1), (False, laws, 0.2)):
         found = given.in_force(pooled)
         assert (found.classes, found.tolerance, found.transition_classes) == (classes, tolerance, None)
+        assert found.reward_classes is None
+    nested = given.in_force(pool_rewards=False, nested=True)
+    assert (nested.classes, nested.reward_classes, nested.tolerance) == (laws, both, 0.2)
     assert Given(both, tolerance=0.1).in_force(pool_rewards=False).classes == both
 
 

@@ -16,6 +16,11 @@ from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1
 from equirl.words.checking import plain_array, real_array, several, whole_array
 from equirl.words.formatting import shown
 
+KINDS = ("classes", "reward_classes", "profiles", "mean_rewards")  # of what may be given
+REMEDIES = {
+    "profiles": "profiles=... or order=...",
+    "reward_classes": "classes that are stated are of one kind; choose rewards='per_class' or 'per_pair'",
+}
 ALIKE = 1e-6  # L1 distance up to which profiles of one class may differ in any case
 
 Classes = Partition | Sequence[int] | np.ndarray | Callable[[Any, Any], Any] | None
@@ -33,21 +38,25 @@ class Given(NamedTuple):
     refutable: bool = False  # whether a user gives classes or profiles, so that data may refute them
     transition_classes: Partition | None = None  # coarser: of transition probabilities alone, where both are there
     transition_tolerance: float = TOLERANCE
+    reward_classes: Partition | None = None  # finer than ``classes``, where means are pooled over classes of their own
 
     @property
     def names(self) -> set[str]:
         """Which of them are there."""
-        return {name for name in ("classes", "profiles", "mean_rewards") if getattr(self, name) is not None}
+        return {name for name in KINDS if getattr(self, name) is not None}
 
-    def in_force(self, pool_rewards: bool) -> Given:
-        """With the classes that are pooled: those of transition probabilities alone where rewards are not.
+    def in_force(self, pool_rewards: bool, nested: bool = False) -> Given:
+        """With the classes that are pooled: those of transition probabilities alone where rewards are not, or apart.
 
-        Splitting them by reward would then only scatter the samples.
+        Splitting them by reward would then only scatter the samples. ``nested``: the finer ones are for the rewards.
         """
         decided = self._replace(transition_classes=None)
         if self.transition_classes is None or pool_rewards:
             return decided
-        return decided._replace(classes=self.transition_classes, tolerance=self.transition_tolerance)
+        finer = self.classes if nested else None
+        return decided._replace(
+            classes=self.transition_classes, reward_classes=finer, tolerance=self.transition_tolerance
+        )
 
 
 NOTHING = Given()
@@ -56,16 +65,16 @@ NOTHING = Given()
 def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Given:
     """What was given, with what follows from it; an error where it is too little, too much, or of another problem."""
     needs = set(needs)
-    for what in ("classes", "profiles", "mean_rewards"):
+    for what in KINDS:
         if what in needs and what not in given.names:
-            remedy = "profiles=... or order=..." if what == "profiles" else f"{what}=..."
-            raise ValueError(f"{name!r} with these settings must be given {what}: {remedy}")
+            raise ValueError(f"{name!r} with these settings must be given {what}: {REMEDIES.get(what, f'{what}=...')}")
         if what in given.names and what not in needs:
             said = "order" if what == "profiles" and is_order(given.profiles) else what
             raise ValueError(f"{name!r} with these settings makes no use of {said}; leave it out")
     classes, profiles = given.classes, given.profiles
-    if classes is not None and len(classes.label) != pairs.n_pairs:
-        raise ValueError(f"the classes label {len(classes.label)} pairs, the problem has {pairs.n_pairs}")
+    for part in (classes, given.reward_classes):
+        if part is not None and len(part.label) != pairs.n_pairs:
+            raise ValueError(f"the classes label {len(part.label)} pairs, the problem has {pairs.n_pairs}")
     if profiles is not None:
         profiles = _checked_profiles(profiles, pairs)
         given = given._replace(profiles=profiles)

@@ -50,18 +50,20 @@ def estimate(seen: Snapshot) -> Estimates:
 
 
 def pool(
-    seen: Snapshot, groups: Grouping, n_states: int, *, place: Placement | None = None, pool_rewards: bool
+    seen: Snapshot, groups: Grouping, n_states: int, *, place: Placement | None = None, means: Grouping | None
 ) -> Estimates:
-    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements."""
+    """Pool over classes through the empirical profiles (equation 7). O(pairs + successors) but for some placements.
+
+    ``means``: the groups over which mean rewards are pooled; None: each pair has its own.
+    """
     pooled = pooled_positions(seen, groups)
     placed = (place or place_observed)(seen, pooled, n_states)
     samples = np.where(seen.visits > 0, pooled.visits[groups.label], 0)
-    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
-    return Estimates(placed.rows, samples, *means, placed.spare)
+    return Estimates(placed.rows, samples, *_means(seen, means, samples), placed.spare)
 
 
 def pool_known(
-    seen: Snapshot, groups: Grouping, profiles: Profiles, tie: np.ndarray, *, pool_rewards: bool
+    seen: Snapshot, groups: Grouping, profiles: Profiles, tie: np.ndarray, *, means: Grouping | None
 ) -> Estimates:
     """Pool over known classes through known profiles (equation 4); positions of one ``tie`` group share their mass.
 
@@ -72,24 +74,24 @@ def pool_known(
     prob = np.empty(len(profiles.succ))
     read_back(profiles.ptr, tie, pooled, True, prob)
     samples = pooled.visits[groups.label]
-    means = _means(seen, groups, samples, pooled.visits, pool_rewards)
-    return Estimates(Rows(profiles.ptr, profiles.succ, prob), samples, *means)
+    return Estimates(Rows(profiles.ptr, profiles.succ, prob), samples, *_means(seen, means, samples))
 
 
-def _means(
-    seen: Snapshot, groups: Grouping, samples: np.ndarray, class_visits: np.ndarray, pooled: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    if not pooled:
+def _means(seen: Snapshot, groups: Grouping | None, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and the samples behind them; pooled, a pair without samples of its row has none."""
+    if groups is None:
         return _ratio(seen.r_sum, seen.visits), seen.visits
     class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
-    return np.where(samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), samples
+    class_visits = _class_sums(groups, seen.visits)
+    r_samples = np.where(samples > 0, class_visits[groups.label], 0)
+    return np.where(r_samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), r_samples
 
 
-def reward_variance(seen: Snapshot, groups: Grouping, estimates: Estimates, *, pooled: bool) -> np.ndarray:
+def reward_variance(seen: Snapshot, means: Grouping | None, estimates: Estimates) -> np.ndarray:
     """(M,) the empirical variance of the rewards behind each mean."""
     squares = seen.r_squares
-    if pooled:
-        squares = np.bincount(groups.label, weights=squares, minlength=groups.n_classes)[groups.label]
+    if means is not None:
+        squares = np.bincount(means.label, weights=squares, minlength=means.n_classes)[means.label]
     return np.maximum(_ratio(squares, estimates.r_samples) - estimates.r_hat**2, 0.0)
 
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from equirl.estimation.given_knowledge import KINDS
 from equirl.files.durable import FolderLock
 from equirl.keeping.journal_files import ACT, OBSERVE, TERMINATED, JournalFolder, SegmentWriter, is_whole
 from equirl.keeping.journal_recovery import Recovered, Transition, recover
@@ -437,7 +438,7 @@ def _in_making(one: Learner, other: Learner) -> Iterator[str]:
 
 
 def _in_given(one: Learner, other: Learner) -> Iterator[str]:
-    for what in ("classes", "profiles", "mean_rewards", "tolerance"):
+    for what in (*KINDS, "tolerance"):
         mine, yours = getattr(one.given, what), getattr(other.given, what)
         if (mine is None) != (yours is None):
             yield f"{what}: {'none' if mine is None else 'some'}, {'none' if yours is None else 'some'}"

@@ -50,6 +50,8 @@ def _contents(agent: Learner) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     }  # fmt: skip
     if given.classes is not None:
         arrays["classes"] = given.classes.label
+    if given.reward_classes is not None:
+        arrays["reward_classes"] = given.reward_classes.label
     if given.profiles is not None:
         arrays |= prefixed("profile", given.profiles)
     if given.mean_rewards is not None:
@@ -85,14 +87,16 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     if name not in AGENTS:
         raise ValueError(f"unknown learner {name!r}; register it (equirl.register_learner) before loading")
     profiles = Profiles(*(arrays[f"profile_{f}"] for f in Profiles._fields)) if "profile_ptr" in arrays else None
-    classes = Partition.from_labels(arrays["classes"]) if "classes" in arrays else None
+    classes, finer = (
+        Partition.from_labels(arrays[name]) if name in arrays else None for name in ("classes", "reward_classes")
+    )
     recipe = AGENTS[name]
     settings = recipe.settings(name, meta["settings"])
     missing = settings.as_dict().keys() - meta["settings"].keys()
     if missing:
         raise ValueError(f"it does not say {', '.join(sorted(missing))}")
     tolerance, refutable = real_number("tolerance", meta["tolerance"]), flag("stated", meta["stated"])
-    given = Given(classes, profiles, arrays.get("mean_rewards"), tolerance, refutable=refutable)
+    given = Given(classes, profiles, arrays.get("mean_rewards"), tolerance, refutable=refutable, reward_classes=finer)
     given = checked(name, needs_of_parts(settings), given, pairs)
     check_course(meta, arrays["episode_starts"], pairs)
     scale, shift = meta["reward_map"]

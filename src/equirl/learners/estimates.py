@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import PLACEMENTS, Estimates, Grouping, Placement, estimate, pool, pool_known
-from equirl.learners.parts import AUTO, Estimate, Known, Models, Problem, Structure
+from equirl.learners.parts import AUTO, NESTED, Estimate, Known, Models, Problem, Structure
 from equirl.words.checking import choice
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def keeps_rewards_by_pair(known: Known, quick_rewards: bool = False) -> bool:
 
 @dataclass(frozen=True)
 class RewardModel(Estimate):
-    """Mean rewards: pooled over classes, kept by pair, shared by pairs that pay alike, or known in advance.
+    """Mean rewards: pooled over classes (nested: finer ones), by pair, shared by pairs that pay alike, or known.
 
     Common to all estimates. "shared" (not as in posterior sampling): each pair keeps its own estimate, and others
     bound how far it may be off.
@@ -68,7 +68,7 @@ class RewardModel(Estimate):
 
     @property
     def own_rewards(self) -> bool | None:
-        return None if self.rewards == AUTO else self.rewards in ("per_pair", "shared")
+        return None if self.rewards == AUTO else self.rewards in ("per_pair", "shared", NESTED)
 
     def check_with(self, settings: Settings) -> None:
         if self.share_rewards and not settings.part(Models).quick_rewards:
@@ -79,7 +79,7 @@ class RewardModel(Estimate):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return ("mean_rewards",) if self.rewards == "known" else ()
+        return {"known": ("mean_rewards",), NESTED: ("reward_classes",)}.get(self.rewards, ())
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class ClassRewardModel(RewardModel):
     """Mean rewards where classes may be given: "auto" decides by them; "per_class" where they are of one kind."""
 
     choices: ClassVar[tuple[str, ...]] = (AUTO, *REWARDS)
+    apart: ClassVar[str] = "per_pair"  # what "auto" is where classes of transition probabilities alone are pooled
 
     def check_with(self, settings: Settings) -> None:
         super().check_with(settings)
@@ -97,8 +98,8 @@ class ClassRewardModel(RewardModel):
         if self.rewards != AUTO or known is None:
             return self
         quick = settings.part(Models).quick_rewards
-        by_pair = "shared" if quick else "per_pair"
-        return replace(self, rewards=by_pair if keeps_rewards_by_pair(known, quick) else "per_class")
+        apart = "shared" if quick else self.apart
+        return replace(self, rewards=apart if keeps_rewards_by_pair(known, quick) else "per_class")
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,24 @@ class OwnEstimate(RewardModel):
 
 @dataclass(frozen=True)
 class GivenProfilePool(ClassRewardModel):
-    """Pooled over classes, through the profiles given."""
+    """Pooled over classes, through the profiles given.
+
+    Where "auto" sets rewards apart they are nested: each quantity is pooled over the coarsest classes given for it.
+    With rewards by pair, a learner that soon knows all transition probabilities goes to try every pair on purpose, and
+    with three machines did worse than one that knows nothing. Without profiles (C-UCRL(C)) probabilities stay vague
+    for long, and rewards known so soon made it do worse (docs/learners.md, "What given classes decide").
+    """
 
     rewards: str = AUTO
+    choices: ClassVar[tuple[str, ...]] = (AUTO, NESTED, *REWARDS)
+    apart: ClassVar[str] = NESTED
 
     def estimate(self, seen: Snapshot, groups: Grouping, problem: Problem) -> Estimates:
         """Equation 4 of the paper."""
         given = problem.given
         assert given.profiles is not None
         assert given.tie is not None
-        return pool_known(seen, groups, given.profiles, given.tie, pool_rewards=self.pool_rewards)
+        return pool_known(seen, groups, given.profiles, given.tie, means=problem.means(groups))
 
 
 @dataclass(frozen=True)
@@ -137,4 +146,4 @@ class EmpiricalPool(ClassRewardModel):
     def estimate(self, seen: Snapshot, groups: Grouping, problem: Problem) -> Estimates:
         """Equation 7 of the paper."""
         place = self.placements[self.ties]
-        return pool(seen, groups, problem.pairs.n_states, place=place, pool_rewards=self.pool_rewards)
+        return pool(seen, groups, problem.pairs.n_states, place=place, means=problem.means(groups))

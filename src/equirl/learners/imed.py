@@ -96,7 +96,7 @@ class ClassIndices(OwnIndices):
         assert given.profiles is not None
         assert given.tie is not None
         groups = Grouping(given.classes.label.copy(), given.classes.n_classes)
-        pooled = pool_known(seen, groups, given.profiles, given.tie, pool_rewards=True)
+        pooled = pool_known(seen, groups, given.profiles, given.tie, means=groups)
         visits = pooled.samples.astype(float)
         ptr, succ, prob = pooled.rows
         count = prob * np.repeat(visits, np.diff(ptr))

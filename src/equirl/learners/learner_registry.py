@@ -12,7 +12,7 @@ import numpy as np
 from equirl.estimation.given_knowledge import Classes, Given, Order, checked, partition_of, profiles_of
 from equirl.learners.catalogue import ROWS
 from equirl.learners.contract import Learner
-from equirl.learners.parts import AUTO, Known
+from equirl.learners.parts import AUTO, NESTED, Known
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, pairs_from
@@ -259,7 +259,7 @@ def given_by(mdp: TabularMDP, settings: Settings, from_user: Given, tolerance: T
     needs, exact = needs_of_parts(settings), TOLERANCE if isinstance(tolerance, str) else tolerance
     given = from_user._replace(tolerance=exact)
     if from_user.classes is None and "classes" in needs:
-        decides = settings.as_dict().get("rewards") == AUTO
+        decides = settings.as_dict().get("rewards") in (AUTO, NESTED)
         if decides or settings.pools_rewards:
             exact = separating_tolerance(mdp) if isinstance(tolerance, str) else tolerance
             given = given._replace(classes=equivalence_classes(mdp, tolerance=exact), tolerance=exact)
@@ -311,6 +311,6 @@ def build_learner(
 ) -> Learner:
     """A learner from its name, its checked settings and what it is given, which is checked here."""
     chosen = settings.resolved(Known(pairs, given))
-    given = checked(name, needs_of_parts(chosen), given.in_force(chosen.pools_rewards), pairs)
+    given = checked(name, needs_of_parts(chosen), given.in_force(chosen.pools_rewards, chosen.nests_rewards), pairs)
     blueprint = Blueprint(name, pairs, chosen, given, seed_sequence("seed", seed), reward_map)
     return find_learner(name).build(blueprint)

@@ -76,7 +76,7 @@ class LaplaceBalls(ModelSetPart):
         if self.reward_bound == "laplace":
             own = hoeffding_radius(estimates.r_samples, level)
             return own, own
-        variance = reward_variance(seen, groups, estimates, pooled=problem.pool_rewards)
+        variance = reward_variance(seen, problem.means(groups), estimates)
         own = variance_mean_radius(variance, estimates.r_samples, level)
         if not problem.share_rewards:
             return own, own

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from equirl.learners.recipes import Settings
 
 AUTO = "auto"  # a setting that the part decides once it sees what is given
+NESTED = "nested"  # means pooled over classes of both, transition probabilities over coarser ones of their own
 
 
 class Known(NamedTuple):
@@ -43,6 +44,20 @@ class Problem(NamedTuple):
     delta: float  # risk
     pool_rewards: bool  # whether pairs of one class share their mean reward
     share_rewards: bool = False  # whether pairs that pay alike bound each other's mean reward
+
+    def means(self, groups: Grouping) -> Grouping | None:
+        """The pairs that share their mean reward: of the groups, or of classes given for it; None: each has its own."""
+        finer = self.given.reward_classes
+        if self.pool_rewards:
+            return groups
+        return None if finer is None else Grouping(finer.label, finer.n_classes)
+
+    def n_means(self, n_classes: int) -> int:
+        """How many mean rewards are learned where this many classes are pooled."""
+        finer = self.given.reward_classes
+        if self.pool_rewards:
+            return n_classes
+        return self.pairs.n_pairs if finer is None else finer.n_classes
 
 
 class Shares(NamedTuple):
@@ -139,7 +154,7 @@ class Estimate(DependentPart, Protocol):
 
     @property
     def own_rewards(self) -> bool | None:
-        """Whether mean rewards are learned from each pair's own visits; None as long as that is not decided."""
+        """Whether mean rewards are learned from fewer visits than a class's; None as long as that is not decided."""
         return True
 
     def estimate(self, seen: Snapshot, groups: Grouping, problem: Problem) -> Estimates: ...

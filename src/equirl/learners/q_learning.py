@@ -170,7 +170,9 @@ class QLearner(CountingLearner):
         known = estimate(seen)
         if self.given.classes is not None and self.given.profiles is not None and self.given.tie is not None:
             groups = Grouping(self.given.classes.label.copy(), self.given.classes.n_classes)
-            known = pool_known(seen, groups, self.given.profiles, self.given.tie, pool_rewards=not self._own_rewards)
+            known = pool_known(
+                seen, groups, self.given.profiles, self.given.tie, means=None if self._own_rewards else groups
+            )
         there = seen.visits > 0 if self._own_rewards else known.samples > 0
         self.n, row = np.where(there, known.samples, 0).astype(np.int64), owners(known.rows.ptr)
         change, discount = 1.0, self.part.discount

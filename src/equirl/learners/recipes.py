@@ -14,7 +14,7 @@ import numpy as np
 
 from equirl.estimation.given_knowledge import NOTHING, Given
 from equirl.learners.contract import Learner
-from equirl.learners.parts import DependentPart, Known, Part
+from equirl.learners.parts import NESTED, DependentPart, Known, Part
 from equirl.model.pairs import Pairs
 from equirl.words.checking import flag, several, unknown_name
 from equirl.words.formatting import shown
@@ -54,6 +54,11 @@ class Settings:
     def pools_rewards(self) -> bool:
         """Whether pairs of one class share their mean reward, as they do where there is no choice."""
         return self.as_dict().get("rewards", "per_class") == "per_class"
+
+    @property
+    def nests_rewards(self) -> bool:
+        """Whether mean rewards are shared by finer classes than transition probabilities."""
+        return self.as_dict().get("rewards") == NESTED
 
     def as_dict(self) -> dict[str, Any]:
         """Every setting by name."""

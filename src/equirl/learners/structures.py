@@ -50,7 +50,7 @@ class GivenProfiles(Structure):
 
     def shares(self, n_classes: int, problem: Problem) -> Shares:
         """delta / C, and delta / M for means that are not pooled."""
-        return Shares(n_classes, n_classes if problem.pool_rewards else problem.pairs.n_pairs)
+        return Shares(n_classes, problem.n_means(n_classes))
 
 
 @dataclass(frozen=True)
