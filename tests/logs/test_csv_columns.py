@@ -115,8 +115,7 @@ def read_plainly(texts, plain):
     joined, size = "".join(texts).encode(), np.array([len(text) for text in texts])
     out, start = np.full(len(texts), np.nan), np.cumsum(size) - size
     run = read_numbers.py_func if plain else read_numbers
-    data = np.frombuffer(joined, np.uint8).astype(np.int64) if plain else np.frombuffer(joined, np.uint8)
-    return run(data, start, size, POWERS, 0, out), out
+    return run(np.frombuffer(joined, np.uint8), start, size, POWERS, 0, out), out
 
 
 PLAIN = ["0", "7", "-7", "+7", "12.5", "-.5", "3.", "1e5", "1E5", "1e+5", "1e-5", "-2.5e-3", "1e22", "1e-22", "9" * 15]
