@@ -86,15 +86,16 @@ def profiles(S=7):
 
 def estimates():
     seen, label = observed().snapshot(), np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 3, 3, 4, 4])
+    finer = Grouping(np.array([0, 1, 2, 0, 1, 3, 4, 1, 2, 5, 5, 6, 7, 7]), 9)
     groups, found = Grouping(label, 6), {"alone": estimate(observed().snapshot())}
     for name, place in PLACEMENTS.items():
-        for rewards in (True, False):
-            pooled = pool(seen, groups, 7, place=place, pool_rewards=rewards)
+        for rewards, means in ((True, groups), (False, None), ("finer", finer)):
+            pooled = pool(seen, groups, 7, place=place, means=means)
             found[f"{name} {rewards}"] = pooled
-            found[f"variance {name} {rewards}"] = reward_variance(seen, groups, pooled, pooled=rewards)
+            found[f"variance {name} {rewards}"] = reward_variance(seen, means, pooled)
     tie = tie_groups(profiles(), label)
-    found["known"] = pool_known(seen, groups, profiles(), tie, pool_rewards=True)
-    found["known, apart"] = pool_known(seen, groups, profiles(), tie, pool_rewards=False)
+    found["known"] = pool_known(seen, groups, profiles(), tie, means=groups)
+    found["known, apart"] = pool_known(seen, groups, profiles(), tie, means=None)
     found["tie"] = tie
     found["positions"] = pooled_positions(seen, groups)
     found["held"] = [contains(np.array([4, 2, 9, 2]), a, b, x) for a in (0, 1, 3) for b in (1, 3, 4) for x in (4, 2, 9)]
