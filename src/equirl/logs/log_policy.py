@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.logs.drawn_problems import drawn_problems
 from equirl.logs.log import Log, from_log
-from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.logs.safe_improvement import Question, SafePolicy, behaviour_of, halves, judged_policy, sample_of
 from equirl.model.pairs import Name, action_labels, named_policy, state_labels
 from equirl.model.reward_laws import original_values
@@ -261,10 +261,10 @@ def _learned(
         one = wary_model(log.pairs, seen, [model])
         plan = wary_plan(log.pairs.ptr, one, by, again.random(S))
         optimum = wary_worth(one, plan.policy, log.initial, by)
-        likewise = resampled_rows(seen, best.policy, model, again)
+        likewise = resampled_rows(seen, best.policy, model, again, log.unit_paid)
         gains[:, k] = (
             wary_worth(one, best.policy, log.initial, by), optimum, worth_in(likewise, np.arange(S), log.initial, by),
-            behaviour_worth(log.pairs, seen, log.initial, by, again),
+            behaviour_worth(log.pairs, seen, log.initial, by, again, log.unit_paid),
             optimum - wary_worth(mean, plan.policy, log.initial, by),
         )  # fmt: skip
         lost = losses(one, plan, log.pairs.ptr, best.policy, by)
@@ -300,12 +300,8 @@ def wary_policy(
     log: Log, asked: Asked, root: np.random.SeedSequence
 ) -> tuple[list[ExactModel], WaryModel, Plan, np.random.Generator]:
     """The MDPs drawn, the wary view of their mean, what is optimal in it, and the generator that goes on."""
-    agent = posterior_of(log, root, **{**asked.settings, "discount": asked.discount})
-    agent.rows.plain()
-    agent.rewards.plain()
-    seen = agent.counts.snapshot()
-    models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + asked.draws)][BURN_IN:]
-    again = np.random.default_rng(root.spawn(1)[0])
+    seen, models, rest = drawn_problems(log, asked.draws, root, **{**asked.settings, "discount": asked.discount})
+    again = np.random.default_rng(rest)
     mean = wary_model(log.pairs, seen, models)
     wary = wary_model(log.pairs, seen, models, asked.caution, asked.discount) if asked.caution else mean
     return models, mean, wary_plan(log.pairs.ptr, wary, asked.discount, again.random(log.pairs.n_states)), again
@@ -319,7 +315,7 @@ def _safely(
     asked, root = _asked(draws, caution, discount, settings), seed_sequence("seed", seed)
     given = None if baseline is None else policy_weights(log.pairs, baseline)
     one, other = halves(sample_of(log), np.random.default_rng(root.spawn(1)[0]))
-    _, _, best, _ = wary_policy(replace(log, seen=one.seen), asked, root)
+    _, _, best, _ = wary_policy(replace(log, seen=one.seen, unit_paid=(one.paid, one.squares)), asked, root)
     found = judged_policy(Question(log.pairs, log.initial, asked.discount, safe, given), best.policy, one, other)
     base = behaviour_of(log.pairs, log.seen) if given is None else given
     better = found.bound > 0

@@ -17,8 +17,8 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner, pair_played
+from equirl.logs.drawn_problems import drawn_problems
 from equirl.logs.log import Log
-from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.logs.log_policy import learn
 from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.random_draws import draw_state
@@ -49,11 +49,7 @@ def next_steps(
     log.agent(learner, **aim)  # one that cannot be is told before anything is drawn
     given = learn(log, draws=draws, discount=discount, seed=seed).policy if policy is None else policy
     now = policy_pairs(log.pairs, given)
-    agent = posterior_of(log, root, discount=by)
-    agent.rows.plain()
-    agent.rewards.plain()
-    seen = agent.counts.snapshot()
-    models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)][BURN_IN:]
+    seen, models, _ = drawn_problems(log, draws, root, discount=by)
 
     rng, stop = draw_state(root), Stop(by, ACCURACY * (1.0 if by == 1.0 else 1.0 - by), MOST_SWEEPS, POLICY_SWEEPS)
     found = decisions_of(log, now, models, stop, rng)

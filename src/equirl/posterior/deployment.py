@@ -13,7 +13,7 @@ from equirl.numerics.arrays import owners, take_rows
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.wary_model import WaryModel
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, chain_worth, resampled_means
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, Paid, chain_worth, resampled_rewards
 from equirl.posterior.drawn_rows import LEAST
 
 ACCURACY = 1e-5
@@ -27,7 +27,7 @@ def wary_model(
 
     A pair is worth the lower end of the interval that holds so much of the draws: the tenth part from below with 0.8.
     """
-    place = _places_of_seen(seen, models)
+    place = places_of_seen(seen, models)
     prob = np.array([model.rows.prob[at] for model, at in zip(models, place, strict=True)])
     reward = np.array([np.where(seen.visits > 0, model.reward, 0.0) for model in models])
     mean = reward.mean(axis=0)
@@ -44,7 +44,7 @@ def wary_model(
     )  # fmt: skip
 
 
-def _places_of_seen(seen: Snapshot, models: list[ExactModel]) -> list[np.ndarray]:
+def places_of_seen(seen: Snapshot, models: list[ExactModel]) -> list[np.ndarray]:
     """Where drawn rows hold the successors seen: they come first, in the same order."""
     owner = owners(seen.ptr)
     after = np.arange(len(owner)) - seen.ptr[:-1][owner]
@@ -90,16 +90,17 @@ def wary_worth(model: WaryModel, policy: np.ndarray, initial: np.ndarray, discou
 
 
 def behaviour_worth(
-    pairs: Pairs, seen: Snapshot, initial: np.ndarray, discount: float, rng: np.random.Generator | None = None
-) -> float:
+    pairs: Pairs, seen: Snapshot, initial: np.ndarray, discount: float, rng: np.random.Generator | None = None,
+    paid: Paid = None,
+) -> float:  # fmt: skip
     """What is earned by going on as before: playing in each state what was played there, as often.
 
     With ``rng`` what was seen is drawn again (the Bayesian bootstrap). After a state never left it begins anew.
     """
     S, owner = pairs.n_states, owners(seen.ptr)
     weight = seen.count.astype(float) if rng is None else rng.standard_gamma(seen.count.astype(float))
-    every = np.arange(pairs.n_pairs)
-    mean = seen.r_sum / np.maximum(1, seen.visits) if rng is None else resampled_means(seen, every, rng)
+    every, mean = np.arange(pairs.n_pairs), (seen.r_sum / np.maximum(1, seen.visits))[owner]
+    mean = mean if rng is None else resampled_rewards(seen, every, rng, paid)
     state = pairs.state[owner]
     total = np.bincount(state, weights=weight, minlength=S)
     left, first = np.flatnonzero(total == 0), np.flatnonzero(initial)
@@ -108,7 +109,7 @@ def behaviour_worth(
         np.concatenate([weight / total[state], np.tile(initial[first], len(left))]),
         (np.concatenate([state, again[0]]), np.concatenate([seen.succ, again[1]])),
     )
-    reward = np.bincount(state, weights=weight * mean[owner], minlength=S) / np.maximum(total, 1e-300)
+    reward = np.bincount(state, weights=weight * mean, minlength=S) / np.maximum(total, 1e-300)
     return chain_worth(_chain(cells, S), reward, initial, discount)
 
 

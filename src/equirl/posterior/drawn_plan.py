@@ -24,6 +24,8 @@ from equirl.solving.renewal import share_of_time
 
 POLICY_SWEEPS = 5  # cheap sweeps between full ones
 
+Paid = tuple[np.ndarray, np.ndarray] | None  # (nnz,) sums of the rewards that came with each successor, and of squares
+
 
 def plan_from(
     state: int, pair_ptr: np.ndarray, model: ExactModel, bias: np.ndarray, stop: Stop, rng: np.ndarray
@@ -155,20 +157,22 @@ def losses(model: Plannable, plan: Plan, pair_ptr: np.ndarray, pairs: np.ndarray
     return np.maximum(0.0, np.maximum.reduceat(value, pair_ptr[:-1]) - value[pairs])
 
 
-def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator) -> ExactModel:
+def resampled_rows(
+    seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: np.random.Generator, paid: Paid = None
+) -> ExactModel:
     """The rows of a policy by the Bayesian bootstrap (Rubin 1981); those never played as in ``model``.
 
-    A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what it always paid, a coin's
-    mean Beta(paid, visits - paid), or a mean as far off as its own noise allows. No prior has a say. In a posterior
-    every pair on the way may also lead where it never did: with few visits that shifts what a policy earns, at every
-    pair the same way. So the two spreads together say more than either.
+    A pair leads where it was seen to lead, with probabilities Dirichlet(counts), and pays what came with that
+    (``resampled_rewards``). No prior has a say. In a posterior every pair on the way may also lead where it never did:
+    with few visits that shifts what a policy earns, at every pair the same way. So the two spreads together say more
+    than either.
     """
     played, drawn = seen.visits[policy] > 0, model.restrict(policy)
     ptr, entry = take_rows(seen.ptr, policy)
+    owner, S = owners(ptr), len(policy)
     weight = rng.standard_gamma(seen.count[entry].astype(float))
-    total = np.bincount(owners(ptr), weights=weight, minlength=len(policy))
-    prob = weight / total[owners(ptr)]
-    mean = resampled_means(seen, policy, rng)
+    prob = weight / np.bincount(owner, weights=weight, minlength=S)[owner]
+    mean = np.bincount(owner, weights=prob * resampled_rewards(seen, policy, rng, paid), minlength=S)
 
     own_size, size = np.diff(ptr), np.diff(drawn.rows.ptr)
     whole = starts(np.where(played, own_size, size))
@@ -179,17 +183,28 @@ def resampled_rows(seen: Snapshot, policy: np.ndarray, model: ExactModel, rng: n
         goal = np.repeat(whole[chosen] - sizes[:-1], np.diff(sizes)) + np.arange(sizes[-1])
         succ[goal], chance[goal] = states[place], masses[place]
     rest, reward = np.where(played, 0.0, drawn.rest), np.where(played, mean, drawn.reward)
-    return ExactModel(Rows(whole, succ, chance), rest, reward, np.arange(len(policy)), drawn.stay)
+    return ExactModel(Rows(whole, succ, chance), rest, reward, np.arange(S), drawn.stay)
 
 
-def resampled_means(seen: Snapshot, pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Mean rewards of some pairs, likewise; 0 where one was never played."""
-    n, paid = seen.visits[pairs], np.clip(seen.r_sum[pairs], 0.0, seen.visits[pairs])
-    mean = paid / np.maximum(1, n)
-    variance = np.maximum(0.0, seen.r_squares[pairs] / np.maximum(1, n) - mean**2)
-    varies, coins = variance > SAME, paid - seen.r_squares[pairs] <= SAME * n
+def resampled_rewards(seen: Snapshot, pairs: np.ndarray, rng: np.random.Generator, paid: Paid = None) -> np.ndarray:
+    """What comes with each successor of some pairs, likewise: where it is not known, what the pair pays on average.
+
+    It is what always came, a coin's mean Beta(sum, visits - sum), or a mean as far off as its own noise allows.
+    """
+    ptr, entry = take_rows(seen.ptr, pairs)
+    if paid is not None:
+        return _resampled_means(seen.count[entry], paid[0][entry], paid[1][entry], rng)
+    return _resampled_means(seen.visits[pairs], seen.r_sum[pairs], seen.r_squares[pairs], rng)[owners(ptr)]
+
+
+def _resampled_means(n: np.ndarray, total: np.ndarray, squares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Mean rewards, given how many there were, their sums and those of their squares; 0 where there was none."""
+    total = np.clip(total, 0.0, n)
+    mean = total / np.maximum(1, n)
+    variance = np.maximum(0.0, squares / np.maximum(1, n) - mean**2)
+    varies, coins = variance > SAME, total - squares <= SAME * n
     tossed = varies & coins
-    mean[tossed] = rng.beta(paid[tossed], (n - paid)[tossed])
+    mean[tossed] = rng.beta(total[tossed], (n - total)[tossed])
     noisy = varies & ~coins
     drawn_mean = mean[noisy] + np.sqrt(variance[noisy] / n[noisy]) * rng.standard_normal(noisy.sum())
     mean[noisy] = np.clip(drawn_mean, 0.0, 1.0)

@@ -115,9 +115,11 @@ class DrawnRewards(RewardNoise):
         return ("mean_rewards",) if self.rewards == "known" else ()
 
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
-        if self.rewards == "known":
-            return _Known(given)
-        return self.with_noise(_Tables(pairs.n_pairs, NEW_TABLE if self.rewards == "shared" else None))
+        return _Known(given) if self.rewards == "known" else self.sampler_of(pairs.n_pairs)
+
+    def sampler_of(self, n: int) -> RewardSampler:
+        """A sampler for so many pairs, or whatever else pays."""
+        return self.with_noise(_Tables(n, NEW_TABLE if self.rewards == "shared" else None))
 
 
 @dataclass(frozen=True)
@@ -308,11 +310,22 @@ def scatter(n: float, total: float, squares: float) -> float:
 @lean_kernel
 def log_marginal(n: float, total: float, squares: float, b: float, base: np.ndarray) -> float:
     """The log likelihood of the rewards of a table, its mean and variance integrated out."""
-    if only_coins(n, total, squares):
-        good, one, other = max(0.0, total), base[0], base[1]
-        before = math.lgamma(one) + math.lgamma(other) - math.lgamma(one + other)
-        after = math.lgamma(one + good) + math.lgamma(other + max(0.0, n - good)) - math.lgamma(one + other + n)
-        return after - before
+    return (
+        log_marginal_of_coins(n, total, base) if only_coins(n, total, squares)
+        else log_marginal_of_amounts(n, total, squares, b)
+    )  # fmt: skip
+
+
+@lean_kernel
+def log_marginal_of_coins(n: float, total: float, base: np.ndarray) -> float:
+    good, one, other = max(0.0, total), base[0], base[1]
+    before = math.lgamma(one) + math.lgamma(other) - math.lgamma(one + other)
+    after = math.lgamma(one + good) + math.lgamma(other + max(0.0, n - good)) - math.lgamma(one + other + n)
+    return after - before
+
+
+@lean_kernel
+def log_marginal_of_amounts(n: float, total: float, squares: float, b: float) -> float:
     half = 0.5 * (n - 1.0)
     return (
         math.lgamma(SHAPE + half) - math.lgamma(SHAPE) + SHAPE * math.log(b)

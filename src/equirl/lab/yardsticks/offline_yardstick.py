@@ -57,39 +57,47 @@ METHODS: dict[str, tuple[Method, int]] = {  # name: function, logs a size
     "Pi_b-SPIBB": (lambda world, counts, _: spibb(world, counts), 1000),
     "Pi_<=b-SPIBB": (lambda world, counts, _: spibb_at_most(world, counts), 1000),
     "Soft-SPIBB": (lambda world, counts, _: soft_spibb(world, counts), 1000),
-    "learn": (learned, 300),
+    "learn": (learned, 1000),
     "learn, no classes": (learned_alone, 100),
-    "learn, safe=0.95": (learned_safely, 100),
+    "learn, safe=0.95": (learned_safely, 1000),
 }
 
 
 def measure_offline(folder: Path) -> Table:
-    """Learn from the logs of every world and size; a file for each world is kept in the folder."""
-    rows = []
-    for name in SIZES:
-        kept = folder / f"{name.replace(' ', '-')}.csv"
-        if not kept.exists():
-            measure_world(name, METHODS).to_csv(kept)
-        rows += stored_table(kept.stem, folder).rows()
+    """Learn from the logs of every world and size; scores kept in the folder, log by log, are not computed again."""
+    tables = [measure_world(name, METHODS, folder / f"{name.replace(' ', '-')}.csv") for name in SIZES]
+    rows = [row for table in tables for row in table.rows()]
     return Table({key: [row[key] for row in rows] for key in rows[0]})
 
 
-def measure_world(name: str, methods: dict[str, tuple[Method, int]]) -> Table:
+def measure_world(name: str, methods: dict[str, tuple[Method, int]], kept: Path) -> Table:
     """A row for each size and method: logs, mean and mean of the worst, 0 the behaviour's worth and 1 the best."""
-    sizes, logs = SIZES[name], max(n for _, n in methods.values())
-    scores: dict[tuple[int, str], list[float]] = {(size, method): [] for size in sizes for method in methods}
+    if not kept.exists():
+        kept.write_text("log,size,method,score\n", encoding="utf-8")
+    done = {
+        (row["log"], row["size"], row["method"]): row["score"] for row in stored_table(kept.stem, kept.parent).rows()
+    }
     fixed = {"wet chicken": wet_chicken, "SPIBB's grid": spibb_grid}.get(name)
     world = fixed() if fixed else None
-    for k in range(logs):
+    for k in range(max(most for _, most in methods.values())):
+        wanted = [(k, size, method) for size in SIZES[name] for method, (_, most) in methods.items() if k < most]
+        if done.keys() >= set(wanted):
+            continue
         rng = np.random.default_rng((5, k))
         here = random_mdp(rng) if world is None else world
         before, best = here.worth(here.behaviour), here.best()
-        for size in sizes:
-            counts = counts_of(here, size, rng)
-            for method, (policy, most) in methods.items():
-                if k < most:
-                    scores[size, method].append((here.worth(policy(here, counts, k)) - before) / (best - before))
-    rows = [(name, size, method, len(found), np.mean(found), _worst(found)) for (size, method), found in scores.items()]
+        counts = {size: counts_of(here, size, rng) for size in SIZES[name]}
+        with kept.open("a", encoding="utf-8") as file:
+            for key in wanted:
+                if key not in done:
+                    policy = methods[key[2]][0](here, counts[key[1]], k)
+                    done[key] = (here.worth(policy) - before) / (best - before)
+                    file.write(f'{k},{key[1]},"{key[2]}",{done[key]!r}\n')
+    rows = []
+    for size in SIZES[name]:
+        for method, (_, most) in methods.items():
+            scores = [done[k, size, method] for k in range(most)]
+            rows.append((name, size, method, most, np.mean(scores), _worst(scores)))
     keys = ("world", "size", "method", "logs", "mean", "worst")
     return Table(dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True)))
 
