@@ -381,7 +381,8 @@ def from_log(
     state, after = state_number[rows.state], state_number[successor]
     pair = _pair_numbers(pairs, state, action_id[rows.action], rows)
     keep = counted & (weight > 0)
-    seen, paid = _count(pairs, pair[keep], after[keep], (reward[keep] - reward_map[1]) / reward_map[0], weight[keep])
+    unit = (reward[keep] - reward_map[1]) / reward_map[0]
+    seen, paid = count_transitions(pairs, pair[keep], after[keep], unit, weight[keep])
     initial = np.bincount(state[begins], minlength=pairs.n_states) / begins.sum()
     return Log(pairs, seen, reward_map, initial, len(reward), int((~counted).sum()), reward_range is None, paid)
 
@@ -478,7 +479,7 @@ def _pair_numbers(pairs: Pairs, state: np.ndarray, action: np.ndarray, rows: Log
     return place
 
 
-def _count(
+def count_transitions(
     pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray
 ) -> tuple[Snapshot, tuple[np.ndarray, np.ndarray]]:
     """Counts of transitions, successors in the order of the empirical profile, and what came with them. O(n log n)."""

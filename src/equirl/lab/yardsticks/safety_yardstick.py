@@ -18,13 +18,12 @@ from equirl.lab.yardsticks.offline_worlds import (
     spibb_grid,
     wet_chicken,
 )
+from equirl.lab.yardsticks.safety_aside import ASIDE, CONFIDENCE, count_aside
 from equirl.lab.yardsticks.yardstick import Yardstick
 from equirl.logs.safe_improvement import Question, halves, judged_policy, sample_of
 from equirl.numerics.arrays import owners
 from equirl.words.formatting import number
 from equirl.words.tables import Table
-
-CONFIDENCE = 0.95
 
 
 def _bandit() -> OfflineWorld:
@@ -69,10 +68,11 @@ CASES: dict[str, tuple[Callable[[], OfflineWorld], int]] = {  # name: world, siz
 def measure_safety(folder: Path, logs: int = 1000) -> Table:
     """How often the test lets a policy pass, and how often such a one is worse than the behaviour in truth.
 
-    What is tested is optimal by the counts of one half, which is more hopeful than ``learn``; the behaviour is given in
-    every other log.
+    What is tested is optimal by the counts of one half, which is more hopeful than ``learn``, or in problems set aside
+    the policy of ``learn`` in half of the logs; the behaviour is given in every other log.
     """
     rows = [(name, logs, *count_violations(world(), size, logs)) for name, (world, size) in CASES.items()]
+    rows += [(name, logs, *count_aside(case, logs)) for name, case in ASIDE.items()]
     keys = ("case", "logs", "better", "worse", "gain")
     return Table(dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True)))
 
