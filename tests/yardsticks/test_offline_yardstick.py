@@ -109,7 +109,8 @@ def test_a_world_is_measured_and_its_table_written(tmp_path, monkeypatch) -> Non
     assert table["method"] == list(few)
     assert table["logs"] == [2] * len(few)
     assert (np.array(table["worst"]) <= np.array(table["mean"])).all()
-    assert yardstick.measure_offline(tmp_path).rows() == table.rows()  # kept, not computed again
+    monkeypatch.setattr(yardstick, "METHODS", dict.fromkeys(few, (None, 2)))  # kept, not computed again
+    assert yardstick.measure_offline(tmp_path).rows() == table.rows()
     assert "wet chicken: mean / worst 1 %" in yardstick.offline_tables(table)
 
 

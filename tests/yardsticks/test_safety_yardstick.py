@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
+from importlib import resources
 
 import numpy as np
 import pytest
 
-from equirl.lab.yardsticks import safety_yardstick as yardstick
+from equirl.lab.yardsticks import safety_aside, safety_yardstick as yardstick
 from equirl.lab.yardsticks.offline_worlds import (
     OfflineWorld,
     counting,
@@ -135,3 +137,35 @@ def test_violations_are_stored_and_told() -> None:
 def test_a_case_is_measured(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(yardstick, "CASES", {"coins": (yardstick._bandit, 50)})
     assert yardstick.measure_safety(tmp_path, logs=3).rows()[0]["logs"] == 3
+
+
+def test_a_log_of_a_problem_set_aside_comes_from_its_behaviour() -> None:
+    played = safety_aside.played_in(safety_aside.AsideCase("zoo/thermostat", "habit", 4000, 1.0))
+    log = safety_aside.log_played(played, 4000, np.random.default_rng(0))
+    pairs, visits = log.pairs, log.seen.visits
+    share = visits / np.add.reduceat(visits, pairs.ptr[:-1])[pairs.state]
+    often = np.add.reduceat(visits, pairs.ptr[:-1])[pairs.state] > 300
+    np.testing.assert_allclose(share[often], played.behaviour[often], atol=0.06)
+    k = int(visits.argmax())
+    row = played.world.rows.row(k)
+    law = dict(zip(played.world.rows.succ[row].tolist(), played.world.rows.prob[row].tolist(), strict=True))
+    for i in range(log.seen.ptr[k], log.seen.ptr[k + 1]):
+        assert log.seen.count[i] / visits[k] == pytest.approx(law[int(log.seen.succ[i])], abs=0.06)
+    assert log.seen.r_sum[k] / visits[k] == pytest.approx(played.world.r_mean[k], abs=0.05)
+    assert played.worth(played.behaviour) < played.best()
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.95])
+def test_what_passes_in_a_problem_set_aside_is_told_by_how_much_it_earns_more(discount: float) -> None:
+    """Many rows and much to gain: all four kinds of logs find something better."""
+    played = safety_aside.played_in(safety_aside.AsideCase("zoo/thermostat", "habit", 6000, discount))
+    most = played.best() - played.worth(played.behaviour)
+    for k in range(4):
+        assert 0 < safety_aside.improvement(played, 6000, k) <= most + 1e-9
+
+
+def test_the_problems_set_aside_are_of_the_half_that_is() -> None:
+    zoo = tomllib.loads(resources.files("equirl.lab.leaderboard").joinpath("zoo.toml").read_text())
+    aside = {world for part in zoo["parts"] if part["group"] == "aside" for world in part["worlds"]}
+    assert {case.world for case in safety_aside.ASIDE.values()} <= aside
+    assert len(safety_aside.ASIDE) == 10
