@@ -13,13 +13,17 @@ from equirl.words.loading import lazily
 if TYPE_CHECKING:
     from equirl.model.mdp import TabularMDP as TabularMDP, check_mdp as check_mdp
     from equirl.model.pairs import Pairs as Pairs
-    from equirl.model.reward_laws import REWARD_LAWS as REWARD_LAWS, rescale_rewards as rescale_rewards
+    from equirl.model.reward_laws import (
+        REWARD_LAWS as REWARD_LAWS,
+        draw_rewards as draw_rewards,
+        rescale_rewards as rescale_rewards,
+    )
     from equirl.model.rows import Rows as Rows
 else:
     EXPORTS = {
         "mdp": "TabularMDP check_mdp",
         "pairs": "Pairs",
-        "reward_laws": "REWARD_LAWS rescale_rewards",
+        "reward_laws": "REWARD_LAWS draw_rewards rescale_rewards",
         "rows": "Rows",
     }
     __getattr__, __dir__, __all__ = lazily(__name__, EXPORTS)

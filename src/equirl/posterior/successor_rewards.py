@@ -22,7 +22,7 @@ is, it fits a mean of its own.
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.arrays import owners
@@ -40,7 +40,7 @@ from equirl.posterior.reward_priors import (
 )
 
 MIXED = 0.1
-SHARES = np.clip(beta.ppf((np.arange(40) + 0.5) / 40, MIXED, MIXED), 1e-6, 1 - 1e-6)  # of pairs, equally likely
+SHARES = np.clip(betaincinv(MIXED, MIXED, (np.arange(40) + 0.5) / 40), 1e-6, 1 - 1e-6)  # of pairs, equally likely
 NOISES = np.geomspace(SAME, RANGE_VARIANCE, 12)  # b of ``reward_priors``; the least is none
 STRENGTHS = np.geomspace(0.25, 64.0, 5)  # of the base of coins, in tosses
 NEVER = 1e-3  # a chance below which no pair is taken to pay by successor

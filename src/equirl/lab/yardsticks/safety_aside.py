@@ -14,8 +14,7 @@ import numpy as np
 from equirl.logs.log import Log, count_transitions
 from equirl.logs.log_policy import Asked, wary_policy
 from equirl.logs.safe_improvement import Question, halves, judged_policy, sample_of
-from equirl.model import TabularMDP
-from equirl.model.reward_laws import draw_rewards
+from equirl.model import TabularMDP, draw_rewards
 from equirl.solving import Policy, solve
 from equirl.worlds import make
 
