@@ -21,7 +21,6 @@ import numba
 from numba.core import event
 
 from equirl.numerics.kernel_cache import KernelCache, ShippedCache
-from equirl.numerics.linking import KernelCompiler, StepCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 COMPILING = "compiling inner loops; done once where a cache can be written"
@@ -29,6 +28,29 @@ COMPILING_AT_EVERY_START = (
     "compiling inner loops, at every start: there is no folder to keep them in that can be written. To wait only once, "
     "set the environment variable NUMBA_CACHE_DIR to one that can"
 )
+UNLINKED = (
+    "inside Numba {version} something is not as it was ({error}): inner loops are compiled one by one, with the same "
+    "results; it takes longer. A newer equirl may know this Numba"
+)
+
+
+class _Linking:
+    """Whether kernels and what they call become one program (``linking``), which rests on Numba's insides."""
+
+    works = True
+
+    @classmethod
+    def fails(cls, error: BaseException) -> None:
+        """From now on each is a program of its own, as Numba has it."""
+        cls.works = False
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        logging.getLogger("equirl").warning(UNLINKED.format(version=numba.__version__, error=said))
+
+
+try:
+    from equirl.numerics.linking import KernelCompiler, StepCompiler
+except (ImportError, AttributeError, TypeError) as error:
+    _Linking.fails(error)
 
 
 def kernel(function: F) -> F:
@@ -58,7 +80,8 @@ def inlined(function: F) -> F:
     function : function
         Of arrays and numbers, to be called by kernels.
     """
-    pasted: Any = _with_body(numba.njit(pipeline_class=KernelCompiler, inline="always", nogil=True)(function), function)
+    options: dict[str, Any] = {"pipeline_class": KernelCompiler} if _Linking.works else {}
+    pasted: Any = _with_body(numba.njit(inline="always", nogil=True, **options)(function), function)
     if pasted is not function:
         pasted.compile = _looked_for(pasted, pasted.compile)
     return pasted
@@ -66,24 +89,69 @@ def inlined(function: F) -> F:
 
 def _compiled(function: F, **options: Any) -> F:
     options |= {"nogil": True, "no_cfunc_wrapper": True}
+
+    @cache
+    def unlinked() -> Any:
+        plain: Any = _with_body(numba.njit(**options)(function), function)
+        if plain is not function:
+            plain.compile = _looked_for(plain, plain.compile)
+            _keep(plain, linked=False)
+        return plain
+
+    if not _Linking.works:
+        return unlinked()
     compiled: Any = _with_body(numba.njit(pipeline_class=KernelCompiler, **options)(function), function)
     if compiled is not function:
-        compiled.compile = _looked_for(compiled, compiled.compile)
-
-        of_steps = options | {"no_cpython_wrapper": True}
 
         @cache
         def step() -> Any:
+            of_steps = options | {"no_cpython_wrapper": True}
             return numba.njit(pipeline_class=StepCompiler, **of_steps)(function)
 
-        compiled.get_call_template = lambda args, kws: step().get_call_template(args, kws)
-        compiled.get_overload = lambda signature: step().get_overload(signature)
-        try:
-            compiled._cache = KernelCache(compiled)
-        except RuntimeError:  # no writable place for the cache
-            _Notice.uncached |= function.__module__.startswith("equirl.")
-            compiled._cache = ShippedCache(compiled)
+        def called() -> Any:
+            return step() if _Linking.works else unlinked()
+
+        compiled.compile = _looked_for(compiled, _linked_or_not(compiled, unlinked))
+        compiled.get_call_template = lambda args, kws: called().get_call_template(args, kws)
+        compiled.get_overload = lambda signature: called().get_overload(signature)
+        _keep(compiled)
     return compiled
+
+
+def _keep(compiled: Any, *, linked: bool = True) -> None:
+    """Have a kernel kept on disk, if that is possible."""
+    try:
+        compiled._cache = KernelCache(compiled, linked=linked)
+    except RuntimeError:  # no writable place for the cache
+        _Notice.uncached |= _is_ours(compiled.py_func)
+        compiled._cache = ShippedCache(compiled)
+
+
+def _linked_or_not(compiled: Any, unlinked: Callable[[], Any]) -> Callable[..., Any]:
+    """Compile with all that is called; where only Numba's own way succeeds, that way from now on."""
+    link = compiled.compile
+
+    def compile_for(signature: Any) -> Any:
+        failed = None
+        if _Linking.works:
+            try:
+                return link(signature)
+            except Exception as error:
+                failed, _Linking.works = error, False
+        plain = unlinked()
+        try:
+            entry = plain.compile(signature)
+        except Exception:
+            if failed is None:
+                raise
+            _Linking.works = True  # the kernel's own fault
+            raise failed from None
+        if failed is not None:
+            _Linking.fails(failed)
+        compiled.add_overload(plain.overloads[tuple(signature)])  # found at once from the second call on
+        return entry
+
+    return compile_for
 
 
 class _Hooks(NamedTuple):
@@ -167,6 +235,10 @@ def _with_body(compiled: Any, function: F) -> F:
     return compiled
 
 
+def _is_ours(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").startswith("equirl.")  # it may be None
+
+
 class _Notice(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled, so that nobody wonders about the first seconds."""
 
@@ -174,8 +246,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
     uncached = False  # whether some kernel cannot be kept on disk
 
     def on_start(self, event: Any) -> None:
-        module = getattr(event.data["dispatcher"].py_func, "__module__", "")
-        if not self.said and module.startswith("equirl."):
+        if not self.said and _is_ours(event.data["dispatcher"].py_func):
             self.said = True
             logging.getLogger("equirl").warning(COMPILING_AT_EVERY_START if self.uncached else COMPILING)
 

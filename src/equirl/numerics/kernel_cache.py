@@ -29,8 +29,6 @@ from numba.core import caching, codegen, compiler, serialize
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import nrt
 
-from equirl.numerics.linking import KernelLibrary
-
 _numba: Any = caching  # without types
 _compiler: Any = compiler
 _runtime: Any = nrt.rtsys
@@ -56,14 +54,21 @@ BASELINES = {  # levels of the x86-64 psABI -> what they need, in LLVM's words
 class KernelCache(_numba.FunctionCache):  # type: ignore[misc]
     """The cache of one kernel. Whatever goes wrong with its files, the kernel is compiled and works."""
 
-    def __init__(self, kernel: Dispatcher) -> None:
+    def __init__(self, kernel: Dispatcher, *, linked: bool = True) -> None:
         super().__init__(kernel.py_func)
-        self._impl.rebuild = rebuilt
-        self._cache_file = KernelFiles(self._impl.locator.get_cache_path(), self._impl.filename_base, kernel)
+        self.linked, name = linked, self._impl.filename_base
+        if linked:
+            self._impl.rebuild = rebuilt
+        else:
+            name += ".alone"
+        self._cache_file = KernelFiles(self._impl.locator.get_cache_path(), name, kernel)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for a signature; None where it must be compiled."""
         try:
+            if not self.linked:
+                target_context.refresh()
+                return self._load_overload(sig, target_context)
             _runtime.initialize(target_context)  # all that machine code needs; Numba loads what compiling needs as well
             found = None if os.environ.get(INTO_VARIABLE) else self._load_overload(sig, target_context)
             return found or load_shipped(self._cache_file.kernel, sig, target_context)
@@ -75,21 +80,24 @@ class KernelCache(_numba.FunctionCache):  # type: ignore[misc]
         """Keep what was compiled, if that is possible."""
         into = os.environ.get(INTO_VARIABLE)
         try:
-            if not into:
+            if not into or not self.linked:
                 super().save_overload(sig, data)
             elif self._impl.check_cachable(data):
                 write_kernel(Path(into, shipped_name(self._cache_file.kernel, sig)), self._impl.reduce(data))
-        except OSError as error:
-            _say(f"{self.cache_path}: the compiled {self._py_func.__name__} cannot be kept ({error.strerror or error})")
+        except Exception as error:
+            if self.linked and not isinstance(error, OSError):
+                raise
+            reason = getattr(error, "strerror", None) or error
+            _say(f"{self.cache_path}: the compiled {self._py_func.__name__} cannot be kept ({reason})")
 
     def holds(self, sig: Any) -> bool:
         """Whether there is a file for a signature."""
         kernel: Any = self._cache_file.kernel
         into = os.environ.get(INTO_VARIABLE)
-        if into:
+        if into and self.linked:
             return Path(into, shipped_name(kernel, sig)).exists()
         own = self._cache_file.path(self._index_key(sig, kernel.targetctx.codegen()))
-        return own.exists() or shipped_file(kernel, sig) is not None
+        return own.exists() or (self.linked and shipped_file(kernel, sig) is not None)
 
 
 class ShippedCache(_numba.NullCache):  # type: ignore[misc]
@@ -149,6 +157,8 @@ def rebuilt(target_context: Any, payload: tuple[Any, ...]) -> Any:
     code, function, env, signature, objectmode, lifted, annotation, reload_init, envs = payload
     for reload in reload_init:
         reload()
+    from equirl.numerics.linking import KernelLibrary
+
     library = KernelLibrary.loaded(target_context.codegen(), code)
     entry_point = target_context.get_executable(library, function, env)
     for referenced in envs:
