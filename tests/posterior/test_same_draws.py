@@ -420,7 +420,7 @@ def plans(discount, left_out=()):
             found[f"again {i}"] = {"rows": again.rows, "rest": again.rest, "reward": again.reward}
         mean = mean_model(pairs, seen.visits > 0, models)
         found["mean"] = {"rows": mean.rows, "reward": mean.reward}
-        found["means"] = resampled_means(seen, np.arange(pairs.n_pairs), np.random.default_rng(9))
+        found["means"] = resampled_means(seen.visits, seen.r_sum, seen.r_squares, np.random.default_rng(9))
         for caution in (0.0, 0.5):
             wary = wary_model(pairs, seen, models, caution, discount)
             plan = wary_plan(ptr, wary, discount, np.linspace(0, 0.9, 7))

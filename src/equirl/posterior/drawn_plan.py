@@ -193,11 +193,11 @@ def resampled_rewards(seen: Snapshot, pairs: np.ndarray, rng: np.random.Generato
     """
     ptr, entry = take_rows(seen.ptr, pairs)
     if paid is not None:
-        return _resampled_means(seen.count[entry], paid[0][entry], paid[1][entry], rng)
-    return _resampled_means(seen.visits[pairs], seen.r_sum[pairs], seen.r_squares[pairs], rng)[owners(ptr)]
+        return resampled_means(seen.count[entry], paid[0][entry], paid[1][entry], rng)
+    return resampled_means(seen.visits[pairs], seen.r_sum[pairs], seen.r_squares[pairs], rng)[owners(ptr)]
 
 
-def _resampled_means(n: np.ndarray, total: np.ndarray, squares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def resampled_means(n: np.ndarray, total: np.ndarray, squares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Mean rewards, given how many there were, their sums and those of their squares; 0 where there was none."""
     total = np.clip(total, 0.0, n)
     mean = total / np.maximum(1, n)
