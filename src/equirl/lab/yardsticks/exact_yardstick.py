@@ -8,9 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from equirl.lab.yardsticks import guarded_commands as commands
+from equirl.lab.yardsticks.published_inventories import perishable, two_products
 from equirl.lab.yardsticks.yardstick import Yardstick
 from equirl.model import TabularMDP
 from equirl.solving import solve
@@ -102,17 +101,28 @@ def _inventories() -> list[Answer]:
         Answer(f"perishable, life {life}", "average profit", profit, "Hendrix", _made(perishable, life), {})
         for life, profit in ((2, "2.22"), (3, "2.40"), (4, "2.47"))
     ]
-    for lead, demand, penalty, room, order, cost in (
-        (1, "poisson", 4, 20, 8, "4.04"), (2, "poisson", 4, 20, 6, "4.40"), (3, "poisson", 4, 22, 6, "4.60"),
-        (1, "poisson", 9, 22, 9, "5.44"), (2, "poisson", 9, 24, 8, "6.09"), (3, "poisson", 9, 28, 7, "6.53"),
-        (1, "poisson", 19, 26, 10, "6.68"), (2, "poisson", 19, 28, 9, "7.66"),
-        (1, "poisson", 39, 30, 12, "7.84"), (2, "poisson", 39, 32, 11, "9.11"),
-        (1, "geometric", 4, 45, 10, "9.82"), (1, "geometric", 9, 55, 14, "14.51"),
+    for demands, orders, profit in (((5, 5), (8, 8), "4.503"), ((7, 3), (11, 6), "4.523")):
+        name, source = "two perishable products, demands of {} and {}".format(*demands), "Hendrix, by viso_jax"
+        made = _made(two_products, *demands, *orders)
+        found.append(Answer(name, "average profit", profit, source, made, {}, long=True))
+    for lead, demand, penalty, room, order, cost, read in (
+        (1, "poisson", 4, 20, 8, "4.04", "by DynaPlex"), (2, "poisson", 4, 20, 6, "4.40", "by DynaPlex"),
+        (3, "poisson", 4, 22, 6, "4.60", MEMORY), (4, "poisson", 4, 30, 6, "4.73", "by invman"),
+        (1, "poisson", 9, 22, 9, "5.44", ""), (2, "poisson", 9, 24, 8, "6.09", MEMORY),
+        (3, "poisson", 9, 28, 7, "6.53", MEMORY), (1, "poisson", 19, 26, 10, "6.68", ""),
+        (2, "poisson", 19, 28, 9, "7.66", MEMORY), (4, "poisson", 19, 34, 7, "8.89", "by invman"),
+        (1, "poisson", 39, 30, 12, "7.84", MEMORY), (2, "poisson", 39, 32, 11, "9.11", MEMORY),
+        (1, "geometric", 4, 45, 10, "9.82", ""), (4, "geometric", 4, 50, 6, "10.61", "by invman"),
+        (1, "geometric", 9, 55, 14, "14.51", ""),
     ):  # fmt: skip
         settings = {"lead_time": lead, "demand": demand, "penalty": penalty, "max_stock": room, "max_order": order}
-        name = f"lost sales, {demand}, lead time {lead}, penalty {penalty}"
-        found.append(Answer(name, "average cost", cost, "Zipkin", _made(make, "lost-sales", **settings), {}, -1.0))
+        name, source = f"lost sales, {demand}, lead time {lead}, penalty {penalty}", "Zipkin" + f", {read}" * bool(read)
+        made, long = _made(make, "lost-sales", **settings), lead > 3 and room > 30
+        found.append(Answer(name, "average cost", cost, source, made, {}, -1.0, long=long))
     return found
+
+
+MEMORY = "from memory"
 
 
 def _textbooks() -> list[Answer]:
@@ -152,34 +162,6 @@ JUMPING = (  # figure 3.5, row by row
 
 def _made(function: Callable[..., TabularMDP], *arguments: Any, **settings: Any) -> Callable[[], TabularMDP]:
     return lambda: function(*arguments, **settings)
-
-
-MOST_ORDERED = 8  # Hendrix allows more, which is never worth it
-
-
-def perishable(life: int, mean: float = 5.0, cost: float = 0.5, price: float = 1.0) -> TabularMDP:
-    """Stock by age, the oldest sold first; Poisson demand; an order arrives before the next period."""
-    from scipy.sparse import csr_array
-    from scipy.stats import poisson
-
-    side = MOST_ORDERED + 1
-    stock = np.indices((side,) * life).reshape(life, -1).T  # by state, the oldest first
-    n, total = len(stock), stock.sum(axis=1)
-    orders, weights = np.arange(side), side ** np.arange(life - 1, -1, -1)
-    pair = np.arange(n * side).reshape(n, side)
-    chance, owner, succ = [], [], []
-    for sold in range(life * MOST_ORDERED + 1):
-        there = np.flatnonzero(total >= sold)
-        p = np.where(total[there] == sold, poisson.sf(sold - 1, mean), poisson.pmf(sold, mean))
-        left = np.maximum(0, np.minimum(stock[there], np.cumsum(stock[there], axis=1) - sold))
-        after = (left[:, 1:] @ weights[:-1])[:, None] + orders
-        chance.append(np.repeat(p, side))
-        owner.append(pair[there].ravel())
-        succ.append(after.ravel())
-    laws = csr_array((np.concatenate(chance), (np.concatenate(owner), np.concatenate(succ))), shape=(n * side, n))
-    demand = np.arange(life * MOST_ORDERED)
-    sales = (poisson.sf(demand, mean) * (demand < total[:, None])).sum(axis=1)
-    return TabularMDP.from_rows(laws, (price * sales[:, None] - cost * orders).ravel(), side, rescale=True)
 
 
 def maintenance() -> TabularMDP:
