@@ -45,5 +45,6 @@ def test_the_largest_size_is_the_last_before_one_that_failed():
     assert (largest_solved(table, "c-psrl"), solved_sizes(table, "c-psrl")) == (40, 4)
     assert (largest_solved(table, "psrl"), solved_sizes(table, "psrl")) == (10, 3)
     text = deep_sea_tables(table)
-    assert "| 20 | 1048576 | 8 (7 to 8) | 1 of 2 runs |" in text
+    assert "| 20 | 1048576 | 353 | 602 | 156 | 511 | 8 (7 to 8) | 1 of 2 runs |" in text
+    assert "| 40 | 1099511627776 | 2034 | - | 609 | 2667 | 2 (1 to 2) | 4 (4 to 4) |" in text
     assert "`c-psrl` up to 40 (4 of 4 sizes), `psrl` up to 10 (3 of 4 sizes)" in text
