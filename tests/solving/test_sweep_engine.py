@@ -12,7 +12,6 @@ from equirl.solving.optimal_gain import solve
 from equirl.solving.sweep_engine import (
     Aim,
     CompiledEngine,
-    best_sweep,
     chain_space,
     first_order,
     follow_in_order,
@@ -21,6 +20,7 @@ from equirl.solving.sweep_engine import (
     modified_sweeps,
     sweep_in_order,
 )
+from equirl.solving.value_iteration import best_sweep
 from equirl.worlds.world_registry import make
 from oracles_solving import best_gain, dense_laws, random_mdp
 

@@ -23,7 +23,7 @@ import numpy as np
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, incoming, steps_to
-from equirl.solving.value_iteration import bellman
+from equirl.solving.value_iteration import bellman, best_sweep
 
 LARGE = 5 * 10**5  # successors of a block from which on sweeps are made so
 EVALUATIONS = 20  # cheap sweeps after a full one, at most
@@ -143,34 +143,6 @@ def chain_space(model: Model) -> Chain:
     widest = np.maximum.reduceat(np.diff(model.rows.ptr), model.pair_ptr[:-1].astype(np.int64))
     entries = int(widest.sum())
     return Chain(Rows(np.zeros(n + 1, np.uint64), np.empty(entries, np.uint32), np.empty(entries)), np.empty(n))
-
-
-@kernel
-def best_sweep(
-    model: Model, discount: float, u: np.ndarray, out: np.ndarray, pair: np.ndarray
-) -> tuple[float, float, bool]:
-    """out = T u, with the first ``pair`` that attains it; the least and largest of T u - u; whether pairs changed."""
-    pair_ptr, (row_ptr, succ, prob), reward, _ = model
-    one, k, j = np.uint64(1), np.uint64(0), np.uint64(0)
-    low, high, changed = np.inf, -np.inf, False
-    for s in range(np.uint64(len(u))):
-        top, best = -np.inf, k
-        last = pair_ptr[s + one]
-        while k < last:  # pairs and entries are read once each, in order
-            end = row_ptr[k + one]
-            total = 0.0
-            while j < end:
-                total += prob[j] * u[succ[j]]
-                j += one
-            q = reward[k] + discount * total
-            if q > top:
-                top, best = q, k
-            k += one
-        out[s] = top
-        changed |= pair[s] != np.int64(best)
-        pair[s] = best
-        low, high = min(low, top - u[s]), max(high, top - u[s])
-    return low, high, changed
 
 
 @kernel

@@ -45,14 +45,16 @@ def mean_value(model: Model, k: Index, u: np.ndarray) -> float:
     return total
 
 
-@kernel
-def bellman(model: Model, discount: float, u: np.ndarray, out: np.ndarray) -> tuple[float, float]:
-    """out = T u; returns the smallest and the largest of T u - u."""
+@inlined
+def sweep_once(
+    model: Model, discount: float, u: np.ndarray, out: np.ndarray, pair: np.ndarray, keep: bool
+) -> tuple[float, float, bool]:
+    """out = T u; to ``keep``, the first ``pair`` that attains it. The least and largest of T u - u; new pairs or not."""
     pair_ptr, (row_ptr, succ, prob), reward, _ = model
     one, k, j = np.uint64(1), np.uint64(0), np.uint64(0)
-    low, high = np.inf, -np.inf
+    low, high, changed = np.inf, -np.inf, False
     for s in range(np.uint64(len(u))):
-        top = -np.inf
+        top, best = -np.inf, k
         last = pair_ptr[s + one]
         while k < last:  # pairs and entries are read once each, in order
             end = row_ptr[k + one]
@@ -62,27 +64,35 @@ def bellman(model: Model, discount: float, u: np.ndarray, out: np.ndarray) -> tu
                 j += one
             q = reward[k] + discount * total
             if q > top:
-                top = q
+                top, best = q, k
             k += one
         out[s] = top
-        change = top - u[s]
-        if change < low:
-            low = change
-        if change > high:
-            high = change
+        if keep:  # a constant of each kernel
+            changed |= pair[s] != np.int64(best)
+            pair[s] = best
+        low, high = min(low, top - u[s]), max(high, top - u[s])
+    return low, high, changed
+
+
+@kernel
+def bellman(model: Model, discount: float, u: np.ndarray, out: np.ndarray) -> tuple[float, float]:
+    """out = T u; returns the smallest and the largest of T u - u."""
+    low, high, _ = sweep_once(model, discount, u, out, out, False)
     return low, high
+
+
+@kernel
+def best_sweep(
+    model: Model, discount: float, u: np.ndarray, out: np.ndarray, pair: np.ndarray
+) -> tuple[float, float, bool]:
+    """:func:`bellman` with the first ``pair`` of each state that attains T u, and whether any of them changed."""
+    return sweep_once(model, discount, u, out, pair, True)
 
 
 @kernel
 def greedy(model: Model, discount: float, u: np.ndarray, best: np.ndarray) -> None:
     """``best``: the first pair of each state that attains T u."""
-    for s in range(np.uint64(len(u))):
-        top = -np.inf
-        for k in range(model.pair_ptr[s], model.pair_ptr[s + np.uint64(1)]):
-            q = model.reward[k] + discount * mean_value(model, k, u)
-            if q > top:
-                top = q
-                best[s] = k
+    sweep_once(model, discount, u, np.empty(len(u)), best, True)
 
 
 @kernel
