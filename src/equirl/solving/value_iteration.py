@@ -49,7 +49,7 @@ def mean_value(model: Model, k: Index, u: np.ndarray) -> float:
 def sweep_once(
     model: Model, discount: float, u: np.ndarray, out: np.ndarray, pair: np.ndarray, keep: bool
 ) -> tuple[float, float, bool]:
-    """out = T u; to ``keep``, the first ``pair`` that attains it. The least and largest of T u - u; new pairs or not."""
+    """out = T u, to ``keep`` with the first ``pair`` that attains it; least and largest of T u - u; whether pairs changed."""
     pair_ptr, (row_ptr, succ, prob), reward, _ = model
     one, k, j = np.uint64(1), np.uint64(0), np.uint64(0)
     low, high, changed = np.inf, -np.inf, False
