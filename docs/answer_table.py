@@ -37,7 +37,7 @@ def objects() -> list[Any]:
 
 def table() -> str:
     """In Markdown."""
-    from equirl.words.spoken import answers
+    from equirl.words.answer_units import answers
 
     lines = ["| object | answer | rewards in | states and actions by |", "|---|---|---|---|"]
     for row in answers(objects()):

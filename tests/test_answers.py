@@ -14,7 +14,7 @@ from equirl.logs.log_policy import Learned
 from equirl.solving.discounted import DiscountedSolution
 from equirl.solving.goals import GoalSolution
 from equirl.solving.optimal_gain import Solution
-from equirl.words.spoken import answers
+from equirl.words.answer_units import answers
 
 PAGE = Path(__file__).parents[1] / "docs" / "answer_table.py"
 SCALE, SHIFT = 40.0, -10.0

@@ -10,10 +10,18 @@ import pytest
 from typer.testing import CliRunner
 
 from equirl.lab.benchmarks import clustering_speed, learning_speed, planning_speed, process_costs
-from equirl.lab.benchmarks.bench_report import BEGIN, END, as_markdown, put_markdown, report_of
 from equirl.lab.benchmarks.clustering_speed import plain_approx_equivalence
 from equirl.lab.benchmarks.measurement import SIZES, Measure, Sizes, Skipped, in_new_process, power, side_by_side
-from equirl.lab.benchmarks.suite import SUBJECTS, run_benchmarks, with_settings
+from equirl.lab.benchmarks.suite import (
+    BEGIN,
+    END,
+    SUBJECTS,
+    as_markdown,
+    put_markdown,
+    report_of,
+    run_benchmarks,
+    with_settings,
+)
 from equirl.lab.cli import app
 from equirl.numerics import THREAD_VARIABLES
 from equirl.planning.optimistic_planning import single_sweep

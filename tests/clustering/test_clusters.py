@@ -11,7 +11,7 @@ from equirl.clustering import clusters as of_clusters
 from equirl.clustering.approximate_equivalence import make_rules
 from equirl.clustering.clusters import (
     SLACK,
-    Sample,
+    ObservedPairs,
     allocate_clusters,
     balanced,
     excess_of_union,
@@ -34,7 +34,7 @@ def drawn(seed, n_pairs=6):
     rows = [np.sort(rng.integers(1, 40, rng.integers(1, 5)))[::-1] for _ in range(n_pairs)]
     visits = np.array([row.sum() for row in rows])
     start = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    sample = Sample(
+    sample = ObservedPairs(
         visits,
         start,
         np.concatenate(rows),

@@ -18,8 +18,8 @@ from equirl.clustering.approximate_equivalence import _near, _scan, approx_equiv
 from equirl.clustering.clusters import (
     CLUSTER,
     Clusters,
+    ObservedPairs,
     Rules,
-    Sample,
     _every_two,
     _with_union,
     balanced,
@@ -86,7 +86,7 @@ def begun(M=70, kinds=5, steps=60, means=True, theory=False, nearest=False, know
     at = np.zeros(M, CLUSTER)
     c = Clusters(at, np.zeros(len(counts) + longest), np.zeros(len(counts), np.int64), np.zeros(len(counts)))
     order = np.random.default_rng(4).permutation(M)
-    plain(singletons)(Sample(visits, ptr, counts, sums, order, np.arange(M) % 3), c, rules)
+    plain(singletons)(ObservedPairs(visits, ptr, counts, sums, order, np.arange(M) % 3), c, rules)
     tree = allocate_tree(M, longest)
     nodes, shape = len(tree.node), tree.low.shape
     tree = Tree(

@@ -12,8 +12,7 @@ import pytest
 from equirl.lab.explore import results_watch
 from equirl.lab.explore.messages import encoded
 from equirl.lab.explore.results_watch import ResultsWatch
-from equirl.lab.explore.study_findings import class_tables, shipped_kind
-from equirl.lab.explore.study_service import StudyService
+from equirl.lab.explore.study_service import StudyService, class_tables, shipped_kind
 from equirl.lab.explore.takeaway import place_as_python, place_as_study
 from equirl.lab.leaderboard import board_page
 from equirl.lab.leaderboard.board_page import write_page

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equirl as eq
-from equirl.interop.gym_maps import grid_picture
+from equirl.interop.gym_tables import grid_picture
 from equirl.lab.plots.sheets import policy_text
 
 NONE = np.array([], int)

@@ -7,7 +7,7 @@ import pytest
 
 import equirl as eq
 from equirl.model.dynamics import beta_drawn, dynamics_of, simple_reward
-from equirl.model.reward_laws import draw_rewards
+from equirl.model.reward_distributions import draw_rewards
 from equirl.numerics.seeding import put_back
 
 

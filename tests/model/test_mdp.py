@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import draw_rewards, original_rewards, rescale_rewards
+from equirl.model.reward_distributions import draw_rewards, original_rewards, rescale_rewards
 from equirl.model.rows import Rows
 from mdps_kit import UNEVEN, P, R, small, uneven
 

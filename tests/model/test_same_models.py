@@ -30,7 +30,7 @@ from equirl.model.pairs import (
     state_labels,
 )
 from equirl.model.renumbering import by_state, permutation, random_numbers, restriction
-from equirl.model.reward_laws import (
+from equirl.model.reward_distributions import (
     draw_rewards,
     original_gain,
     original_rewards,

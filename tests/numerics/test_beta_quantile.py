@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from equirl.model.reward_laws import draw_rewards
+from equirl.model.reward_distributions import draw_rewards
 from equirl.numerics import beta_quantile as quantiles
 from equirl.numerics.beta_quantile import (
     beta_quantile,

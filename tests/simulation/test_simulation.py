@@ -5,7 +5,7 @@ from equirl.lab.studies.compare import simulate_many
 from equirl.learners.contract import Stretch, step_limits
 from equirl.learners.learner_registry import make_agent
 from equirl.model.mdp import TabularMDP
-from equirl.model.reward_laws import draw_rewards
+from equirl.model.reward_distributions import draw_rewards
 from equirl.simulation.rollout import Rollout, walk
 from equirl.simulation.simulated_runs import simulate
 from equirl.simulation.trace import checkpoint_times

@@ -28,7 +28,7 @@ from equirl.solving.gain_methods import (
     policy_iteration,
     solve_block,
 )
-from equirl.solving.value_iteration import Answer, SolverLimits, value_iteration
+from equirl.solving.value_iteration import BlockAnswer, SolverLimits, value_iteration
 
 WORLD = eq.make("random", n_states=5, n_actions=3, branching=3, seed=4)
 P, R = WORLD.to_arrays()
@@ -112,7 +112,7 @@ def test_sums_of_two_doubles_lose_nothing_but_the_last_digit_of_the_rest():
 
 def answer(low, high, noise=0.0, n_sweeps=5, bias=None):
     bias = np.zeros(5) if bias is None else bias
-    return Answer(low, high, noise, bias, 3 * np.arange(5), n_sweeps, "value")
+    return BlockAnswer(low, high, noise, bias, 3 * np.arange(5), n_sweeps, "value")
 
 
 def test_a_bracket_from_differences_replaces_one_that_rounding_widened_and_no_other():

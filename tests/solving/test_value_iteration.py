@@ -8,7 +8,7 @@ import pytest
 import equirl as eq
 from equirl.solving.chains import whole
 from equirl.solving.value_iteration import (
-    Answer,
+    BlockAnswer,
     SolverLimits,
     StopRule,
     Ties,
@@ -130,9 +130,9 @@ def test_a_pair_that_is_just_as_good_replaces_none_and_of_better_ones_the_first_
 
 
 def test_the_more_accurate_of_two_answers_is_kept_with_all_sweeps_counted():
-    old, nothing = Answer(0.0, 1.0, 0.1, np.zeros(1), np.zeros(1), 5, "value"), np.ones(1)
+    old, nothing = BlockAnswer(0.0, 1.0, 0.1, np.zeros(1), np.zeros(1), 5, "value"), np.ones(1)
     assert old.accuracy == pytest.approx(0.6)
-    wide, same, narrow = (Answer(low, 2.0, 0.1, nothing, nothing, 9, "policy") for low in (0.0, 1.0, 1.5))
+    wide, same, narrow = (BlockAnswer(low, 2.0, 0.1, nothing, nothing, 9, "policy") for low in (0.0, 1.0, 1.5))
     assert better(old, narrow) is narrow
     assert better(old, same) is same
     kept = better(old, wide)

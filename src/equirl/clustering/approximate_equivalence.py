@@ -16,8 +16,8 @@ import numpy as np
 
 from equirl.clustering.clusters import (
     Clusters,
+    ObservedPairs,
     Rules,
-    Sample,
     allocate_clusters,
     balanced,
     join,
@@ -43,7 +43,7 @@ class MergeLog(NamedTuple):
     d_hat: np.ndarray  # (M,) their lower distance
 
 
-def merge(sample: Sample, rules: Rules) -> tuple[np.ndarray, MergeLog, int, int]:
+def merge(sample: ObservedPairs, rules: Rules) -> tuple[np.ndarray, MergeLog, int, int]:
     """ApproxEquivalence on checked arrays; takes memory in proportion to the counts."""
     M = len(sample.visits)
     longest = int(np.diff(sample.start)[sample.visits > 0].max(initial=0))
@@ -54,7 +54,9 @@ def merge(sample: Sample, rules: Rules) -> tuple[np.ndarray, MergeLog, int, int]
 
 
 @kernel
-def _merge(sample: Sample, c: Clusters, tree: Tree, rules: Rules, label: np.ndarray, log: MergeLog) -> tuple[int, int]:
+def _merge(
+    sample: ObservedPairs, c: Clusters, tree: Tree, rules: Rules, label: np.ndarray, log: MergeLog
+) -> tuple[int, int]:
     """Sweep until nothing merges; returns the number of merges and of sweeps."""
     singletons(sample, c, rules)
     leaders, n_leaders = np.empty(len(label), np.int64), 0
@@ -283,7 +285,7 @@ def merge_pairs(
     """
     sums = _NO_SUMS if r_sum is None or not rules.means else r_sum
     labels = _NO_LABELS if known is None or not rules.granted else known.copy()  # a read-only one compiles anew
-    sample = Sample(visits, profile_ptr, profile_counts, sums, priority, labels)
+    sample = ObservedPairs(visits, profile_ptr, profile_counts, sums, priority, labels)
     label, _, n_merges, _ = merge(sample, rules)
     return label, n_merges
 
@@ -348,7 +350,7 @@ def approx_equivalence(
     rules = make_rules(len(visits), n_states, **settings, means=r_sum is not None, known=known is not None)
     sums = _NO_SUMS if r_sum is None or known is not None else _check_sums(r_sum, visits)
     labels = _NO_LABELS if known is None else _check_labels(known, len(visits))
-    sample = Sample(visits, ptr, counts, sums, _check_priority(priority, len(visits)), labels)
+    sample = ObservedPairs(visits, ptr, counts, sums, _check_priority(priority, len(visits)), labels)
     label, log, n_merges, n_sweeps = merge(sample, rules)
     sweep, left, right = log.who[:n_merges].T
     merges = Merges(sweep.copy(), left.copy(), right.copy(), log.d_hat[:n_merges].copy())

@@ -27,7 +27,7 @@ from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.structure.similarity import l1_distance
 
 
-class Sample(NamedTuple):
+class ObservedPairs(NamedTuple):
     """What was observed of each pair, as the kernels read it."""
 
     visits: np.ndarray  # (M,) int64
@@ -114,7 +114,7 @@ def allocate_clusters(n_pairs: int, n_counts: int, longest: int) -> Clusters:
 
 
 @inlined
-def singletons(sample: Sample, c: Clusters, rules: Rules) -> None:
+def singletons(sample: ObservedPairs, c: Clusters, rules: Rules) -> None:
     """Every pair alone; those without visits are left blank."""
     at, own_profile, pooled, profile = c
     visits, start, counts, r_sum, priority, known = sample

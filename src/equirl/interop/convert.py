@@ -10,7 +10,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import rescale_rewards
+from equirl.model.reward_distributions import rescale_rewards
 from equirl.model.row_readers import is_sparse
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import starts

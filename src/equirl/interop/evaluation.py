@@ -16,9 +16,9 @@ from equirl.model.pairs import Pairs
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import half_width
 from equirl.solving.policies import Policy, policy_weights
+from equirl.words.answer_units import InUnits
 from equirl.words.checking import whole_number
 from equirl.words.progress_bar import Advance, progress_called
-from equirl.words.spoken import InUnits
 
 BATCHES = 20  # parts of a run, whose means vary as the mean of all does, if they are long against its memory
 

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.reward_laws import draw_rewards, original_rewards
+from equirl.model.reward_distributions import draw_rewards, original_rewards
 from equirl.words.checking import unknown_name, whole_number
 from equirl.words.formatting import shown
 from equirl.worlds.world_registry import load_world

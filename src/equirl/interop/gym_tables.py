@@ -13,16 +13,16 @@ import numpy as np
 
 from equirl.interop.encoder import episode_flag
 from equirl.interop.gym import TabularEnv
-from equirl.interop.gym_maps import grid_picture
-from equirl.model.mdp import TabularMDP, split_extras
+from equirl.model.mdp import Picture, TabularMDP, split_extras
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import unit_map
+from equirl.model.reward_distributions import unit_map
 from equirl.model.row_readers import initial_distribution
 from equirl.model.rows import Rows, check_entries, check_n_states, reached, rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import choice, flag, several, warn_caller, whole_number
 from equirl.words.formatting import shown
 
+ICE, FLOOR = "F", "."  # letters of Gymnasium's maps, and of ours
 ON_TERMINAL = ("restart", "absorb", "error")
 ROLLOUT_STEPS = 20_000
 ROLLOUT_LEVEL = 1e-6  # a true table fails the comparison with at most this probability
@@ -336,3 +336,35 @@ def _compare(cells: list[tuple[str, float, int, int]]) -> None:
     for what, p, count, n in cells:
         if (count - n * p) ** 2 > n * allowed or (p == 0 and count):
             raise ValueError(f"{what}: probability {p:g} in the table, frequency {count / n:g} in {n} rollouts")
+
+
+# --- maps: a cell per state, as FrozenLake (``desc``) and CliffWalking (``shape``) keep them
+
+
+def grid_picture(bare: Any, n_states: int, first: np.ndarray, last: np.ndarray) -> Picture | None:
+    """The map of an environment whose states are the cells of a grid, row by row; None where it keeps none.
+
+    ``first`` and ``last`` are states in which episodes begin and end: S and G where the environment writes no letters.
+    """
+    letters = _letters(getattr(bare, "desc", None))
+    if letters is None:
+        shape = getattr(bare, "shape", None)
+        if not isinstance(shape, tuple) or len(shape) != 2 or shape[0] * shape[1] != n_states:
+            return None
+        letters = np.full(n_states, FLOOR)
+        cliff = np.asarray(getattr(bare, "_cliff", ()), bool).ravel()
+        letters[np.flatnonzero(cliff[:n_states])] = "C"
+        letters[last], letters[first] = "G", "S"
+        letters = letters.reshape(shape)
+    if letters.size != n_states:
+        return None
+    rows = tuple("".join(row).replace(ICE, FLOOR) for row in letters.tolist())
+    return Picture(rows, np.stack(np.divmod(np.arange(n_states), letters.shape[1]), axis=1))
+
+
+def _letters(desc: Any) -> np.ndarray | None:
+    """A table of single letters, or of bytes."""
+    table = np.asarray(desc)
+    if table.ndim != 2 or table.dtype.kind not in "SU" or table.dtype.itemsize > (1 if table.dtype.kind == "S" else 4):
+        return None
+    return table.astype(str)

@@ -15,7 +15,7 @@ from equirl.interop.simulators import Playable, simulator_of
 from equirl.interop.vector_simulator import VectorSimulator, is_vector, vector_of
 from equirl.learners.contract import InUse, Learner, pair_played, settle, unit_reward
 from equirl.learners.learner_registry import agent_on_pairs
-from equirl.model.reward_laws import reward_map_of
+from equirl.model.reward_distributions import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.simulation.curves import Curves
 from equirl.simulation.simulated_runs import keep_trace, twin_for

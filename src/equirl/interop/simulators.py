@@ -12,7 +12,7 @@ from equirl.interop.encoder import Encoder, episode_flag
 from equirl.interop.gym import TabularEnv
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs, checked_names, pairs_from
-from equirl.model.reward_laws import reward_map_of
+from equirl.model.reward_distributions import reward_map_of
 from equirl.words.checking import flag
 from equirl.words.formatting import shown
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from equirl.interop.encoder import Encoder, batch_entry, episode_flag
 from equirl.interop.simulators import check_encoder, encoded_pairs
-from equirl.model.reward_laws import reward_map_of
+from equirl.model.reward_distributions import reward_map_of
 from equirl.words.formatting import shown
 
 PARTS = ("num_envs", "single_observation_space", "single_action_space", "reset", "step", "metadata")

@@ -29,8 +29,8 @@ from equirl.learners.beliefs import Beliefs
 from equirl.learners.contract import InUse, Learner, choose_pair, learn_step, read_step
 from equirl.learners.learner_registry import make_agent
 from equirl.model.pairs import action_labels, state_labels
+from equirl.words.answer_units import ByName, ByNumber, InUnits
 from equirl.words.checking import choice, flag, warn_caller, whole_number
-from equirl.words.spoken import ByName, ByNumber, InUnits
 
 Sync = Literal["always", "second", "os"] | int
 _SAY_WHICH = "to begin one, say which learner: open_agent(folder, 'c-psrl', n_states=..., n_actions=...)"

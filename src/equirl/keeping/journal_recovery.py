@@ -29,9 +29,9 @@ from equirl.keeping.journal_files import (
 from equirl.keeping.saving import load_agent
 from equirl.learners.contract import Learner, choose_pair, learn_step, read_step
 from equirl.model.pairs import action_labels
+from equirl.words.answer_units import ByNumber, InUnits
 from equirl.words.checking import warn_caller
 from equirl.words.formatting import counted
-from equirl.words.spoken import ByNumber, InUnits
 
 MOST_TRIES = 20  # to read a folder whose files change meanwhile
 

@@ -15,14 +15,14 @@ import numpy as np
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.estimation.pooling import Estimates
 from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
-from equirl.model.reward_laws import original_rewards
+from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import ModelSet, Plan, extended_value_iteration, single_sweep
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
-from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
+from equirl.words.answer_units import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table
 
 if TYPE_CHECKING:

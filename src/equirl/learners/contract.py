@@ -32,9 +32,9 @@ from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import frozen, owners
 from equirl.numerics.compiling import lean_kernel
 from equirl.solving.optimal_gain import AVERAGE_REWARD, Criterion
+from equirl.words.answer_units import ByName, ByNumber
 from equirl.words.checking import checked_path, flag, whole_number
 from equirl.words.formatting import shown
-from equirl.words.spoken import ByName, ByNumber
 from equirl.words.tables import card
 
 if TYPE_CHECKING:

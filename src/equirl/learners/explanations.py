@@ -11,7 +11,7 @@ import numpy as np
 from equirl.learners.beliefs import ActionValues, Beliefs, PairBelief
 from equirl.learners.contract import Learner, pair_played
 from equirl.model.pairs import Name, action_labels, state_labels
-from equirl.model.reward_laws import original_rewards
+from equirl.model.reward_distributions import original_rewards
 from equirl.words.formatting import counted, number
 from equirl.words.tables import Table, card
 

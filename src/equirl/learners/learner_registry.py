@@ -16,7 +16,7 @@ from equirl.learners.parts import AUTO, NESTED, Known
 from equirl.learners.recipes import Blueprint, Recipe, Settings, needs_of_parts
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, pairs_from
-from equirl.model.reward_laws import reward_map_of
+from equirl.model.reward_distributions import reward_map_of
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.structure.equivalence import SeparationError, Tolerance, equivalence_classes, separating_tolerance
 from equirl.structure.similarity import TOLERANCE, Profiles, profiles as profiles_of_mdp

@@ -38,7 +38,7 @@ from equirl.learners.contract import (
 )
 from equirl.learners.parts import Estimate, Evidence, Models, Planner, Problem, Stopping, Structure
 from equirl.learners.recipes import Blueprint
-from equirl.model.reward_laws import original_values
+from equirl.model.reward_distributions import original_values
 from equirl.planning.optimistic_planning import ModelSet, Plan, gain_bounds, value_bounds
 from equirl.solving.optimal_gain import Criterion
 from equirl.solving.policies import policy_pairs

@@ -16,14 +16,14 @@ from equirl.logs.log_columns import LogColumns, read_log
 from equirl.logs.log_files import Origin
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs, action_labels, checked_names, pairs_from, plain_name, state_labels
-from equirl.model.reward_laws import original_rewards, reward_map_of
+from equirl.model.reward_distributions import original_rewards, reward_map_of
 from equirl.model.rows import reached, rows_from_triplets
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.seeding import Seed
+from equirl.words.answer_units import ByName, InUnits, UnitReward
 from equirl.words.checking import choice, flag
 from equirl.words.formatting import counted, shown
 from equirl.words.progress_bar import Advance
-from equirl.words.spoken import ByName, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 if TYPE_CHECKING:

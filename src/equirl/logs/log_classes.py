@@ -18,13 +18,13 @@ from equirl.learners.posterior_sampling import PosteriorLearner
 from equirl.logs.class_differences import CLEAR, Differences, difference_between, differences, most_sure
 from equirl.logs.log import Log
 from equirl.model.pairs import action_labels, state_labels
-from equirl.model.reward_laws import original_rewards
+from equirl.model.reward_distributions import original_rewards
 from equirl.numerics.arrays import starts
 from equirl.numerics.seeding import Seed
 from equirl.posterior.inspection import ClassPosterior, class_posterior
 from equirl.structure.partition import Partition
+from equirl.words.answer_units import ByName, InUnits
 from equirl.words.checking import choice, flag, whole_number
-from equirl.words.spoken import ByName, InUnits
 from equirl.words.tables import Table, card
 
 METHODS = ("posterior", "tests")

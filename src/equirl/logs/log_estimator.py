@@ -16,8 +16,8 @@ from equirl.logs.log import Log, from_log
 from equirl.logs.log_columns import one_column
 from equirl.model.pairs import action_labels
 from equirl.numerics.seeding import Seed
+from equirl.words.answer_units import ByName
 from equirl.words.checking import unknown_name
-from equirl.words.spoken import ByName
 
 
 class NotFitted(ValueError, AttributeError):  # noqa: N818 (it names the finding)

@@ -20,7 +20,7 @@ from equirl.logs.drawn_problems import drawn_problems
 from equirl.logs.log import Log, from_log
 from equirl.logs.safe_improvement import Question, SafePolicy, behaviour_of, halves, judged_policy, sample_of
 from equirl.model.pairs import Name, action_labels, named_policy, state_labels
-from equirl.model.reward_laws import original_values
+from equirl.model.reward_distributions import original_values
 from equirl.numerics.arrays import owners
 from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
@@ -29,10 +29,10 @@ from equirl.planning.wary_model import WaryModel
 from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
 from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
 from equirl.solving.policies import policy_weights
+from equirl.words.answer_units import ByName, ByNumber, InUnits
 from equirl.words.checking import between, inside, whole_number
 from equirl.words.formatting import counted
 from equirl.words.progress_bar import Advance, progress_called
-from equirl.words.spoken import ByName, ByNumber, InUnits
 from equirl.words.tables import Table, card
 
 BOUNDS_BY = "ucrl2-b"  # whose sets the bounds come from: element-wise Bernstein intervals

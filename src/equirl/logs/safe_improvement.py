@@ -28,7 +28,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.numerics.arrays import owners
 from equirl.solving.renewal import IllConditioned, factor, gain_and_bias, renew
-from equirl.words.spoken import ByName, InUnits
+from equirl.words.answer_units import ByName, InUnits
 from equirl.words.tables import Table, card
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import owners
 from equirl.structure.similarity import TOLERANCE, Profiles, l1_distance, profiles as true_profiles
+from equirl.words.answer_units import ByName, InUnits, UnitReward
 from equirl.words.checking import between, flag, inside
 from equirl.words.formatting import counted
-from equirl.words.spoken import ByName, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 

@@ -27,14 +27,14 @@ from equirl.model.renumbering import (
     renumber_rows,
     restriction,
 )
-from equirl.model.reward_laws import REWARD_LAWS, original_rewards, rescale_rewards
+from equirl.model.reward_distributions import REWARD_DISTRIBUTIONS, original_rewards, rescale_rewards
 from equirl.model.row_readers import initial_distribution, read_arrays, read_pairs, read_rows
 from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows, reached_along
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
+from equirl.words.answer_units import ByName, InUnits, UnitReward
 from equirl.words.checking import checked_path, choice, discount_below_one, flag, real_array, several, unknown_name
 from equirl.words.formatting import number, shown
-from equirl.words.spoken import ByName, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 EXTRAS = ("state_names", "action_names", "reward_law", "concentration", "picture", "reward_map", "name", "discount")
@@ -483,7 +483,7 @@ def _check_fields(mdp: TabularMDP) -> None:
     """Refuse an MDP whose rewards, initial distribution, title or picture make no sense."""
     _check_means(mdp)
     _check_initial(mdp)
-    choice("reward_law", mdp.reward_law, REWARD_LAWS)
+    choice("reward_law", mdp.reward_law, REWARD_DISTRIBUTIONS)
     if not isinstance(mdp.name, str):
         raise TypeError(f"name must be a str, not {shown(mdp.name)}")
     if not 0 < mdp.concentration < np.inf:

@@ -12,7 +12,7 @@ import numpy as np
 from equirl.learners.contract import Learner, Limits, Stretch, is_over, pair_played, spend
 from equirl.model.dynamics import Chances, Dynamics, dynamics_of, successor_drawn
 from equirl.model.mdp import TabularMDP
-from equirl.model.reward_laws import draw_rewards
+from equirl.model.reward_distributions import draw_rewards
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.numerics.seeding import put_back
 

@@ -19,7 +19,7 @@ import numpy as np
 from equirl.learners.contract import Learner
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Name, named_policy
-from equirl.model.reward_laws import original_gain
+from equirl.model.reward_distributions import original_gain
 from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
 from equirl.simulation.until import Watch
@@ -29,9 +29,9 @@ from equirl.solving.renewal import discounted_values
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
 from equirl.structure.quality import misclustering_bias, misclustering_ratio
+from equirl.words.answer_units import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.checking import plain_array, whole_number
 from equirl.words.formatting import shown
-from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 VALUE_CURVES = ("sample_complexity", "value_regret")

@@ -112,7 +112,7 @@ class Block(NamedTuple):
         return edges
 
 
-class Arrivals(NamedTuple):
+class Incoming(NamedTuple):
     """The pairs that may lead into each of n states, for searches backwards."""
 
     ptr: np.ndarray  # (n + 1,)
@@ -314,12 +314,12 @@ def _closed_components(ptr: np.ndarray, succ: np.ndarray, label: np.ndarray) -> 
             label[s] = -1
 
 
-def incoming(part: Block) -> Arrivals:
+def incoming(part: Block) -> Incoming:
     """The pairs that may lead into each state of a block."""
     ptr = starts(np.bincount(part.rows.succ, minlength=part.n_states))
     pair = np.empty(len(part.rows.succ), INDEX)
     _arrive(part.model, ptr[:-1].copy(), pair)
-    return Arrivals(ptr, pair, part.owner)
+    return Incoming(ptr, pair, part.owner)
 
 
 @kernel
@@ -353,7 +353,7 @@ class _Growth(NamedTuple):
 
 
 @kernel
-def _attract(arrivals: Arrivals, goal: np.ndarray, growth: _Growth, n: int) -> tuple[int, bool]:
+def _attract(arrivals: Incoming, goal: np.ndarray, growth: _Growth, n: int) -> tuple[int, bool]:
     """Grow the set ``queue[:n]`` by states with no pair ``left`` that misses it; stop at a state of ``goal``."""
     inside, left, hit, queue = growth
     i = 0
@@ -377,7 +377,7 @@ def _attract(arrivals: Arrivals, goal: np.ndarray, growth: _Growth, n: int) -> t
 
 
 @kernel
-def _every_policy_recurrent(arrivals: Arrivals, per_state: np.ndarray) -> bool:
+def _every_policy_recurrent(arrivals: Incoming, per_state: np.ndarray) -> bool:
     """Whether no policy avoids any state: the attractor of each state is everything.
 
     A state whose attractor holds one already found to attract everything does so too, which ends most searches early.
@@ -411,7 +411,7 @@ def approach(part: Block, target: np.ndarray) -> np.ndarray | None:
     return None if (distance < 0).any() else closer_pairs(part, distance)
 
 
-def steps_to(arrivals: Arrivals, target: np.ndarray) -> np.ndarray:
+def steps_to(arrivals: Incoming, target: np.ndarray) -> np.ndarray:
     """(n,) least number of steps from each state to the ``target`` (a mask); -1 where there is no way."""
     distance = np.where(target, 0, -1)
     queue = np.empty(len(target), np.int64)
@@ -429,7 +429,7 @@ def closer_pairs(part: Block, distance: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _distances(arrivals: Arrivals, distance: np.ndarray, queue: np.ndarray, n: int) -> None:
+def _distances(arrivals: Incoming, distance: np.ndarray, queue: np.ndarray, n: int) -> None:
     """``distance`` from the states in ``queue[:n]`` (where it is 0; elsewhere -1) backwards, breadth first."""
     i = 0
     while i < n:
@@ -464,7 +464,7 @@ class _Graph(NamedTuple):
     first: np.ndarray  # (n + 1,) entries of each state
     pair: np.ndarray  # (nnz,) the pair of each entry
     succ: np.ndarray  # (nnz,)
-    into: Arrivals  # pairs that may enter each state
+    into: Incoming  # pairs that may enter each state
 
 
 class _Remaining(NamedTuple):

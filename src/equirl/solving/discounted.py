@@ -25,7 +25,7 @@ import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
-from equirl.model.reward_laws import original_values
+from equirl.model.reward_distributions import original_values
 from equirl.model.rows import INDEX, Rows
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, summing_to_one, whole
@@ -47,8 +47,8 @@ from equirl.solving.value_iteration import (
     greedy,
     mean_value,
 )
+from equirl.words.answer_units import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.checking import choice, discount_below_one, inside, whole_number
-from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 DISCOUNTED_METHODS = ("auto", "modified", "policy", "value")

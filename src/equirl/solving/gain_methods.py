@@ -41,7 +41,7 @@ from equirl.solving.renewal import SMALL, IllConditioned, TooMuchFill, gain_and_
 from equirl.solving.sweep_engine import LARGE, Aim, swept
 from equirl.solving.value_iteration import (
     DAMPING,
-    Answer,
+    BlockAnswer,
     Index,
     SolverLimits,
     Ties,
@@ -57,7 +57,7 @@ GAIN_TIE = 1e-10  # gains this close are equal to policy iteration
 SWEEPS_BETWEEN = 200  # of value iteration, between two policies evaluated
 
 
-def policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
+def policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> BlockAnswer:
     """Policy iteration from the greedy policy of ``u`` (changed in place) until no action improves.
 
     A policy whose chain is out of reach of double precision is left by value iteration. The best bracket is returned.
@@ -83,7 +83,7 @@ def policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int
     return answer
 
 
-def directed_policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer | None:
+def directed_policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> BlockAnswer | None:
     """Policy iteration from a policy that heads for one state; None where no such policy can be evaluated cheaply.
 
     ``u`` is the value function with which value iteration stalled; it is not changed.
@@ -100,7 +100,7 @@ def directed_policy_iteration(part: Block, u: np.ndarray, limits: SolverLimits, 
     return None
 
 
-def _improved(part: Block, pair: np.ndarray, target: int, limits: SolverLimits, done: int) -> Answer | None:
+def _improved(part: Block, pair: np.ndarray, target: int, limits: SolverLimits, done: int) -> BlockAnswer | None:
     """Policy iteration from ``pair``, whose chain returns to the ``target``, with some sweeps after each evaluation.
 
     Sweeps from a policy's bias never lower the bracket, so their greedy policy is at least as good.
@@ -124,7 +124,7 @@ def _improved(part: Block, pair: np.ndarray, target: int, limits: SolverLimits, 
 
 def _policy_step(
     part: Block, u: np.ndarray, pair: np.ndarray, accuracy: float, done: int, reference: int | None = None
-) -> tuple[Answer, bool]:
+) -> tuple[BlockAnswer, bool]:
     """Evaluate the policy ``pair`` (its bias is written into ``u``), improve it, and say whether it changed."""
     chain = part.matrix()[pair]
     gain, bias = gain_and_bias(renew(chain, reference=reference), part.reward[pair])
@@ -159,7 +159,9 @@ class Bias(NamedTuple):
     rest: np.ndarray  # (n,)
 
 
-def elimination_policy_iteration(part: Block, pair: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer | None:
+def elimination_policy_iteration(
+    part: Block, pair: np.ndarray, limits: SolverLimits, done: int = 0
+) -> BlockAnswer | None:
     """Policy iteration from the policy ``pair``; None where a policy cannot be made to have one recurrent class."""
     pair, answer = pair.copy(), None
     seen: set[bytes] = set()
@@ -175,14 +177,14 @@ def elimination_policy_iteration(part: Block, pair: np.ndarray, limits: SolverLi
         if answer is None or high - low < answer.high - answer.low:
             best = np.zeros(part.n_states, np.int64)
             _greedy(part.model, bias, 0.0, best)
-            answer = Answer(low, high, 0.0, bias.main, best, done, "policy")
+            answer = BlockAnswer(low, high, 0.0, bias.main, best, done, "policy")
         tie = max(4 * EPS, min(limits.accuracy, answer.high - answer.low) / 16)
         if answer.accuracy <= limits.accuracy or not _greedy(part.model, bias, tie, pair):
             break
     return answer and answer._replace(n_sweeps=done)
 
 
-def certified_by_differences(part: Block, answer: Answer) -> Answer:
+def certified_by_differences(part: Block, answer: BlockAnswer) -> BlockAnswer:
     """The answer with its bracket computed anew from differences, where rounding had widened it."""
     bias = Bias(answer.bias, np.zeros(part.n_states))
     low, high = _bracket(part.model, bias, answer.pair)
@@ -294,7 +296,7 @@ LARGE_SWEEPS = 50  # the first ones of a block of more than LARGE successors or 
 FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
 
 
-def solve_block(part: Block, method: str, limits: SolverLimits) -> Answer:
+def solve_block(part: Block, method: str, limits: SolverLimits) -> BlockAnswer:
     u = np.zeros(part.n_states)
     if method == "value":
         return value_iteration(part, u, limits)
@@ -315,7 +317,7 @@ def solve_block(part: Block, method: str, limits: SolverLimits) -> Answer:
     return _last_sweeps(part, u, limits, answer, value_iteration)
 
 
-def _solve_large(part: Block, u: np.ndarray, limits: SolverLimits) -> Answer:
+def _solve_large(part: Block, u: np.ndarray, limits: SolverLimits) -> BlockAnswer:
     """A few sweeps; where a thousand would not do at the rate they show, policy iteration towards one state."""
     accuracy, most = limits
     first = modified_iteration(part, u, SolverLimits(accuracy, min(LARGE_SWEEPS, most)))
@@ -327,23 +329,25 @@ def _solve_large(part: Block, u: np.ndarray, limits: SolverLimits) -> Answer:
     return _last_sweeps(part, u, limits, answer, value_iteration)
 
 
-def modified_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0, device: str = "cpu") -> Answer:
+def modified_iteration(
+    part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0, device: str = "cpu"
+) -> BlockAnswer:
     """Value iteration with cheap sweeps along the best pairs between full ones; ``u`` is changed in place."""
     aim = Aim(1.0, DAMPING, limits.accuracy, part.rounding, limits.max_sweeps)
     engine, done, low, high = swept(part, u, aim, done, device=device)
-    return Answer(low, high, rounding_error(part, u), u.copy(), engine.pair, done, "value")
+    return BlockAnswer(low, high, rounding_error(part, u), u.copy(), engine.pair, done, "value")
 
 
 def _last_sweeps(
-    part: Block, u: np.ndarray, limits: SolverLimits, answer: Answer, sweeps: Callable[..., Answer]
-) -> Answer:
+    part: Block, u: np.ndarray, limits: SolverLimits, answer: BlockAnswer, sweeps: Callable[..., BlockAnswer]
+) -> BlockAnswer:
     """The answer, bettered by more sweeps of ``u`` where it misses the accuracy."""
     if answer.accuracy <= limits.accuracy or answer.n_sweeps >= limits.max_sweeps:
         return answer
     return better(answer, sweeps(part, u, limits, answer.n_sweeps))
 
 
-def _helped_where_stalled(part: Block, u: np.ndarray, limits: SolverLimits, answer: Answer) -> Answer:
+def _helped_where_stalled(part: Block, u: np.ndarray, limits: SolverLimits, answer: BlockAnswer) -> BlockAnswer:
     """The answer, bettered by the methods for slow and for sticky chains where it misses the accuracy."""
     if answer.accuracy > limits.accuracy and answer.n_sweeps < limits.max_sweeps:
         new = directed_policy_iteration(part, u, limits, answer.n_sweeps)

@@ -25,7 +25,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
-from equirl.model.reward_laws import original_rewards
+from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners
 from equirl.solving.chains import (
@@ -51,9 +51,9 @@ from equirl.solving.quotient import (
 )
 from equirl.solving.renewal import IllConditioned
 from equirl.solving.value_iteration import SolverLimits
+from equirl.words.answer_units import ByName, ByNumber, InUnits
 from equirl.words.checking import choice as one_of, flag, inside
 from equirl.words.formatting import shown
-from equirl.words.spoken import ByName, ByNumber, InUnits
 from equirl.words.tables import Table, card
 
 OBJECTIVES = ("reach", "cost", "reward", "steps")

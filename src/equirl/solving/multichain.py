@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP
-from equirl.model.reward_laws import original_gain
+from equirl.model.reward_distributions import original_gain
 from equirl.solving.chains import Block, closed_classes, end_components
 from equirl.solving.gain_methods import solve_block
 from equirl.solving.quotient import best_values, error_of, inner_block, members, moves_between, unfolded

@@ -26,16 +26,16 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
-from equirl.model.reward_laws import original_gain
+from equirl.model.reward_distributions import original_gain
 from equirl.solving.chains import Block, block, decided, once, reachable_block, reachable_kind
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
 from equirl.solving.gain_methods import METHODS, modified_iteration, solve_block
 from equirl.solving.goals import GoalSolution, solve_goal
 from equirl.solving.gpu_engine import checked_device
 from equirl.solving.multichain import GainByState, NoConstantGain, check_constant_gain, gain_by_state, solved_components
-from equirl.solving.value_iteration import Answer, SolverLimits
+from equirl.solving.value_iteration import BlockAnswer, SolverLimits
+from equirl.words.answer_units import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.checking import choice, flag, inside, whole_number
-from equirl.words.spoken import ByName, ByNumber, InUnits, UnitReward
 from equirl.words.tables import Table, card
 
 
@@ -297,9 +297,11 @@ def certified_solution(mdp: TabularMDP, within: float = 1e-6) -> Solution:
     return answer
 
 
-def _assemble(mdp: TabularMDP, kind: str, solved: Block, answer: Answer | GainByState, accuracy: float) -> Solution:
+def _assemble(
+    mdp: TabularMDP, kind: str, solved: Block, answer: BlockAnswer | GainByState, accuracy: float
+) -> Solution:
     bias, gains = np.full((2, mdp.n_states), np.nan)
-    if isinstance(answer, Answer):
+    if isinstance(answer, BlockAnswer):
         gain = float(np.clip((answer.low + answer.high) / 2, solved.reward.min(), solved.reward.max()))
         bias[solved.state], gains[solved.state] = answer.bias - answer.bias.min(), gain
     else:

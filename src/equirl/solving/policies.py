@@ -14,13 +14,13 @@ import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, action_labels, named_policy, state_labels
-from equirl.model.reward_laws import original_gain, original_values
+from equirl.model.reward_distributions import original_gain, original_values
 from equirl.solving.chains import closed_classes
 from equirl.solving.discounted import chain_values
 from equirl.solving.gpu_engine import checked_device
 from equirl.solving.renewal import discounted_values, gain_and_bias, renew, share_of_time
+from equirl.words.answer_units import ByName, InUnits, UnitReward
 from equirl.words.checking import discount_below_one, flag, plain_array
-from equirl.words.spoken import ByName, InUnits, UnitReward
 
 
 class PolicyValue(NamedTuple):

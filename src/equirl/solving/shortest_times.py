@@ -13,8 +13,8 @@ import scipy
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import (
-    Arrivals,
     Block,
+    Incoming,
     Model,
     closed_classes,
     closer_pairs,
@@ -70,7 +70,7 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
     return longest
 
 
-def _longest_time(part: Block, laws: scipy.sparse.csr_array, arrivals: Arrivals, target: int, enough: float) -> float:
+def _longest_time(part: Block, laws: scipy.sparse.csr_array, arrivals: Incoming, target: int, enough: float) -> float:
     """The largest over states of the least expected time to the target; a mere upper bound once it is <= ``enough``."""
     moving = np.ones(part.n_states)
     moving[target] = 0.0

@@ -49,7 +49,7 @@ def mean_value(model: Model, k: Index, u: np.ndarray) -> float:
 def sweep_once(
     model: Model, discount: float, u: np.ndarray, out: np.ndarray, pair: np.ndarray, keep: bool
 ) -> tuple[float, float, bool]:
-    """out = T u, to ``keep`` with the first ``pair`` that attains it; least and largest of T u - u; whether pairs changed."""
+    """out = T u, to ``keep`` with the first ``pair`` that attains it; the bracket of T u - u; whether a pair is new."""
     pair_ptr, (row_ptr, succ, prob), reward, _ = model
     one, k, j = np.uint64(1), np.uint64(0), np.uint64(0)
     low, high, changed = np.inf, -np.inf, False
@@ -174,7 +174,7 @@ class SolverLimits(NamedTuple):
     max_sweeps: int
 
 
-class Answer(NamedTuple):
+class BlockAnswer(NamedTuple):
     """What a solver found for a block of n states."""
 
     low: float  # low - noise <= g* <= high + noise
@@ -190,7 +190,7 @@ class Answer(NamedTuple):
         return (self.high - self.low) / 2 + self.noise
 
 
-def better(old: Answer, new: Answer) -> Answer:
+def better(old: BlockAnswer, new: BlockAnswer) -> BlockAnswer:
     """The more accurate of two answers, the second found after the first."""
     return new if new.accuracy <= old.accuracy else old._replace(n_sweeps=new.n_sweeps)
 
@@ -200,7 +200,7 @@ def rounding_error(part: Block, u: np.ndarray) -> float:
     return float(part.rounding * (1 + np.abs(u).max()))
 
 
-def value_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> Answer:
+def value_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int = 0) -> BlockAnswer:
     """Sweep from ``u`` (changed in place) until the bracket is narrow enough; of the sweeps some were ``done``."""
     model, rounding = part.model, part.rounding
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.rows.succ))
@@ -211,5 +211,5 @@ def value_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int 
         if n < cap or done >= limits.max_sweeps:
             pair = np.zeros(len(u), np.int64)
             greedy(model, 1.0, u, pair)
-            return Answer(low, high, rounding_error(part, u), u.copy(), pair, done, "value")
+            return BlockAnswer(low, high, rounding_error(part, u), u.copy(), pair, done, "value")
         done -= 1  # the last sweep changed nothing: the next call makes it again

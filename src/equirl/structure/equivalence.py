@@ -17,14 +17,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.reward_laws import original_rewards
+from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import TOLERANCE, profile_l1, profile_of, profiles, projection, sorted_masses
+from equirl.words.answer_units import InUnits
 from equirl.words.checking import between, flag
 from equirl.words.formatting import counted, number
-from equirl.words.spoken import InUnits
 
 Tolerance = float | Literal["auto"]
 LADDER = tuple(10.0**-k for k in range(9, 1, -1))  # tolerances that "auto" tries

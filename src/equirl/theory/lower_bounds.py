@@ -37,9 +37,9 @@ from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.solving.chains import chain_kind
 from equirl.solving.optimal_gain import solve
 from equirl.structure.partition import Partition
+from equirl.words.answer_units import InUnits
 from equirl.words.checking import inside
 from equirl.words.formatting import shown
-from equirl.words.spoken import InUnits
 
 NODES = 64  # of the quadrature of beta rewards
 ACCURACY = 1e-11  # asked of gain and bias

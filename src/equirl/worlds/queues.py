@@ -9,7 +9,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs
-from equirl.model.reward_laws import unit_map
+from equirl.model.reward_distributions import unit_map
 from equirl.model.rows import rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import between, inside, whole_number

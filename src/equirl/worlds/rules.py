@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from equirl.model.mdp import Picture, TabularMDP
-from equirl.model.reward_laws import rescale_rewards, reward_map_of
+from equirl.model.reward_distributions import rescale_rewards, reward_map_of
 
 State = tuple[int, ...]
 Law = Mapping[State, float]  # of the next state

@@ -8,7 +8,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
-from equirl.model.reward_laws import rescale_rewards
+from equirl.model.reward_distributions import rescale_rewards
 from equirl.model.rows import Rows, rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import between, whole_number

@@ -143,7 +143,7 @@ def make(name: str, **params: Any) -> TabularMDP:
     >>> make("ergodic-riverswim", n_states=6)
     TabularMDP('ergodic-riverswim:n_states=6', S=6, M=12, successors=27, deterministic rewards in [0, 1])
     """
-    from equirl.model.reward_laws import REWARD_LAWS
+    from equirl.model.reward_distributions import REWARD_DISTRIBUTIONS
 
     world = find_world(name)
     defaults = world.params
@@ -151,7 +151,7 @@ def make(name: str, **params: Any) -> TabularMDP:
         if key not in defaults:
             raise TypeError(unknown_name(f"parameter of {name}", key, defaults))
     given = {**defaults, **params}
-    law = choice("reward_law", given.pop("reward_law"), REWARD_LAWS)
+    law = choice("reward_law", given.pop("reward_law"), REWARD_DISTRIBUTIONS)
     concentration = between("concentration", given.pop("concentration"), most=1e300)
     shuffle = given.pop("shuffle")
     if "preset" in given:

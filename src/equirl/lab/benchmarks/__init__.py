@@ -1,7 +1,7 @@
 """The benchmarks behind ``equirl bench``: every figure a ratio of things measured side by side, or a count.
 
-Times differ from machine to machine, ratios much less; no test asks for either. ``suite`` lists what is measured,
-``measurement`` says how and at which sizes, ``bench_report`` writes it down; the other files hold one subject each.
+Times differ from machine to machine, ratios much less; no test asks for either. ``suite`` lists what is measured and
+writes it down, ``measurement`` says how and at which sizes; the other files hold one subject each.
 """
 
 from __future__ import annotations

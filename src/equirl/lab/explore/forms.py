@@ -10,7 +10,7 @@ from typing import Any
 from equirl.lab.explore import page_limits
 from equirl.lab.plots.canvas import LEARNER_STYLES, OTHER_STYLES
 from equirl.learners import AGENTS, RECOMMENDED
-from equirl.model import REWARD_LAWS
+from equirl.model import REWARD_DISTRIBUTIONS
 from equirl.worlds import COMMON, KERNELS, WORLDS, World
 
 COMMON_NOTES = {
@@ -40,7 +40,7 @@ def catalogue() -> dict[str, Any]:
 def world_fields(world: World) -> list[dict[str, Any]]:
     """The form fields of a world, its own first."""
     notes = parameter_notes(world.factory) | COMMON_NOTES
-    choices: dict[str, list[str]] = {"reward_law": list(REWARD_LAWS), "preset": list(world.presets)}
+    choices: dict[str, list[str]] = {"reward_law": list(REWARD_DISTRIBUTIONS), "preset": list(world.presets)}
     return [
         {
             "name": name, "kind": _kind(name, default), "default": _text(default), "note": notes.get(name, ""),

@@ -50,7 +50,7 @@ NOWHERE = "Nowhere."
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaseComparison:
     """A learner and its base in one world."""
 
     board: Board
@@ -80,10 +80,10 @@ class Comparison:
         return n_locked_in(row.group, self.board.uniform_gain)
 
 
-def compare_with_bases(boards: Sequence[Board]) -> list[Comparison]:
+def compare_with_bases(boards: Sequence[Board]) -> list[BaseComparison]:
     """Learner after learner, the worlds in which it and its base played."""
     return [
-        Comparison(board, own, plain)
+        BaseComparison(board, own, plain)
         for learner, base in BASES.items()
         for board in boards
         if (own := board.find(learner)) is not None and (plain := board.find(base)) is not None
@@ -96,14 +96,14 @@ class Summary:
 
     pair: str
     group: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[BaseComparison, ...]
 
     @property
     def geometric_mean(self) -> float:
         return math.exp(float(np.mean([math.log(item.relative) for item in self.comparisons])))
 
 
-def summaries(comparisons: Sequence[Comparison]) -> list[Summary]:
+def summaries(comparisons: Sequence[BaseComparison]) -> list[Summary]:
     """Over all worlds, then over those of each group."""
     found = []
     for pair in dict.fromkeys(item.pair for item in comparisons):
@@ -114,7 +114,7 @@ def summaries(comparisons: Sequence[Comparison]) -> list[Summary]:
     return found
 
 
-def base_sections(comparisons: Sequence[Comparison]) -> list[Section]:
+def base_sections(comparisons: Sequence[BaseComparison]) -> list[Section]:
     """What a page says: means over groups of worlds, where it hurts, and every world."""
     if not comparisons:
         return [Section("bases", "Learners against their bases", NO_BASES)]
@@ -131,7 +131,7 @@ def base_sections(comparisons: Sequence[Comparison]) -> list[Section]:
     ]
 
 
-def where_it_hurts(comparisons: Sequence[Comparison]) -> list[str]:
+def where_it_hurts(comparisons: Sequence[BaseComparison]) -> list[str]:
     """In words, the worst first."""
     worst = sorted((item for item in comparisons if item.hurts), key=lambda item: -item.relative)
     return [
@@ -152,7 +152,7 @@ def summary_cells(item: Summary) -> list[str]:
     return [item.pair, item.group, str(len(rows)), *means, str(n_hurt), *map(str, locked)]
 
 
-def comparison_cells(item: Comparison) -> list[str]:
+def comparison_cells(item: BaseComparison) -> list[str]:
     """A row in the columns of ``COMPARISON_COLUMNS``."""
     both = (item.own, item.base)
     tails = [[number(value) for value in values] for values in zip(*map(_tail, both), strict=True)]
@@ -165,7 +165,7 @@ def comparison_cells(item: Comparison) -> list[str]:
     ]  # fmt: skip
 
 
-def comparison_row(item: Comparison) -> tuple[object, ...]:
+def comparison_row(item: BaseComparison) -> tuple[object, ...]:
     """A row in the columns of ``COMPARISON_FIELDS``."""
     both = (item.own, item.base)
     quantiles, worst = zip(*map(_tail, both), strict=True)

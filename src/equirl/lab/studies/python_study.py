@@ -24,9 +24,9 @@ from equirl.lab.studies.study_file import checked_study
 from equirl.lab.studies.summary import SUMMARY_COLUMNS, Group, final_rows, finished_runs, summarise
 from equirl.lab.studies.tidy_table import TidyTable
 from equirl.model import TabularMDP
+from equirl.words.answer_units import InUnits
 from equirl.words.checking import checked_path, flag, unknown_name, whole_number
 from equirl.words.formatting import shown
-from equirl.words.spoken import InUnits
 from equirl.words.tables import Table
 
 World = str | TabularMDP

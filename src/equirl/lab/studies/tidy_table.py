@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from equirl.simulation import Curves, half_width, in_usual_order
+from equirl.words.answer_units import InUnits
 from equirl.words.checking import unknown_name
 from equirl.words.formatting import counted, mean_with_interval
-from equirl.words.spoken import InUnits
 from equirl.words.tables import Table, card
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirl.model.reward_laws import draw_rewards, original_rewards, rescale_rewards, reward_map_of, unit_map
+from equirl.model.reward_distributions import draw_rewards, original_rewards, rescale_rewards, reward_map_of, unit_map
 
 MEANS = np.array([0.0, 0.3, 0.7, 1.0])
 

@@ -1,4 +1,4 @@
-"""The command ``equirl bench``."""
+"""The commands that measure: ``equirl bench`` (speed) and ``equirl yardsticks`` (beside published numbers)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from equirl.lab.cli.console import AsJson
+from equirl.lab.cli.console import AsJson, console, print_json, say
 from equirl.lab.cli.learner_commands import Setting
 
 
@@ -35,10 +35,16 @@ def bench(
     from equirl.lab.benchmarks import pin_threads
 
     pin_threads()
-    from equirl.lab.benchmarks.bench_report import as_markdown, put_markdown, report_of, show
     from equirl.lab.benchmarks.measurement import SIZES, Skipped
-    from equirl.lab.benchmarks.suite import SUBJECTS, run_benchmarks, with_settings
-    from equirl.lab.cli.console import console, print_json
+    from equirl.lab.benchmarks.suite import (
+        SUBJECTS,
+        as_markdown,
+        put_markdown,
+        report_of,
+        run_benchmarks,
+        show,
+        with_settings,
+    )
 
     sizes = with_settings(SIZES["quick" if quick else "full" if full else "standard"], setting or [])
     subjects = [name.strip() for name in only.split(",")] if only is not None else list(SUBJECTS)
@@ -54,3 +60,30 @@ def bench(
         print_json(report_of(findings, sizes))
     if markdown is not None:
         put_markdown(markdown, as_markdown(findings))
+
+
+def yardsticks(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the page goes.")] = Path("yardsticks.md"),
+    measure: Annotated[
+        str | None, typer.Option(help="By commas: compute these tables anew first, which takes minutes to hours.")
+    ] = None,
+    tables: Annotated[
+        Path | None, typer.Option(help="The folder of the tables. [default: those shipped; with --measure, tables]")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="With --measure: the folder of the runs.")] = Path("results/yardsticks"),
+    as_json: AsJson = False,
+) -> None:
+    """Write the page of published numbers with ours beside them."""
+    from equirl.files.whole_files import write_aside
+    from equirl.lab.yardsticks.yardstick_page import measure_yardstick, yardsticks_page
+
+    written = []
+    for name in filter(None, map(str.strip, (measure or "").split(","))):
+        written.append(measure_yardstick(name, runs, tables or Path("tables")))
+        say(f"table: {written[-1]}", err=as_json)
+    page = None
+    if not written:
+        page = write_aside(out, yardsticks_page(tables).encode())
+        say(f"page: {page}", err=as_json)
+    if as_json:
+        print_json({"tables": [str(path) for path in written], "page": str(page) if page else None})

@@ -14,7 +14,7 @@ import numpy as np
 from equirl.words.checking import real_array, real_number
 from equirl.words.formatting import shown
 
-REWARD_LAWS = ("deterministic", "bernoulli", "beta")
+REWARD_DISTRIBUTIONS = ("deterministic", "bernoulli", "beta")
 
 
 def draw_rewards(law: str, means: np.ndarray, concentration: float, rng: np.random.Generator) -> np.ndarray:

@@ -17,15 +17,15 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Spoken:
+class Mark:
     """What an answer is given in."""
 
     unit: str = ""
     names: str = ""
 
 
-USER, UNIT = Spoken(unit="the user's"), Spoken(unit="[0, 1]")
-NAMES, NUMBERS = Spoken(names="names"), Spoken(names="numbers")
+USER, UNIT = Mark(unit="the user's"), Mark(unit="[0, 1]")
+NAMES, NUMBERS = Mark(names="names"), Mark(names="numbers")
 InUnits = Annotated[T, USER]
 UnitReward = Annotated[T, UNIT]
 ByName = Annotated[T, NAMES]
@@ -34,7 +34,7 @@ MARKS = {"InUnits": USER, "UnitReward": UNIT, "ByName": NAMES, "ByNumber": NUMBE
 MARKED = re.compile(rf"\b({'|'.join(MARKS)})\[")
 
 
-class Answer(NamedTuple):
+class AnswerRow(NamedTuple):
     """A row of the table."""
 
     object: str
@@ -43,12 +43,12 @@ class Answer(NamedTuple):
     names: str  # how states and actions are called; empty where there are none
 
 
-def answers(objects: Iterable[Any]) -> list[Answer]:
+def answers(objects: Iterable[Any]) -> list[AnswerRow]:
     """What the public members of classes, and functions, are marked with, in the order in which they are written."""
     return [row for item in objects for row in (_of_class(item) if isinstance(item, type) else _of_function(item))]
 
 
-def _of_class(kind: type) -> Iterator[Answer]:
+def _of_class(kind: type) -> Iterator[AnswerRow]:
     for name, hint in inspect.get_annotations(kind).items():
         if not name.startswith("_") and (found := _marks(hint)):
             yield _answer(kind.__name__, name, found)
@@ -61,15 +61,15 @@ def _of_class(kind: type) -> Iterator[Answer]:
             yield _answer(kind.__name__, f"{name}{'' if held else '()'}", found)
 
 
-def _of_function(function: Any) -> Iterator[Answer]:
+def _of_function(function: Any) -> Iterator[AnswerRow]:
     if found := _marks(function.__annotations__.get("return")):
         yield _answer("", f"{function.__name__}()", found)
 
 
-def _answer(kind: str, name: str, found: list[Spoken]) -> Answer:
-    return Answer(kind, name, "".join(one.unit for one in found), "".join(one.names for one in found))
+def _answer(kind: str, name: str, found: list[Mark]) -> AnswerRow:
+    return AnswerRow(kind, name, "".join(one.unit for one in found), "".join(one.names for one in found))
 
 
-def _marks(hint: Any) -> list[Spoken]:
+def _marks(hint: Any) -> list[Mark]:
     """The marks of an annotation, which is a text until somebody needs the types in it."""
     return [MARKS[name] for name in MARKED.findall(str(hint))]
