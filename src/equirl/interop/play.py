@@ -185,16 +185,12 @@ def _play(
     callback: Callable[[Learner], bool | None] | None,
     watch: Watch,
 ) -> None:
-    pairs, ptr = learner.pairs, np.array(learner.pairs.ptr)
-    state = env.reset(seed)
+    pairs, state = learner.pairs, env.reset(seed)
     settle(learner, state)
     while recorder.goes_on:
-        episodes = learner.n_episodes
-        stretch = learner.decide(state)
-        if callback is not None and learner.n_episodes > episodes and callback(learner):
-            watch.reason = "the callback said so"
+        pair = _decided(learner, state, 0, callback, watch)
+        if pair is None:
             return
-        pair = int(pair_played(stretch, ptr, state, 0))
         outcome = env.step(pair)
         reward = outcome.reward.item() if isinstance(outcome.reward, np.generic) else outcome.reward
         value = unit_reward(reward, learner.reward_map, pairs, pair)
@@ -205,6 +201,18 @@ def _play(
         state = following
         if watch.rule is not None and watch.stops(state):
             return
+
+
+def _decided(
+    learner: Learner, state: int, step: int, callback: Callable[[Learner], bool | None] | None, watch: Watch
+) -> int | None:
+    """The pair to play; None where the callback, asked when a new episode starts, ends the run."""
+    episodes = learner.n_episodes
+    stretch = learner.decide(state)
+    if callback is not None and learner.n_episodes > episodes and callback(learner):
+        watch.reason = "the callback said so"
+        return None
+    return int(pair_played(stretch, learner.pairs.ptr, state, step))
 
 
 def _learn(learner: Learner, pair: int, value: float, successor: int) -> None:
@@ -224,18 +232,15 @@ def _play_vector(
     watch: Watch,
 ) -> None:
     """All environments a step at a time: decide for each, play, learn from each."""
-    pairs, ptr = learner.pairs, np.array(learner.pairs.ptr)
-    states = env.reset(seed)
+    pairs, states = learner.pairs, env.reset(seed)
     settle(learner, states[0])
     while recorder.goes_on:
         chosen = []
         for lane, state in enumerate(states):
-            episodes = learner.n_episodes
-            stretch = learner.decide(state)
-            if callback is not None and learner.n_episodes > episodes and callback(learner):
-                watch.reason = "the callback said so"
+            pair = _decided(learner, state, lane, callback, watch)
+            if pair is None:
                 return
-            chosen.append(int(pair_played(stretch, ptr, state, lane)))
+            chosen.append(pair)
         states, outcomes = env.step(chosen)
         for pair, reward, successor, ended in outcomes:
             if recorder.goes_on:

@@ -14,7 +14,7 @@ import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
 from equirl.estimation.pooling import Estimates
-from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
+from equirl.model.pairs import Name, Pairs, named_policy, policy_table
 from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
@@ -188,8 +188,7 @@ class Beliefs:
     def policy_table(self) -> InUnits[ByName[Table]]:
         """A row per state: the action it would play without exploring, by name, its visits and its mean reward."""
         actions, pairs = self.greedy_policy(), self.agent.pairs
-        columns: dict[str, Any] = {"state": state_labels(pairs), "action": action_labels(pairs, actions.tolist())}
-        return Table({**columns, **self.own_columns(policy_pairs(pairs, actions))})
+        return policy_table(pairs, actions, self.own_columns(policy_pairs(pairs, actions)))
 
     def gain_bounds(self, policy: Any = None) -> InUnits[tuple[float, float]]:
         """Certified lower and upper bounds on the gain of a policy, on the event that the truth is plausible.

@@ -39,12 +39,7 @@ class OptimisticPlanner(Planner):
         whole_number("threads", self.threads, most=MOST_THREADS)
 
     def plan(
-        self,
-        pair_ptr: np.ndarray,
-        models: ModelSet,
-        accuracy: float,
-        rng: np.random.Generator,
-        last: Plan | None,
+        self, pair_ptr: np.ndarray, models: ModelSet, accuracy: float, rng: np.random.Generator, last: Plan | None
     ) -> Plan:
         return extended_value_iteration(
             pair_ptr, models, accuracy,
@@ -71,12 +66,7 @@ class SupportPlanner(OptimisticPlanner):
         whole_number("support_sweeps", self.support_sweeps)
 
     def plan(
-        self,
-        pair_ptr: np.ndarray,
-        models: ModelSet,
-        accuracy: float,
-        rng: np.random.Generator,
-        last: Plan | None,
+        self, pair_ptr: np.ndarray, models: ModelSet, accuracy: float, rng: np.random.Generator, last: Plan | None
     ) -> Plan:
         """Plan with growing supports, then, should that not end, without."""
         first = replace(self, max_sweeps=min(self.support_sweeps, self.max_sweeps))

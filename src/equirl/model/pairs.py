@@ -15,6 +15,7 @@ import numpy as np
 from equirl.numerics.arrays import Frozen, frozen, owners, starts
 from equirl.words.checking import plain_array, several, unknown_name, whole_array, whole_number
 from equirl.words.formatting import shown
+from equirl.words.tables import Table
 
 MOST_STATES = int(np.iinfo(np.int32).max)  # successors are stored as int32
 MOST_PAIRS = MOST_STATES
@@ -277,6 +278,11 @@ def action_labels(pairs: Pairs, actions: Iterable[int]) -> list[Name]:
     """What to call actions in a table."""
     names = pairs.action_names
     return [int(a) if names is None else names[a] for a in actions]
+
+
+def policy_table(pairs: Pairs, policy: np.ndarray, columns: Mapping[str, Any]) -> Table:
+    """A row per state: its name, that of its action (an id per state), and the ``columns``."""
+    return Table({"state": state_labels(pairs), "action": action_labels(pairs, policy.tolist()), **columns})
 
 
 def named_policy(pairs: Pairs, policy: np.ndarray) -> dict[Name, Name]:

@@ -61,7 +61,7 @@ class ConfidenceSet(NamedTuple):
         ptr, succ, prob = self.rows
         if self.spare is None:
             rows = Rows(ptr, succ.astype(np.uint32), prob.copy())
-            return Solver(iterate_balls, sweep_balls, follow_balls), Balls(rows, 0.5 * self.p_radius)
+            return Solver(iterate_balls, sweep_balls, follow_balls, on_gpu=True), Balls(rows, 0.5 * self.p_radius)
         ptr = ptr + self.spare.ptr
         rows = Rows(ptr, np.zeros(ptr[-1], np.uint32), np.zeros(ptr[-1]))
         return Solver(iterate_placed, sweep_placed), PlacedBalls(rows, 0.5 * self.p_radius, self.rows, self.spare)

@@ -79,6 +79,7 @@ class Solver(NamedTuple):
     iterate: Callable[..., tuple[int, float, float]]
     sweep: Callable[..., tuple[float, float, float, float]]
     follow: Callable[..., tuple[float, float]] | None = None
+    on_gpu: bool = False  # whether a GPU sweeps the same set: L1 balls, by the fields ``rows`` and ``moved``
 
 
 class Plannable(Protocol):
@@ -178,6 +179,8 @@ def extended_value_iteration(
     done = 0
     if device != "cpu":
         stop = Stop(float(discount), float(accuracy), max_sweeps, policy_sweeps)
+        if not solver.on_gpu:
+            raise ValueError("device='gpu' plans in L1 balls whose mass is all placed; leave it out for other sets")
         done = _on_device(device, pair_ptr, rows, models.r_upper, u, stop)
     work = make_work(u, models.r_upper)
     at_once = max(1, LOOKUPS_AT_ONCE // (models.n_entries + len(work.q)))
@@ -208,8 +211,6 @@ def _on_device(device: str, pair_ptr: np.ndarray, models: Any, reward: np.ndarra
     from equirl.solving.sweep_engine import Aim
 
     checked_device(device)
-    if getattr(models, "_fields", ()) != ("rows", "moved"):
-        raise ValueError("device='gpu' plans in L1 balls whose mass is all placed; leave it out for other sets")
     engine = GpuEngine(pair_ptr, models.rows, reward, u, models.moved)
     aim = Aim(stop.discount, 1.0, stop.accuracy / 2, 0.0, stop.max_sweeps)
     done = swept_on_gpu(engine, u, aim, 0, stop.policy_sweeps)

@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
+from equirl.model.pairs import Name, Pairs, named_policy, policy_table
 from equirl.model.reward_distributions import original_values
 from equirl.model.rows import INDEX, Rows
 from equirl.numerics.compiling import kernel
@@ -121,11 +121,7 @@ class DiscountedSolution:
 
     def table(self) -> InUnits[ByName[Table]]:
         """The policy with names, and values; a row per state."""
-        return Table({
-            "state": state_labels(self.pairs),
-            "action": action_labels(self.pairs, self.policy.tolist()),
-            "value": self.value,
-        })  # fmt: skip
+        return policy_table(self.pairs, self.policy, {"value": self.value})
 
     def __repr__(self) -> str:
         return f"DiscountedSolution(discount={self.discount:g}, largest value {self.value.max():.6g})"

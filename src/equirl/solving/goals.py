@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
+from equirl.model.pairs import Name, Pairs, named_policy, policy_table, state_labels
 from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners
@@ -107,11 +107,7 @@ class GoalSolution:
 
     def table(self) -> InUnits[ByName[Table]]:
         """The policy with names, and values; a row per state."""
-        return Table({
-            "state": state_labels(self.pairs),
-            "action": action_labels(self.pairs, self.policy.tolist()),
-            self.objective: self.value,
-        })  # fmt: skip
+        return policy_table(self.pairs, self.policy, {self.objective: self.value})
 
     def __repr__(self) -> str:
         which = f"{'largest' if self.maximise else 'least'} {self.objective}"

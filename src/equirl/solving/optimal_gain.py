@@ -25,7 +25,7 @@ from typing import Any, overload
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.pairs import Name, Pairs, action_labels, named_policy, state_labels
+from equirl.model.pairs import Name, Pairs, named_policy, policy_table
 from equirl.model.reward_distributions import original_gain
 from equirl.solving.chains import Block, block, decided, once, reachable_block, reachable_kind
 from equirl.solving.discounted import DiscountedSolution, solve_discounted
@@ -130,12 +130,7 @@ class Solution:
         off    press   1.66667        0
         on     wait    1.66667  2.66667
         """
-        return Table({
-            "state": state_labels(self.pairs),
-            "action": action_labels(self.pairs, self.policy.tolist()),
-            "gain": self.gain_by_state,
-            "bias": self.bias,
-        })  # fmt: skip
+        return policy_table(self.pairs, self.policy, {"gain": self.gain_by_state, "bias": self.bias})
 
     def __repr__(self) -> str:
         return f"Solution(gain={self.gain:.6g}, within {self.accuracy:.1e}, {self.kind})"
