@@ -376,7 +376,7 @@ def read_numbers(
             if data[at] == 46:
                 point = True
             else:
-                value = 10 * value + np.int64(data[at]) - 48
+                value = 10 * value + int(np.int64(data[at])) - 48
                 digits += 1
                 power -= point
             at += 1
@@ -391,7 +391,7 @@ def read_numbers(
                 at += 1
             exponent, some = 0, False
             while at < end and 48 <= data[at] <= 57 and exponent < 1000:
-                exponent = 10 * exponent + np.int64(data[at]) - 48
+                exponent = 10 * exponent + int(np.int64(data[at])) - 48
                 some = True
                 at += 1
             if not some:
