@@ -73,7 +73,7 @@ def test_a_policy_is_a_table_with_names_and_units(name):
 
 
 def test_a_learner_without_a_policy_says_so():
-    with pytest.raises(ValueError, match="'random' has no policy to tell"):
+    with pytest.raises(ValueError, match="'random' has no policy to show"):
         eq.make_agent("random", 2, 2).beliefs.policy_table()
 
 
@@ -92,7 +92,7 @@ def test_classes_may_be_stated_as_a_function_of_state_and_action():
 UNANSWERED = {
     "partition": (lambda beliefs: beliefs.partition, "forms no classes"),
     "plan": (lambda beliefs: beliefs.plan, "makes no plans"),
-    "greedy_policy": (lambda beliefs: beliefs.greedy_policy(), "has no policy to tell"),
+    "greedy_policy": (lambda beliefs: beliefs.greedy_policy(), "has no policy to show"),
     "gain_bounds": (lambda beliefs: beliefs.gain_bounds(), "has no set of plausible models to bound a gain by"),
     "value_bounds": (lambda beliefs: beliefs.value_bounds([0, 0], 0.5), "has no set of plausible models to bound val"),
     "estimates": (lambda beliefs: beliefs.estimates, "plans with no estimates"),

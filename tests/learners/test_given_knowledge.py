@@ -16,7 +16,7 @@ from equirl.estimation.given_knowledge import (
     partition_of,
     profiles_of,
 )
-from equirl.learners.estimates import keeps_rewards_by_pair
+from equirl.learners.estimates import sets_rewards_apart
 from equirl.learners.learner_registry import agent_for, make_agent, make_settings
 from equirl.learners.parts import Known
 from equirl.model.mdp import TabularMDP
@@ -321,5 +321,5 @@ def test_a_function_that_gives_no_label_or_takes_other_arguments_is_named():
 def test_rewards_are_kept_by_pair_under_three_conditions(laws, both, S, M, quick, kept):
     labels = [np.arange(M) % n if n <= M else None for n in (laws, both)]
     given = Given(partition_of(labels[1], None), transition_classes=partition_of(labels[0], None))
-    assert keeps_rewards_by_pair(Known(Pairs.uniform(S, M // S), given), quick) is kept
-    assert not keeps_rewards_by_pair(Known(Pairs.uniform(S, M // S), given._replace(transition_classes=None)), quick)
+    assert sets_rewards_apart(Known(Pairs.uniform(S, M // S), given), quick) is kept
+    assert not sets_rewards_apart(Known(Pairs.uniform(S, M // S), given._replace(transition_classes=None)), quick)

@@ -22,6 +22,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import starts, take_rows
 from equirl.numerics.compiling import kernel, lean_kernel
+from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 
 
@@ -30,6 +31,11 @@ class Grouping(NamedTuple):
 
     label: np.ndarray  # (M,) int64, in 0 .. n_classes - 1
     n_classes: int  # how many groups: classes, or balanced parts of classes that are given
+
+    @classmethod
+    def of(cls, classes: Partition) -> Grouping:
+        """Classes that are given, in an array to write to: kernels would compile anew for a read-only one."""
+        return cls(classes.label.copy(), classes.n_classes)
 
 
 class Estimates(NamedTuple):

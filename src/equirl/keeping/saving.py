@@ -135,7 +135,7 @@ def check_course(meta: Mapping[str, Any], episode_starts: np.ndarray, pairs: Pai
 
 
 def check_plan(values: Mapping[str, Any], t: int, n_pairs: int) -> None:
-    """Refuse what is told of the plan under way where no plan can be so."""
+    """Refuse a plan under way that no plan can be."""
     if "episode" in values:
         episode = values["episode"]
         whole_number("the start of the episode", episode["start"], most=t)

@@ -121,7 +121,7 @@ class Beliefs:
     forms_classes: ClassVar[bool] = False
     has_policy: ClassVar[bool] = False
     has_gap: ClassVar[bool] = False
-    unsure_by: ClassVar[str] = "nothing it tells"
+    unsure_by: ClassVar[str] = "nothing it says"
 
     def __init__(self, agent: Learner) -> None:
         self.agent = agent
@@ -179,7 +179,7 @@ class Beliefs:
 
         Pairs never tried are avoided (reward 0, staying put) wherever a tried one exists.
         """
-        self._does_not("has no policy to tell")
+        self._does_not("has no policy to show")
 
     def named_policy(self) -> ByName[dict[Name, Name]]:
         """The same as ``{state: action}``, by name where there are names."""

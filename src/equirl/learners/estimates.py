@@ -15,33 +15,29 @@ if TYPE_CHECKING:
 
 REWARDS = ("per_class", "per_pair", "shared", "known")
 
-# Whether rewards are kept by pair, and classes of transition probabilities alone are pooled: see keeps_rewards_by_pair
+# Whether rewards are set apart from transition probabilities: see sets_rewards_apart
 MUCH_FINER = 4  # times as many classes of transition probabilities and rewards as of the former alone
 SOON = 6  # largest S C / M at which pooled probabilities are soon learned
 OWN = 0.9  # share of classes of both among pairs from which rewards are what takes time
 
 
-def keeps_rewards_by_pair(known: Known, quick_rewards: bool = False) -> bool:
-    """Whether classes of transition probabilities with rewards by pair serve better than classes of both.
+def sets_rewards_apart(known: Known, quick_rewards: bool = False) -> bool:
+    """Whether transition probabilities are pooled over classes of their own, coarser than those with rewards.
 
-    With machines of twelve types that wear alike and earn differently, classes of both pool nearly nothing, and that is
-    what a learner needs least; it would do worse than one that is given nothing. Three conditions. There are at least
-    :data:`MUCH_FINER` times as many classes with rewards as without. Transition probabilities are soon learned once
-    pooled: the radius of a class with n samples is about sqrt(2 S log 2 / n), so under 1 after eight visits to each
-    pair where S C <= :data:`SOON` M. Where classes are small against the states, what is pooled stays vague for as long
-    as rewards are unknown, and pays late. And not nearly every pair has a reward of its own (:data:`OWN`): there all
-    depends on trying every pair, and a learner that knows the probabilities goes and does so at once.
-
-    ``quick_rewards``: sure rewards are known within some visits, so that probabilities are what takes time. Then their
-    classes are better wherever those with rewards are more and not soon learned themselves.
+    Of machines that wear alike and earn differently, classes of both pool nearly nothing. So they are set apart where
+    there are :data:`MUCH_FINER` times as many classes of both; where the coarser ones are soon learned (a radius of
+    about sqrt(2 S log 2 / n) is below 1 after eight visits to each pair, S C <= :data:`SOON` M; else what is pooled
+    stays vague and pays late); and where not nearly every pair pays an amount of its own (:data:`OWN`), for then all
+    depends on trying every pair. With ``quick_rewards``, sure rewards being known within some visits: wherever the
+    classes of both are more and not soon learned.
     """
     if known.given.transition_classes is None or known.given.classes is None:
         return False
-    laws, both = known.given.transition_classes.n_classes, known.given.classes.n_classes
+    coarser, both = known.given.transition_classes.n_classes, known.given.classes.n_classes
     S, M = known.pairs.n_states, known.pairs.n_pairs
     if quick_rewards:
-        return laws < both and S * both > SOON * M
-    return S * laws <= SOON * M and MUCH_FINER * laws <= both < OWN * M
+        return coarser < both and S * both > SOON * M
+    return S * coarser <= SOON * M and MUCH_FINER * coarser <= both < OWN * M
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ class ClassRewardModel(RewardModel):
             return self
         quick = settings.part(Models).quick_rewards
         apart = "shared" if quick else self.apart
-        return replace(self, rewards=apart if keeps_rewards_by_pair(known, quick) else "per_class")
+        return replace(self, rewards=apart if sets_rewards_apart(known, quick) else "per_class")
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class ClassIndices(OwnIndices):
         assert given.classes is not None
         assert given.profiles is not None
         assert given.tie is not None
-        groups = Grouping(given.classes.label.copy(), given.classes.n_classes)
+        groups = Grouping.of(given.classes)
         pooled = pool_known(seen, groups, given.profiles, given.tie, means=groups)
         visits = pooled.samples.astype(float)
         ptr, succ, prob = pooled.rows

@@ -275,12 +275,12 @@ def _with_transition_classes(mdp: TabularMDP, given: Given, tolerance: Tolerance
     """With classes of transition probabilities alone; where others will do, without if no tolerance separates them."""
     try:
         exact = separating_tolerance(mdp, False) if isinstance(tolerance, str) else tolerance
-        laws = equivalence_classes(mdp, False, exact)
+        coarser = equivalence_classes(mdp, False, exact)
     except SeparationError:
         if may_lack:
             return given
         raise
-    return given._replace(transition_classes=laws, transition_tolerance=exact, classes=given.classes or laws)
+    return given._replace(transition_classes=coarser, transition_tolerance=exact, classes=given.classes or coarser)
 
 
 def given_by_user(classes: Classes, profiles: Profiles | None, order: Order, pairs: Pairs) -> Given:

@@ -64,10 +64,10 @@ class LaplaceBalls(ModelSetPart):
         S = problem.pairs.n_states
         if shares.weighted:
             own = weissman_radius(seen.visits, S, self.log_level(shares.transitions))
-            law = share_weighted(own, seen.visits, groups.label, groups.n_classes)
+            p_radius = share_weighted(own, seen.visits, groups.label, groups.n_classes)
         else:
-            law = weissman_radius(estimates.samples, S, self.log_level(shares.transitions))
-        return balls(estimates, law, *self._mean_radii(evidence, problem), problem)
+            p_radius = weissman_radius(estimates.samples, S, self.log_level(shares.transitions))
+        return balls(estimates, p_radius, *self._mean_radii(evidence, problem), problem)
 
     def _mean_radii(self, evidence: Evidence, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         """How far means may be below and above their estimates."""
@@ -90,9 +90,9 @@ class JakschBalls(ModelSetPart):
 
     def enclose(self, evidence: Evidence, problem: Problem) -> ConfidenceSet:
         visits, pairs, log_delta = evidence.seen.visits, problem.pairs, self.log_level(1)
-        law = jaksch_transition_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
+        p_radius = jaksch_transition_radius(visits, pairs.n_states, pairs.n_actions, evidence.t, log_delta)
         mean = jaksch_mean_radius(visits, pairs.n_pairs, evidence.t, log_delta)
-        return balls(evidence.estimates, law, mean, mean, problem)
+        return balls(evidence.estimates, p_radius, mean, mean, problem)
 
 
 def balls(

@@ -50,7 +50,7 @@ class Problem(NamedTuple):
         finer = self.given.reward_classes
         if self.pool_rewards:
             return groups
-        return None if finer is None else Grouping(finer.label, finer.n_classes)
+        return None if finer is None else Grouping.of(finer)
 
     def n_means(self, n_classes: int) -> int:
         """How many mean rewards are learned where this many classes are pooled."""

@@ -24,7 +24,7 @@ from equirl.estimation.given_knowledge import check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.beliefs import ActionValues, CountedBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
-from equirl.learners.estimates import keeps_rewards_by_pair
+from equirl.learners.estimates import sets_rewards_apart
 from equirl.learners.parts import AUTO, Known, Steps
 from equirl.learners.recipes import Blueprint, Settings
 from equirl.model.dynamics import Chances, Dynamics, beta_drawn, simple_reward, successor_drawn
@@ -87,7 +87,7 @@ class SharedSteps(OwnSteps):
     def resolved(self, settings: Settings, known: Known | None) -> Self:
         if self.rewards != AUTO or known is None:
             return self
-        return replace(self, rewards="per_pair" if keeps_rewards_by_pair(known, quick_rewards=True) else "per_class")
+        return replace(self, rewards="per_pair" if sets_rewards_apart(known, quick_rewards=True) else "per_class")
 
 
 class QLearner(CountingLearner):
@@ -169,7 +169,7 @@ class QLearner(CountingLearner):
         super().start_from(seen)
         known = estimate(seen)
         if self.given.classes is not None and self.given.profiles is not None and self.given.tie is not None:
-            groups = Grouping(self.given.classes.label.copy(), self.given.classes.n_classes)
+            groups = Grouping.of(self.given.classes)
             known = pool_known(
                 seen, groups, self.given.profiles, self.given.tie, means=None if self._own_rewards else groups
             )

@@ -69,11 +69,11 @@ class Doubling(Stopping):
 
 @dataclass(frozen=True)
 class ClassDoubling(Doubling):
-    """An episode ends before the visits of a class double; "auto": where rewards are kept by pair, those of a pair too.
+    """An episode ends before the visits of a class double; "auto": where rewards are set apart, those of a pair too.
 
-    Visits of a class say all there is to know of its members as long as everything is pooled. A mean reward kept by
-    pair is learned from the pair's own visits: a plan that hopes for one would be played until the whole class has
-    doubled, though the first few steps have shown that it pays nothing.
+    Visits of a class say all there is to know of its members as long as everything is pooled. A mean reward set apart
+    is learned from fewer visits: a plan that hopes for one would be played until the whole class has doubled, though
+    the first few steps have shown that it pays nothing.
     """
 
     stopping: str = AUTO

@@ -150,9 +150,8 @@ class EstimatedClasses(Clustering):
 
 
 def given_groups(problem: Problem) -> Grouping:
-    classes = problem.given.classes
-    assert classes is not None
-    return Grouping(classes.label.copy(), classes.n_classes)  # a read-only one compiles anew
+    assert problem.given.classes is not None
+    return Grouping.of(problem.given.classes)
 
 
 def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **more: str) -> Rules:

@@ -142,7 +142,7 @@ def read_pairs(
     """Pairs, rows and mean rewards from a list of pairs, in any order."""
     entries = [_entry(entry) for entry in several("pairs", listed)]
     if state_names is None:
-        state_names = names_within([s for s, *_ in entries] + [x for *_, law, _ in entries for x in law])
+        state_names = names_within([s for s, *_ in entries] + [x for *_, chances, _ in entries for x in chances])
     if action_names is None:
         action_names = names_within([a for _, a, *_ in entries])
         if action_names and any(isinstance(name, int | float) for name in action_names):
@@ -154,10 +154,10 @@ def read_pairs(
     per_state = np.bincount(np.array([s for s, _ in order], dtype=np.int64), minlength=n_states)
     action_ids = np.array([a for _, a in order], dtype=np.int64)
     pairs = Pairs(starts(per_state), action_ids, state_names, action_names)
-    laws = [by_pair[key][0] for key in order]
-    pair = np.repeat(np.arange(len(order)), [len(law) for law in laws])
-    succ = np.array([x for law in laws for x in law], dtype=np.int64)
-    prob = np.array([p for law in laws for p in law.values()], dtype=float)
+    by_order = [by_pair[key][0] for key in order]
+    pair = np.repeat(np.arange(len(order)), [len(chances) for chances in by_order])
+    succ = np.array([x for chances in by_order for x in chances], dtype=np.int64)
+    prob = np.array([p for chances in by_order for p in chances.values()], dtype=float)
     rows = rows_from_triplets(pairs, pair, succ, prob, normalize=normalize)
     return pairs, rows, np.array([by_pair[key][1] for key in order])
 
@@ -165,7 +165,7 @@ def read_pairs(
 def _n_states(entries: list[Any], names: tuple[Any, ...] | None) -> int:
     if names is not None:
         return len(names)
-    numbers = [x for state, _, law, _ in entries for x in (state, *law)]
+    numbers = [x for state, _, chances, _ in entries for x in (state, *chances)]
     if not numbers:
         raise ValueError("pairs is empty; every state needs at least one pair")
     return 1 + max(number_of("state", number, np.iinfo(INDEX).max, None) for number in numbers)
@@ -176,14 +176,14 @@ def _by_pair(
 ) -> dict[tuple[int, int], tuple[dict[int, float], float]]:
     """Probabilities by number of the next state and the mean reward, for each (state, action) by number."""
     by_pair: dict[tuple[int, int], tuple[dict[int, float], float]] = {}
-    for state, action, law, mean in listed:
+    for state, action, chances, mean in listed:
         s = number_of("state", state, n_states, states)
         a = _action(action, actions, s)
         if (s, a) in by_pair:
             raise ValueError(f"pair (s={state}, a={action}) is listed twice")
         numbers: dict[int, float] = {}
         try:
-            for x, p in law.items():  # a successor may be given by number and by name
+            for x, p in chances.items():  # a successor may be given by number and by name
                 number = number_of("state", x, n_states, states)
                 numbers[number] = numbers[number] + p if number in numbers else p
         except (TypeError, ValueError) as error:
@@ -194,9 +194,9 @@ def _by_pair(
 
 def _entry(entry: Any) -> tuple[Any, Any, dict[Any, float], float]:
     try:
-        state, action, law, mean = entry
-        law = {x: float(p) for x, p in dict(law).items()}
-        return state, action, law, float(mean)
+        state, action, chances, mean = entry
+        chances = {x: float(p) for x, p in dict(chances).items()}
+        return state, action, chances, float(mean)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_reward)"
@@ -227,23 +227,23 @@ def initial_distribution(initial: Any, pairs: Pairs, *, normalize: bool = False)
         initial = names[0]  # 0 is the default: the first state
     is_state = isinstance(initial, tuple) and plain_name(initial) in names
     if is_state or plain_array("initial", initial).ndim == 0:
-        law = np.zeros(n_states)
+        found = np.zeros(n_states)
         try:
-            law[pairs.state_number(initial)] = 1.0
+            found[pairs.state_number(initial)] = 1.0
         except (TypeError, ValueError) as error:
             raise type(error)(f"initial: {error}") from None
-        return law
-    law = real_array("initial", initial)
-    if law.shape != (n_states,):
-        raise ValueError(f"the initial distribution has shape {law.shape}, not ({n_states},)")
-    return law / law.sum() if normalize and abs(law.sum() - 1) <= NORMALIZE_WITHIN else law
+        return found
+    found = real_array("initial", initial)
+    if found.shape != (n_states,):
+        raise ValueError(f"the initial distribution has shape {found.shape}, not ({n_states},)")
+    return found / found.sum() if normalize and abs(found.sum() - 1) <= NORMALIZE_WITHIN else found
 
 
 def _distribution_by_state(chances: Mapping[Any, float], pairs: Pairs) -> np.ndarray:
-    law = np.zeros(pairs.n_states)
+    found = np.zeros(pairs.n_states)
     for state, chance in chances.items():
         try:
-            law[pairs.state_number(state)] += float(chance)
+            found[pairs.state_number(state)] += float(chance)
         except (TypeError, ValueError) as error:
             raise type(error)(f"initial: {error}") from None
-    return law
+    return found

@@ -311,7 +311,7 @@ def draw_profile_rows(
     rng: np.ndarray, seen: Snapshot, classes: Partition, profiles: Profiles, tie: np.ndarray, prior: float
 ) -> np.ndarray:
     """Probabilities in the order of ``profiles``: per class Dirichlet(prior / J + pooled counts), ties sharing."""
-    pooled = count_by_known_position(seen, Grouping(classes.label.copy(), classes.n_classes), profiles)
+    pooled = count_by_known_position(seen, Grouping.of(classes), profiles)
     w, prob = np.empty(len(pooled.count)), np.empty(len(profiles.prob))
     _draw_known_masses(rng, pooled, prior, w)
     _share_ties(profiles.ptr.copy(), tie, pooled, w, prob)

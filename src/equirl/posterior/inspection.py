@@ -218,10 +218,10 @@ def row_spread(agent: DrawsRows, draws: int = 4, seed: Seed = 0) -> np.ndarray:
     for _ in range(draws):
         drawn, _ = rows.draw(seen, rng)
         end = int(drawn.ptr[-1])
-        law = sparse.csr_array((drawn.prob[:end], drawn.succ[:end], drawn.ptr), (pairs.n_pairs, pairs.n_states))
+        matrix = sparse.csr_array((drawn.prob[:end], drawn.succ[:end], drawn.ptr), (pairs.n_pairs, pairs.n_states))
         if last is not None:
-            total += np.asarray(abs(law - last[0]).sum(axis=1)).ravel() + np.abs(drawn.rest - last[1])
-        last = law, drawn.rest
+            total += np.asarray(abs(matrix - last[0]).sum(axis=1)).ravel() + np.abs(drawn.rest - last[1])
+        last = matrix, drawn.rest
     return np.minimum(total / (draws - 1), 2.0)
 
 

@@ -164,6 +164,8 @@ class Trace:
 
 
 class Recorder:
+    """What a run writes down as it goes: totals and the measures of beliefs, at each checkpoint passed."""
+
     def __init__(
         self, mdp: TabularMDP, learner: Learner, marks: np.ndarray, measure_clustering: bool, epsilon: float = 0.01
     ) -> None:

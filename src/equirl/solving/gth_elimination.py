@@ -20,19 +20,19 @@ def long_run_distribution(chain: scipy.sparse.csr_array, label: np.ndarray, init
     """(S,) long-run share of time in each state from the ``initial`` distribution; ``label``: recurrent class or -1."""
     n_classes = int(label.max()) + 1
     share = _ending(chain, label, initial, n_classes)
-    law = np.zeros(len(label))
+    stationary = np.zeros(len(label))
     for c in range(n_classes):
         inside = np.flatnonzero(label == c)
         if share[c] > 0:
-            law[inside] = share[c] * irreducible_distribution(chain[inside][:, inside].toarray())
-    return law
+            stationary[inside] = share[c] * irreducible_distribution(chain[inside][:, inside].toarray())
+    return stationary
 
 
 def irreducible_distribution(chain: np.ndarray) -> np.ndarray:
     """The stationary distribution of an irreducible chain, given as a dense (n, n) matrix."""
-    law = np.zeros(len(chain))
-    _weigh(eliminate(chain)[0], law)
-    return law
+    stationary = np.zeros(len(chain))
+    _weigh(eliminate(chain)[0], stationary)
+    return stationary
 
 
 def _ending(chain: scipy.sparse.csr_array, label: np.ndarray, initial: np.ndarray, n_classes: int) -> np.ndarray:
@@ -95,17 +95,17 @@ def _eliminate(P: np.ndarray, leaving: np.ndarray, later: np.ndarray) -> None:
 
 
 @kernel
-def _weigh(P: np.ndarray, law: np.ndarray) -> None:
-    """The stationary distribution ``law`` of a chain after elimination."""
-    n = len(law)
-    law[0] = 1.0
+def _weigh(P: np.ndarray, stationary: np.ndarray) -> None:
+    """The stationary distribution ``stationary`` of a chain after elimination."""
+    n = len(stationary)
+    stationary[0] = 1.0
     for k in range(1, n):
         for i in range(k):
-            law[k] += law[i] * P[i, k]
-        if law[k] > 1e100:  # rescale: shares may span more than the range of floating point
+            stationary[k] += stationary[i] * P[i, k]
+        if stationary[k] > 1e100:  # rescale: shares may span more than the range of floating point
             for i in range(k + 1):
-                law[i] /= 1e100
-    law /= law.sum()
+                stationary[i] /= 1e100
+    stationary /= stationary.sum()
 
 
 @kernel

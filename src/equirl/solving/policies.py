@@ -134,11 +134,11 @@ class Policy:
 def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[scipy.sparse.csr_array, np.ndarray]:
     """The (S, S) transition matrix of a policy and its (S,) mean rewards."""
     pairs, rows = mdp.pairs, mdp.rows
-    laws = scipy.sparse.csr_array((rows.prob, rows.succ, rows.ptr), shape=(mdp.n_pairs, mdp.n_states))
+    matrix = scipy.sparse.csr_array((rows.prob, rows.succ, rows.ptr), shape=(mdp.n_pairs, mdp.n_states))
     weight = policy_weights(pairs, policy)
     played = np.flatnonzero(weight)
     choice = scipy.sparse.csr_array((weight[played], (pairs.state[played], played)), shape=(mdp.n_states, mdp.n_pairs))
-    return scipy.sparse.csr_array(choice @ laws), choice @ mdp.r_mean
+    return scipy.sparse.csr_array(choice @ matrix), choice @ mdp.r_mean
 
 
 def policy_pairs(pairs: Pairs, policy: Any) -> np.ndarray:

@@ -60,24 +60,24 @@ def diameter(mdp: TabularMDP, *, max_states: int = 2000) -> float:
             f"the diameter of {part.n_states} states takes some {part.n_states} sparse factorisations; "
             f"pass max_states={part.n_states} to wait for it"
         )
-    laws, arrivals = part.matrix(), incoming(part)
+    matrix, arrivals = part.matrix(), incoming(part)
     longest = 0.0
     for target in range(part.n_states):
         try:
-            longest = max(longest, _longest_time(part, laws, arrivals, target, longest))
+            longest = max(longest, _longest_time(part, matrix, arrivals, target, longest))
         except IllConditioned as error:
             raise IllConditioned(f"reaching {mdp.pairs.call(int(part.state[target]))} {error}") from None
     return longest
 
 
-def _longest_time(part: Block, laws: scipy.sparse.csr_array, arrivals: Incoming, target: int, enough: float) -> float:
+def _longest_time(part: Block, matrix: scipy.sparse.csr_array, arrivals: Incoming, target: int, enough: float) -> float:
     """The largest over states of the least expected time to the target; a mere upper bound once it is <= ``enough``."""
     moving = np.ones(part.n_states)
     moving[target] = 0.0
     pair = closer_pairs(part, steps_to(arrivals, moving == 0))
     total = np.inf
     while True:
-        lu = factor(laws[pair], moving)
+        lu = factor(matrix[pair], moving)
         times = lu.solve(moving) if lu else np.full(1, np.inf)
         if not (times.min() >= 0 and times.max() <= LONGEST_TIME):
             raise IllConditioned(

@@ -119,8 +119,6 @@ def code_of(error: BaseException) -> int:
 def in_one_line(error: BaseException) -> str:
     """An error as one line for a person.
 
-    Examples
-    --------
     >>> in_one_line(FileNotFoundError(2, "No such file or directory", "river.npz"))
     'river.npz: No such file or directory'
     """

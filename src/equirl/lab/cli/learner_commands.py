@@ -203,8 +203,6 @@ def run(
 def regret_cells(values: np.ndarray) -> list[str]:
     """The regret of several runs: how many, the mean, half its 95 % interval, the median.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> regret_cells(np.array([900.0, 1000.0, 1400.0]))
     ['3', '1,100', '660', '1,000']

@@ -24,8 +24,6 @@ def state_grid(names: Sequence[Any] | None) -> StateGrid | None:
 
     The longer of two axes lies across; of three, the first is a row of blocks.
 
-    Examples
-    --------
     >>> grid = state_grid(["0,a", "0,b", "1,a", "1,b", "2,a"])
     >>> grid.rows, grid.words
     (['...', '.. '], 'states by their names: the first part (0, 1, 2) across, the second (a, b) down')

@@ -66,8 +66,6 @@ def short_title(title: str) -> str:
 def python_snippet(world: Any, asked: RunRequest | None = None, rewards: bool = True) -> str:
     """Python that computes what is shown.
 
-    Examples
-    --------
     >>> print(python_snippet({"text": "riverswim:n_states=6"}))
     import equirl as eq
     <BLANKLINE>
@@ -205,8 +203,6 @@ def _entry(kind: str, name: Any, **more: Any) -> str:
 def inline_table(entry: Mapping[str, Any]) -> str:
     """A table of TOML on one line.
 
-    Examples
-    --------
     >>> inline_table({"world": "grid", "params": {"goal_reward": 0.5}})
     '{ world = "grid", params = { goal_reward = 0.5 } }'
     """
