@@ -127,6 +127,26 @@ def refuted(order, rewards):
     return case
 
 
+def means_apart():
+    """Pairs of a class that pay differently, some from a class of one."""
+    label, counts = np.array([0, 0, 0, 1, 1, 2]), Counts(6)
+    for k, (paid, times) in enumerate(((0.9, 40), (0.1, 60), (0.2, 30), (1.0, 25), (0.0, 5), (0.5, 9))):
+        for i in range(times):
+            counts.record(k, float(i % 10 < 10 * paid), i % 2)
+    seen, found = counts.snapshot(), {}
+    for delta in (0.5, 1e-6):
+        test = StructureTest(GivenStructure(label, 3, None, True, 4), delta)
+        told = test.refutations(seen)
+        found[f"told {delta}"] = [
+            [one.label, one.pair, one.other, one.visits, one.other_visits, one.difference, one.evidence, one.bound]
+            for one in told
+        ]
+        found[f"looked {delta}"] = [
+            test.look(seen, np.array(seen_before)) for seen_before in ([0, 0, 0], [1, 0, 0], [1, 1, 0])
+        ]
+    return found
+
+
 def outside_the_order():
     """Successors that no order lists."""
     label, own = (
@@ -245,6 +265,7 @@ CASES = {
     "refuted by order without rewards": refuted(True, False),
     "refuted": refuted(False, True),
     "refuted without rewards": refuted(False, False),
+    "means apart": means_apart,
     "outside the order": outside_the_order,
     "confidences": confidences,
     "intervals": intervals,

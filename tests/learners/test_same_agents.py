@@ -144,6 +144,10 @@ def limits():
             ends.append(is_over(int(k), made))
             spend_path(np.array([k]), made)
         found[name] = {"ends": ends, "pair left": made.pair_left, "steps": made.steps % 1000, "grace": made.grace}
+    for grace in (0, 5):
+        own = Limits(label, left.copy(), np.array([6, 4]), np.array([grace, 0]), np.array([30]))
+        spend_path(path, own)
+        found[f"whole path {grace}"] = own
     coins = Stretch(np.array([1, 2]), step_limits(), np.array([0.0, 0.4, 0.99]))
     plain = getattr(pair_played, "py_func", pair_played)
     found["played"] = [plain(coins, np.array([0, 2, 5]), s, i) for s in (0, 1) for i in range(3)]

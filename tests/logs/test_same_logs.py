@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -16,7 +17,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from equirl.estimation.pooling import Grouping
 from equirl.logs import csv_columns
+from equirl.logs.class_differences import difference_between, differences, most_sure
 from equirl.logs.csv_columns import (
     POWERS,
     find_fields,
@@ -28,6 +31,8 @@ from equirl.logs.csv_columns import (
 )
 from equirl.logs.log import from_log
 from equirl.logs.log_columns import one_column, read_log
+from equirl.logs.next_steps import noise_of, open_decisions, steps_by_decision
+from equirl.logs.safe_improvement import Question, behaviour_of, halves, judged_policy, sample_of
 from stored_kit import answer, answers, check, store
 
 ROWS = [
@@ -219,7 +224,85 @@ def fields():
     return found | {"numbers": out, "stops": stops}
 
 
-CASES = {"forms": forms, "refused": refused, "texts": texts, "fields": fields}
+def walk(steps=160, seed=5):
+    """A log of five states; two of them alike, an action hardly ever tried, coins and amounts."""
+    rng, rows, state = np.random.default_rng(seed), [], 0
+    for _ in range(steps):
+        action = int(rng.choice(3, p=[0.6, 0.35, 0.05]))
+        after = int((state + rng.choice([0, 1, 2], p=[0.2, 0.6, 0.2] if action else [0.7, 0.2, 0.1])) % 5)
+        paid = float(rng.random() < 0.3) if state % 2 else 0.2 * action + 0.1 * rng.random()
+        rows.append((f"s{state}", f"a{action}", paid, f"s{after}"))
+        state = after
+    return from_log(rows)
+
+
+def judged():
+    """Halves of a log, and what is better by the other half."""
+    log, found = walk(), {}
+    sample = sample_of(log)
+    one, other = halves(sample, np.random.default_rng(1))
+    for name, half in (("whole", sample), ("one", one), ("other", other)):
+        found[name] = {"seen": half.seen, "paid": half.paid, "squares": half.squares, "variance": half.variance}
+    found["without"] = sample_of(replace(log, unit_paid=None))
+    found["behaviour"] = behaviour_of(log.pairs, log.seen)
+    played = log.pairs.ptr[:-1] + 1
+    for discount in (1.0, 0.9):
+        for baseline in (None, np.full(log.pairs.n_pairs, 1 / 3)):
+            asked = Question(log.pairs, log.initial, discount, 0.9, baseline)
+            tested = judged_policy(asked, played, one, other)
+            found[f"tested {discount} {baseline is None}"] = tested
+    few = walk(12)
+    asked = Question(few.pairs, few.initial, 1.0, 0.9, None)
+    found["few"] = judged_policy(asked, few.pairs.ptr[:-1].copy(), *halves(sample_of(few), np.random.default_rng(2)))
+    for k, options in enumerate(
+        ({"safe": 0.6}, {"safe": 0.99}, {"safe": 0.6, "baseline": {f"s{s}": "a0" for s in range(5)}, "discount": 0.9})
+    ):
+        safe = log.learn(draws=4, seed=1, **options)
+        found[f"safe {k}"] = {
+            "policy": safe.policy, "baseline": safe.baseline, "better": [safe.is_better, safe.confidence],
+            "worth": [safe.gain, safe.behaviour, safe.least_improvement],
+        }  # fmt: skip
+    return found
+
+
+def answered():
+    """Classes of pairs, what refutes them, and which decisions are open."""
+    log, found = walk(), {}
+    label = np.arange(log.pairs.n_pairs) % 3
+    groups = Grouping(label, 3)
+    found["differences"] = differences(log.seen, groups)
+    found["between"] = [difference_between(log.seen, 0, k) for k in range(1, 12, 2)]
+    found["sure"] = most_sure(np.array([0.0, 0.5, 1.0, 3.0, 10.0]))
+    for method, options in (("posterior", {"draws": 4}), ("tests", {"rewards": True}), ("tests", {"delta": 0.5})):
+        classes = log.classes(method=method, seed=2, **options)
+        found[f"{method} {options}"] = {
+            "label": classes.partition.label, "apart": classes.apart, "see": classes.could_see, "sure": classes.sure,
+            "alike": answers([lambda k=k, c=classes: c.alike(0, k) for k in (1, 3, 6)]),
+            "table": {name: list(map(str, column)) for name, column in classes.table().columns.items()},
+            "classes": {name: list(map(str, column)) for name, column in classes.class_table().columns.items()},
+        }  # fmt: skip
+    ahead = lambda s, a: [f"s{(int(s[1]) + i) % 5}" for i in range(3)]  # noqa: E731
+    for k, options in enumerate(({}, {"order": ahead}, {"order": ahead, "rewards": False, "delta": 0.5})):
+        said = log.check(lambda s, a: a, **options)
+        found[f"check {k}"] = {
+            "holds": [said.holds],
+            "table": {n: list(map(str, c)) for n, c in said.table().columns.items()},
+        }
+    found["noise"] = noise_of(log.seen)
+    worths = np.array([0.0, 3.0, 1.0, 0.5]), np.array([0.1, 0.1, 0.1, 0.0])
+    found["open"] = answers([lambda w=w, x=x: open_decisions(w, x) for w in worths for x in (0.0, 0.6, 2.0, 9.0)])
+    path = np.array([0, 4, 6, 9, 1, 3, 3, 0, 7, 13])
+    state = np.repeat(np.arange(5), 3)
+    known, undecided = np.arange(5) * 3, np.array([1, 3, 4])
+    found["by decision"] = answer(lambda: steps_by_decision(path, state, known, undecided))
+    table = log.next_steps(20, draws=3, seed=1, policy={f"s{s}": "a0" for s in range(5)})
+    found["next"] = {
+        name: list(map(str, table.columns[name])) for name in ("state", "action", "rival", "visits", "rival_visits")
+    }
+    return found
+
+
+CASES = {"judged": judged, "answered": answered, "forms": forms, "refused": refused, "texts": texts, "fields": fields}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -75,7 +75,7 @@ from equirl.solving.value_iteration import (
     value_iteration,
 )
 from oracles_solving import dense_mdp, random_mdp
-from stored_kit import check, store
+from stored_kit import answer, check, store
 
 LIMITS = SolverLimits(1e-7, 5000)
 
@@ -256,6 +256,20 @@ def sweeps(kind):
         for tie in (0.0, 0.05):
             best = pair.copy()
             found[f"greedy {tie}"] = {"changed": [_greedy(model, bias, tie, best)], "pair": best}
+        alike = Bias(np.zeros(n), np.zeros(n))  # all pairs of a state that pay alike are equally good
+        level = model._replace(reward=np.round(2 * model.reward) / 2)
+        for name, start in (
+            ("first", part.pair_ptr[:-1].copy()),
+            ("last", part.pair_ptr[1:] - 1),
+            ("none", np.full(n, -1)),
+        ):
+            best = start.copy()
+            found[f"ties from the {name}"] = {"changed": [_greedy(level, alike, 0.0, best)], "pair": best}
+        greedy(level, 1.0, np.zeros(n), best)
+        found["greedy among equals"] = best.copy()
+        found["best among equals"] = [*best_sweep(level, 1.0, np.zeros(n), out, best), *best]
+        sweep_in_order(level, 0.0, np.arange(n), np.zeros(n), best)
+        found["in order among equals"] = best.copy()
         faster = pair.copy()
         found["hastened"] = {"changed": [_hasten(model, 10 * u, 0.1, faster)], "pair": faster}
         return found
@@ -346,6 +360,13 @@ def renewals():
     far = np.diag(np.full(8, 1e-40), -1) + np.diag(np.full(8, 0.5), 1)
     far += np.diag(1 - far.sum(axis=1))
     found["of huge ratios"] = np.log(irreducible_distribution(far) + 1e-300)
+    system = scipy.sparse.csc_array(scipy.sparse.identity(9) - 0.5 * scipy.sparse.csr_array(dense))
+    entries, work = fill(system, fill_reducing_order(system))
+    for name, limits in (
+        ("as many", (entries, work)), ("too many", (entries - 1, work)), ("too much", (entries, 0.99 * work)),
+    ):  # fmt: skip
+        with mock.patch.multiple(renewal, MOST_FILL=limits[0], MOST_WORK=limits[1]):
+            found[name] = answer(lambda: renewal.factor(chain, np.full(9, 0.5), ordered=True).solve(reward))
     with mock.patch.object(renewal, "MOST_FILL", 3):
         found["cut off"] = fill(scipy.sparse.csc_array(dense), np.arange(9))[:1]
     return found
