@@ -213,6 +213,21 @@ def test_a_column_misspelt_is_answered_with_the_nearest_and_the_option(tmp_path)
     assert same(eq.from_log(path, columns={"action": "acton"}), eq.from_log(written(tmp_path, TEXT, "plain.csv")))
 
 
+@pytest.mark.parametrize(
+    ("header", "role", "asked"),
+    [
+        ("nextstate,action,reward,stat", "state", "state=stat"),  # the first is nearer, and nearest to next_state
+        ("state,action,reward,STATE,Next_State", "next_state", "next_state=Next_State"),
+        ("the state,action,reward,next_state", "state", "'state=the state'"),
+        ("state$,action,reward,next_state", "state", "'state=state$'"),
+    ],
+)
+def test_the_hint_names_the_nearest_column_as_a_shell_takes_it(tmp_path, header, role, asked):
+    said = complaint(written(tmp_path, TEXT.replace(HEADER, header)))
+    assert f"has no column {role!r}; did you mean" in said
+    assert f"(--column {asked}) says so" in said
+
+
 def test_a_column_that_has_a_role_already_is_not_the_nearest(tmp_path):
     path = written(tmp_path, TEXT.replace("next_state", "after"))
     assert "'state'?" not in complaint(path)

@@ -19,6 +19,7 @@ from equirl.model.pairs import Pairs, action_labels, checked_names, pairs_from, 
 from equirl.model.reward_distributions import original_rewards, reward_map_of
 from equirl.model.rows import reached, rows_from_triplets
 from equirl.numerics.arrays import owners, starts
+from equirl.numerics.compiling import kernel
 from equirl.numerics.seeding import Seed
 from equirl.words.answer_units import ByName, InUnits, UnitReward
 from equirl.words.checking import choice, flag
@@ -482,26 +483,58 @@ def _pair_numbers(pairs: Pairs, state: np.ndarray, action: np.ndarray, rows: Log
 def count_transitions(
     pairs: Pairs, pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray
 ) -> tuple[Snapshot, tuple[np.ndarray, np.ndarray]]:
-    """Counts of transitions, successors in the order of the empirical profile, and what came with them. O(n log n)."""
-    M, S = pairs.n_pairs, pairs.n_states
-    key = pair * S + successor
-    if (weight == 1).all():
-        different, n = np.unique(key, return_counts=True)
-        place = np.searchsorted(different, key)
-    else:
-        different, place = np.unique(key, return_inverse=True)
-        n = np.zeros(len(different), np.int64)
-        np.add.at(n, place, weight)
-    owner, succ = different // S, different % S
+    """Counts of transitions, successors in the order of the empirical profile, and what came with them."""
+    unit = np.clip(reward, 0.0, 1.0)
+    pair, successor, weight = (np.ascontiguousarray(column, np.int64) for column in (pair, successor, weight))
+    (owner, succ, n), came, earned = _tally(pair, successor, unit, weight, pairs.n_pairs, pairs.n_states)
     order = np.lexsort((-succ, -n, owner))
-    owner, succ, n = owner[order], succ[order], n[order].astype(np.int64)
-    ptr = starts(np.bincount(owner, minlength=M))
+    owner, succ, n = owner[order], succ[order], n[order]
+    ptr = starts(np.bincount(owner, minlength=pairs.n_pairs))
     total = starts(n)
     visits = total[ptr[1:]] - total[ptr[:-1]]
-    paid = np.clip(reward, 0.0, 1.0)
-    r_sum, r_squares = (np.bincount(pair, weights=of * weight, minlength=M) for of in (paid, paid * paid))
-    came = [np.bincount(place, weights=of * weight, minlength=len(n))[order] for of in (paid, paid * paid)]
-    return Snapshot(ptr, succ.astype(np.int32), n, visits, r_sum, r_squares), (came[0], came[1])
+    return Snapshot(ptr, succ.astype(np.int32), n, visits, *earned), (came[0][order], came[1][order])
+
+
+@kernel
+def _tally(
+    pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray, n_pairs: int, n_states: int
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Transitions that differ (pair, successor, count), what came with each and with each pair: sums, of squares too.
+
+    In O(n + M + S), for n rows: they are sorted by pair, and what followed a pair before is marked.
+    """
+    n, first = len(pair), np.zeros(n_pairs + 1, np.int64)
+    for i in range(n):
+        first[pair[i] + 1] += 1
+    for k in range(n_pairs):
+        first[k + 1] += first[k]
+    row, cursor = np.empty(n, np.int64), first.copy()
+    for i in range(n):
+        row[cursor[pair[i]]] = i
+        cursor[pair[i]] += 1
+
+    mark, slot, n_found = np.full(n_states, -1), np.empty(n_states, np.int64), 0
+    owner, succ, count = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    came, came_squares, earned, earned_squares = np.empty(n), np.empty(n), np.zeros(n_pairs), np.zeros(n_pairs)
+    for at in range(n):
+        i = row[at]
+        k, x, paid, square = pair[i], successor[i], reward[i] * weight[i], reward[i] * reward[i] * weight[i]
+        if mark[x] != k:
+            mark[x], slot[x] = k, n_found
+            owner[n_found], succ[n_found], count[n_found] = k, x, 0
+            came[n_found], came_squares[n_found] = 0.0, 0.0
+            n_found += 1
+        here = slot[x]
+        count[here] += weight[i]
+        came[here] += paid
+        came_squares[here] += square
+        earned[k] += paid
+        earned_squares[k] += square
+    return (
+        (owner[:n_found], succ[:n_found], count[:n_found]),
+        (came[:n_found], came_squares[:n_found]),
+        (earned, earned_squares),
+    )
 
 
 def _states(log: Log, states: np.ndarray) -> str:

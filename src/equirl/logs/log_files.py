@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,13 +63,21 @@ def columns_by_role(renamed: dict[str, str], names: Sequence[str], where: str) -
 
 
 def _remedy(role: str, renamed: dict[str, str], names: Sequence[str]) -> str:
-    """What to do about a missing column: the nearest one that has no role yet, or how to say which it is."""
+    """What to do about a missing column: the nearest that has no role and is nearer to no other one missing."""
     free = [str(name) for name in names if name not in renamed.values()]
-    near = difflib.get_close_matches(renamed[role], free, n=1, cutoff=0.5)
+    missing = [role, *(other for other in NEEDED if other != role and renamed[other] not in names)]
+    mine = {name: _alike(renamed[role], name) for name in free}
+    near = [name for name in free if mine[name] >= max(0.5, *(_alike(renamed[other], name) for other in missing))]
     if not near:
         return f"columns={{'{role}': ...}} (--column {role}=NAME) says what it is called"
-    said = f"columns={{{role!r}: {near[0]!r}}} (--column {role}={near[0]}) says so"
-    return f"did you mean its column {near[0]!r}? Then {said}"
+    name = max(near, key=lambda name: mine[name])
+    said = f"columns={{{role!r}: {name!r}}} (--column {shlex.quote(f'{role}={name}')}) says so"
+    return f"did you mean its column {name!r}? Then {said}"
+
+
+def _alike(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1, capital letters aside."""
+    return difflib.SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
 
 
 def is_log_file(text: str) -> bool:
