@@ -34,7 +34,7 @@ def test_a_known_problem_has_its_published_answer(name: str) -> None:
         if (row["problem"], row["quantity"]) == (answer.problem, answer.quantity)
     ]
     assert stored["ours"] == pytest.approx(value, abs=2 * error + 1e-9)
-    assert stored["states"] == n_states
+    assert (stored["states"], stored["source"]) == (n_states, answer.source)
 
 
 @pytest.mark.parametrize(

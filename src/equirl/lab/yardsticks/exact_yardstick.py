@@ -64,9 +64,9 @@ def _qcomp() -> list[Answer]:
         name, done = f"FireWire, abstract, delay {delay}", {"goal": lambda s: s[0] == 9, "objective": "cost"}
         time, rounds = _made(commands.firewire, delay, "time"), _made(commands.firewire, delay, "rounds")
         found += [
-            Answer(name, "least expected time", least, "QComp", time, done),
-            Answer(name, "largest expected time", most, "QComp", time, {**done, "maximise": True}),
-            Answer(name, "least expected rounds", "1", "QComp", rounds, done),
+            Answer(name, "least expected time", least, "QComp, firewire_abst", time, done),
+            Answer(name, "largest expected time", most, "QComp, firewire_abst", time, {**done, "maximise": True}),
+            Answer(name, "least expected rounds", "1", "QComp, firewire_abst", rounds, done),
         ]
     name, sent = "wireless LAN, no back-off", {"goal": lambda s: s[2][1] == s[3][1] == 12, "objective": "cost"}
     for quantity, published, counts, largest in (
@@ -75,22 +75,25 @@ def _qcomp() -> list[Answer]:
         ("largest expected collisions", "256/209", "collisions", True),
     ):  # fmt: skip
         asked = {**sent, "maximise": largest}
-        found.append(Answer(name, quantity, published, "QComp", _made(commands.wlan, counts), asked))
+        found.append(Answer(name, quantity, published, "QComp, wlan", _made(commands.wlan, counts), asked))
     empty = {"goal": lambda s: s[0] == 0, "objective": "cost", "maximise": True}
     for n, energy, jobs in ((2, 100, "26428/6561"), (3, 150, "5090102765275/847288609443")):
         name = f"job scheduling, {n} processes, energy {energy}"
         made = _made(commands.scheduling, n, energy)
-        found.append(Answer(name, "largest expected jobs", jobs, "QComp", made, empty, long=n > 2))
+        found.append(Answer(name, "largest expected jobs", jobs, "QComp, eajs", made, empty, long=n > 2))
     five = {"goal": lambda s: s[0] == 0 and s[4] == 5}
     name, counted = "job scheduling, 2 processes, energy 100", _made(commands.scheduling, 2, 100, 5)
-    found.append(Answer(name, "largest probability of 5 jobs", "184/6561", "QComp", counted, five))
+    found.append(Answer(name, "largest probability of 5 jobs", "184/6561", "QComp, eajs", counted, five))
     brought = {"goal": lambda s: s[4] == s[5] == 0, "objective": "cost"}
     arrived = {"goal": lambda s: s[0] == 0}
     return [
         *found,
-        Answer("Tireworld, 17 places", "largest probability", "729/3125", "QComp", commands.tireworld, arrived),
         Answer(
-            "resource gathering, 15 and 15", "least expected steps", "1745/9", "QComp",
+            "Tireworld, 17 places", "largest probability", "729/3125", "QComp, tireworld",
+            commands.tireworld, arrived,
+        ),
+        Answer(
+            "resource gathering, 15 and 15", "least expected steps", "1745/9", "QComp, resource-gathering",
             _made(commands.gathering, 15, 15), brought,
         ),
     ]  # fmt: skip
