@@ -4,7 +4,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from equirl.lab.cli import app, prepare_command
+from equirl.lab.cli import app, learner_commands
 from equirl.lab.studies import rehearsals
 from equirl.learners import AGENTS
 from equirl.learners.catalogue import RECOMMENDED
@@ -25,7 +25,7 @@ def tasks(monkeypatch):
 
 
 def test_the_recommended_learner_is_prepared_and_logs(run, tasks):
-    assert inspect.signature(prepare_command.prepare).parameters["learners"].default == RECOMMENDED
+    assert inspect.signature(learner_commands.prepare).parameters["learners"].default == RECOMMENDED
     result = run()
     assert result.exit_code == 0, result.output
     assert result.stdout == "6 inner loops compiled\n"

@@ -162,6 +162,13 @@ def test_every_learner_that_may_sets_rewards_apart_where_laws_alone_serve_better
     assert agent_for(machines(), name).settings.rewards == ("nested" if name == "c-ucrl-c-sigma" else "per_pair")
 
 
+@pytest.mark.parametrize("name", ["c-ucrl2-b-c-sigma", "c-kl-ucrl-c-sigma", "c-ucrl3-c-sigma"])
+def test_the_relatives_nest_rewards_as_well(name):
+    agent = agent_for(machines(), name)
+    assert agent.settings.rewards == "nested"
+    assert agent.given.reward_classes == equivalence_classes(machines())
+
+
 def test_nested_rewards_have_their_risk_shared_by_their_own_classes():
     world = machines()
     agent = eq.simulate(world, "c-ucrl-c-sigma", 3_000, seed=1).agent

@@ -17,10 +17,9 @@ from typer.core import TyperGroup
 
 from equirl.lab.cli.console import STOPPED, code_of, in_one_line, say
 from equirl.lab.cli.explore_command import explore
-from equirl.lab.cli.learner_commands import agents, run
+from equirl.lab.cli.learner_commands import agents, prepare, run
 from equirl.lab.cli.log_commands import learn
 from equirl.lab.cli.measure_commands import bench, yardsticks
-from equirl.lab.cli.prepare_command import prepare
 from equirl.lab.cli.shell_completion import answer_shells, completion
 from equirl.lab.cli.study_commands import export, leaderboard, paper, status, study
 from equirl.lab.cli.world_commands import classes, solve, worlds

@@ -1,4 +1,4 @@
-"""Commands about learners: ``equirl agents``, which lists them or shows saved ones, and ``equirl run``."""
+"""Commands about learners: ``equirl agents`` (which there are, or saved ones), ``equirl run``, ``equirl prepare``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ Setting = Annotated[
         autocompletion=complete_setting,
     ),
 ]
+USUAL = "c-psrl"  # equirl.learners.catalogue.RECOMMENDED; a test compares them
 MOST_SAVED = 100  # learners of a folder listed on the screen
 
 
@@ -127,7 +128,7 @@ def run(
             help="A learner, or a saved one (.npz) that goes on; several separated by commas are compared.",
             autocompletion=complete_learners,
         ),
-    ] = "c-psrl",  # equirl.learners.catalogue.RECOMMENDED; a test compares them
+    ] = USUAL,
     horizon: Annotated[int, typer.Option(help="Steps per run.")] = 200_000,
     runs: Annotated[int, typer.Option(help="Independent runs.", min=1)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the first run; the others follow.", min=0)] = 0,
@@ -283,3 +284,44 @@ def _run_until(
         rows.append([name, f"{stopped} of {len(own)}", *(number(float(cell)) for cell in cells), worst])
     headings = ["learner", "stopped#", "median steps#", "mean regret#", "largest true gap#"]
     print_table(headings, rows, title=f"{mdp.name or world}, until {rule}, at most {horizon} steps")
+
+
+def prepare(
+    learners: Annotated[
+        str, typer.Argument(metavar="LEARNERS", help="By commas; or all.", autocompletion=complete_learners)
+    ] = USUAL,
+    cpu: Annotated[
+        str | None,
+        typer.Option(
+            help="With --into, the least capable processor: generic, x86-64, x86-64-v2, x86-64-v3 or x86-64-v4.",
+            show_default="this one",
+        ),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="A folder for a wheel or an image. [default: the cache of this machine]", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile inner loops now, of learners and of learning from logs, so that nobody waits for them later."""
+    from equirl.lab.studies.rehearsals import LEARNING, playing, said_while_preparing
+    from equirl.learners import AGENTS, make_settings
+    from equirl.numerics.preparing import shipped_to
+
+    names = list(AGENTS) if learners == "all" else [name.strip() for name in learners.split(",")]
+    for name in names:
+        make_settings(name)  # which says what is wrong with it
+    tasks = [playing(names), LEARNING]
+    if into is None:
+        if cpu is not None:
+            raise ValueError(f"--cpu {cpu} is for a folder that other machines read: name it with --into")
+        n_compiled, folder = sum(map(said_while_preparing, tasks)), None
+        said = f"{n_compiled} inner loops compiled"
+    else:
+        folder = shipped_to(into, cpu, tasks)
+        n_compiled = len(list(folder.glob("*.nbc")))
+        said = f"{n_compiled} inner loops in {folder}; EQUIRL_KERNELS={into} has them found"
+    if as_json:
+        print_json({"folder": None if folder is None else str(folder), "inner_loops": n_compiled})
+    else:
+        say(said)
