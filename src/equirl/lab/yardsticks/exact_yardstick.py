@@ -255,6 +255,8 @@ def exact_tables(table: Table) -> str:
     )
     if apart:
         verdict += f" Not: {'; '.join(apart)}."
+    if recalled := sum(row["source"].endswith(MEMORY) for row in rows):
+        verdict += f" Of the published numbers {recalled} are {MEMORY}."
     return f"{Table(columns).to_markdown()}\n\n{verdict}"
 
 
