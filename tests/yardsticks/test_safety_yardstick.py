@@ -128,15 +128,20 @@ def test_counting_is_optimal_by_frequencies(learned_from) -> None:
 
 def test_violations_are_stored_and_told() -> None:
     rows = stored_table("safety")
-    assert sum(rows["logs"]) == 10_000
+    assert rows["case"] == [*yardstick.CASES, *safety_aside.ASIDE]
     assert all(worse <= 0.05 * logs for worse, logs in zip(rows["worse"], rows["logs"], strict=True))
-    assert f"Of 10,000 logs {sum(rows['worse']):,} gave a policy that is worse" in yardstick.safety_tables(rows)
-    assert rows["case"] == list(yardstick.CASES)
+    told = yardstick.safety_tables(rows)
+    for part in (slice(0, 10), slice(10, 20)):
+        assert sum(rows["logs"][part]) == 10_000
+        assert f"Of 10,000 logs {sum(rows['worse'][part]):,} gave a policy that is worse" in told
 
 
 def test_a_case_is_measured(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(yardstick, "CASES", {"coins": (yardstick._bandit, 50)})
-    assert yardstick.measure_safety(tmp_path, logs=3).rows()[0]["logs"] == 3
+    monkeypatch.setattr(yardstick, "ASIDE", {"lamp": safety_aside.AsideCase("zoo/lamp", "best", 50, 1.0)})
+    table = yardstick.measure_safety(tmp_path, logs=3)
+    assert (table["case"], table["logs"]) == (["coins", "lamp"], [3, 3])
+    assert table["worse"][1] <= table["better"][1] <= 3
 
 
 def test_a_log_of_a_problem_set_aside_comes_from_its_behaviour() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,13 @@ def _dense(world: OfflineWorld, seen: Snapshot) -> np.ndarray:
 
 
 def safety_tables(table: Table) -> str:
+    """A table of the cases by which the test was made, and one of those set aside."""
     rows = table.rows()
+    seen, aside = ([row for row in rows if (row["case"] in ASIDE) == apart] for apart in (False, True))
+    return f"{_violations(seen)}\n\nProblems set aside:\n\n{_violations(aside)}"
+
+
+def _violations(rows: list[dict[str, Any]]) -> str:
     columns = {
         "logs of": [row["case"] for row in rows],
         "logs": [row["logs"] for row in rows],
