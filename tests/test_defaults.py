@@ -1,4 +1,4 @@
-"""Defaults of signatures and named constants are promises: what they are is stored, and a change must be meant.
+"""Defaults of signatures, named constants and tables are promises: what they are is stored, and a change must be meant.
 
 Results of a seed, answers of commands and limits of files depend on them. A change that is meant says so in the
 changelog, raises ``RESULT_VERSION`` where runs change, and stores them anew: ``python tests/test_defaults.py``.
@@ -13,6 +13,8 @@ import json
 import pkgutil
 import types
 from pathlib import Path
+
+import numpy as np
 
 import equirl
 
@@ -30,6 +32,27 @@ def plain(value, kinds=(bool, int, float, str)):
 def rounded(number):
     """Twelve digits: logarithms are not the same to the last bit everywhere."""
     return float(f"{float(number):.12g}")
+
+
+def numbers_in(value):
+    """All numbers of a table, however deep, in its order."""
+    if isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
+        yield value
+    elif isinstance(value, np.ndarray):
+        yield from value.ravel().tolist()
+    elif isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from numbers_in(part)
+
+
+def attributes(module):
+    """Numbers that classes of a module hold for all their objects."""
+    for name, item in vars(module).items():
+        if isinstance(item, type) and item.__module__ == module.__name__ and not issubclass(item, enum.Enum):
+            for key, value in vars(item).items():
+                constant = key.isupper() or "ClassVar" in str(vars(item).get("__annotations__", {}).get(key))
+                if constant and plain(value, (int, float)):
+                    yield f"{name}.{key}", value
 
 
 def functions(module):
@@ -58,8 +81,13 @@ def promises():
             *(getattr(module, "__all__", ()) if info.ispkg else ()),
         }  # exports are lazy
         for name, value in vars(module).items():
-            if name[0] != "_" and name.isupper() and plain(value, (int, float)) and name not in others:
+            if name[0] == "_" or not name.isupper() or name in others:
+                continue
+            if plain(value, (int, float)):
                 held[name] = value
+            elif table := list(numbers_in(value)):
+                held[name] = table
+        held |= attributes(module)
         for name, function in functions(module):
             if isinstance(function, types.FunctionType):
                 for key, parameter in inspect.signature(function).parameters.items():
