@@ -13,6 +13,7 @@ all n and all S successors at once: the bounds of one distribution hold together
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -50,10 +51,15 @@ def _fill_means(variance: np.ndarray, samples: np.ndarray, log_level: float, out
 def bernstein_intervals(
     ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Element-wise bounds of transition probabilities. O(pairs + successors)."""
-    samples = np.asarray(samples, float)
+    return element_wise(_fill_rows, ptr, prob, samples, log_level)
+
+
+def element_wise(
+    fill: Callable[..., None], ptr: np.ndarray, prob: np.ndarray, samples: np.ndarray, log_level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bounds of each transition probability as ``fill`` writes them: lower and upper (nnz,), and unseen_upper (M,)."""
     lower, upper, unseen_upper = np.empty(len(prob)), np.empty(len(prob)), np.empty(len(samples))
-    _fill_rows(ptr, prob, samples, log_level, lower, upper, unseen_upper)
+    fill(ptr, prob, np.asarray(samples, float), log_level, lower, upper, unseen_upper)
     return lower, upper, unseen_upper
 
 

@@ -79,17 +79,24 @@ class RewardSampler(ABC):
 
 @dataclass(frozen=True)
 class RewardNoise:
-    """How rewards scatter: what all priors have in common.
+    """How rewards scatter, and whether their means are known: what all priors have in common.
 
     "drawn": whether a pair pays the same each time is drawn too, and what it pays is known where it does. "coin": every
     reward is a toss of a coin, as in PSRL as published.
     """
 
     reward_noise: str = "drawn"
+    rewards: str = "known"
+    choices: ClassVar[tuple[str, ...]] = ("known",)
     looks_for_classes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         choice("reward_noise", self.reward_noise, ("drawn", "coin"))
+        choice("rewards", self.rewards, self.choices)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("mean_rewards",) if self.rewards == "known" else ()
 
     def with_noise(self, tables: RewardSampler) -> RewardSampler:
         """The sampler for this noise."""
@@ -105,14 +112,7 @@ class DrawnRewards(RewardNoise):
     """
 
     rewards: str = "shared"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("rewards", self.rewards, ("shared", "per_pair", "known"))
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return ("mean_rewards",) if self.rewards == "known" else ()
+    choices: ClassVar[tuple[str, ...]] = ("shared", "per_pair", "known")
 
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         return _Known(given) if self.rewards == "known" else self.sampler_of(pairs.n_pairs)
@@ -127,14 +127,7 @@ class ClassRewards(RewardNoise):
     """Mean rewards where classes are given: "per_class", "per_pair", or "known" in advance."""
 
     rewards: str = "per_class"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("rewards", self.rewards, ("per_class", "per_pair", "known"))
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return ("mean_rewards",) if self.rewards == "known" else ()
+    choices: ClassVar[tuple[str, ...]] = ("per_class", "per_pair", "known")
 
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler:
         if self.rewards == "known":
