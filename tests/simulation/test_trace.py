@@ -8,7 +8,7 @@ import pytest
 import equirl as eq
 from equirl.simulation import trace as traces
 from equirl.simulation.trace import Recorder, ValueMeasures, checkpoint_times, tally
-from equirl.solving.policies import policy_chain
+from equirl.solving.policies import chain_of_pairs
 
 RIVER = eq.make("riverswim", n_states=4, reward_law="bernoulli")
 FIRST = np.array(RIVER.pairs.ptr[:-1])
@@ -17,11 +17,11 @@ FIRST = np.array(RIVER.pairs.ptr[:-1])
 def test_policies_played_again_are_not_evaluated_again_as_long_as_they_are_remembered(monkeypatch):
     measures, evaluated = ValueMeasures(RIVER, 0.9, 0.01), []
 
-    def note(mdp, actions):
-        evaluated.append(actions.tolist())
-        return policy_chain(mdp, actions)
+    def note(mdp, pair):
+        evaluated.append(mdp.pairs.action[pair].tolist())
+        return chain_of_pairs(mdp, pair)
 
-    monkeypatch.setattr(traces, "policy_chain", note)
+    monkeypatch.setattr(traces, "chain_of_pairs", note)
     monkeypatch.setattr(traces, "REMEMBERED", 2)
     one, two, three = FIRST, FIRST + 1, FIRST + np.array([0, 1, 0, 1])
     for policy in (one, two, one, three, three, two, one):

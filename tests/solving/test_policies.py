@@ -11,11 +11,12 @@ from equirl.solving.multichain import NoConstantGain
 from equirl.solving.optimal_gain import Criterion
 from equirl.solving.policies import (
     Policy,
+    chain_of_pairs,
     policy_chain,
     policy_pairs,
     policy_weights,
 )
-from equirl.solving.renewal import IllConditioned
+from equirl.solving.renewal import IllConditioned, discounted_values
 from equirl.worlds.world_registry import make
 from oracles_solving import (
     cycle,
@@ -131,3 +132,17 @@ def test_without_a_single_gain_only_a_discount_leaves_the_optimum_open() -> None
     assert np.isnan(Criterion(0.9).optimum(two_ends()))
     assert (Criterion().accuracy(4), Criterion(0.8).accuracy(4)) == pytest.approx((0.5, 0.1))
     np.testing.assert_allclose(Criterion().regret(np.array([2, 4]), 0.5, np.array([0.25, 1.0])), [0.75, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_chain_of_a_pair_per_state_is_that_of_its_policy(seed):
+    rng = np.random.default_rng(seed)
+    mdp = make("random", n_states=12, n_actions=3, seed=seed)
+    pair = mdp.pairs.ptr[:-1] + rng.integers(3, size=12)
+    (chain, reward), (expected, paid) = chain_of_pairs(mdp, pair), policy_chain(mdp, mdp.pairs.action[pair])
+    np.testing.assert_array_equal(chain.toarray(), expected.toarray())
+    np.testing.assert_array_equal(reward, paid)
+    for discount in (0.5, 0.99):
+        np.testing.assert_array_equal(
+            discounted_values(chain, reward, discount), discounted_values(expected, paid, discount)
+        )

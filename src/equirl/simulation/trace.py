@@ -24,7 +24,7 @@ from equirl.numerics.compiling import lean_kernel
 from equirl.simulation.curves import CLUSTERING_CURVES, Curves
 from equirl.simulation.until import Watch
 from equirl.solving.optimal_gain import Criterion, solve
-from equirl.solving.policies import policy_chain
+from equirl.solving.policies import chain_of_pairs
 from equirl.solving.renewal import discounted_values
 from equirl.structure.equivalence import equivalence_classes
 from equirl.structure.partition import Partition
@@ -50,7 +50,7 @@ class ValueMeasures:
         """(S,) how far the values of a policy (a pair per state) are below the optimum, times (1 - discount)."""
         key = policy.tobytes()
         if key not in self._gaps:
-            values = discounted_values(*policy_chain(self.mdp, self.mdp.pairs.action[policy]), self.discount)
+            values = discounted_values(*chain_of_pairs(self.mdp, policy), self.discount)
             self._gaps[key] = (1.0 - self.discount) * np.maximum(0.0, self.optimal - values)
             if len(self._gaps) > REMEMBERED:
                 self._gaps.popitem(last=False)

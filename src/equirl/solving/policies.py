@@ -15,6 +15,7 @@ import scipy
 from equirl.model.mdp import TabularMDP, check_mdp
 from equirl.model.pairs import Pairs, action_labels, named_policy, state_labels
 from equirl.model.reward_distributions import original_gain, original_values
+from equirl.numerics.arrays import take_rows
 from equirl.solving.chains import closed_classes
 from equirl.solving.discounted import chain_values
 from equirl.solving.gpu_engine import checked_device
@@ -139,6 +140,13 @@ def policy_chain(mdp: TabularMDP, policy: Any) -> tuple[scipy.sparse.csr_array, 
     played = np.flatnonzero(weight)
     choice = scipy.sparse.csr_array((weight[played], (pairs.state[played], played)), shape=(mdp.n_states, mdp.n_pairs))
     return scipy.sparse.csr_array(choice @ matrix), choice @ mdp.r_mean
+
+
+def chain_of_pairs(mdp: TabularMDP, pair: np.ndarray) -> tuple[scipy.sparse.csr_array, np.ndarray]:
+    """As :func:`policy_chain`, of a pair per state: rows taken as they are."""
+    ptr, entry = take_rows(mdp.rows.ptr, pair)
+    chain = scipy.sparse.csr_array((mdp.rows.prob[entry], mdp.rows.succ[entry], ptr), shape=(mdp.n_states,) * 2)
+    return chain, mdp.r_mean[pair]
 
 
 def policy_pairs(pairs: Pairs, policy: Any) -> np.ndarray:
