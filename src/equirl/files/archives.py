@@ -42,11 +42,7 @@ _SEAL_SIZE = len(_SEAL_MARK) + 32  # bytes
 def save_npz(
     path: str | os.PathLike[str], kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> Path:
-    """Save named arrays and JSON-able ``meta`` as a compressed ``.npz`` marked with its ``kind`` and format version.
-
-    The header lists the arrays with their types, shapes and hashes, so that one altered, lost or added is named; a seal
-    over the whole file binds all of it together.
-    """
+    """Save arrays and JSON-able ``meta`` as a compressed ``.npz`` that names its kind and format, hashed and sealed."""
     return write_aside(path, npz_bytes(kind, version, arrays, meta))
 
 

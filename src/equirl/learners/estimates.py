@@ -44,8 +44,7 @@ def sets_rewards_apart(known: Known, quick_rewards: bool = False) -> bool:
 class RewardModel(Estimate):
     """Mean rewards: pooled over classes (nested: finer ones), by pair, shared by pairs that pay alike, or known.
 
-    Common to all estimates. "shared" (not as in posterior sampling): each pair keeps its own estimate, and others
-    bound how far it may be off.
+    "shared", not as in posterior sampling: each pair keeps its own estimate, and others bound how far it may be off.
     """
 
     rewards: str = "per_pair"
@@ -111,9 +110,7 @@ class GivenProfilePool(ClassRewardModel):
     """Pooled over classes, through the profiles given.
 
     Where "auto" sets rewards apart they are nested: each quantity is pooled over the coarsest classes given for it.
-    With rewards by pair, a learner that soon knows all transition probabilities goes to try every pair on purpose, and
-    with three machines did worse than one that knows nothing. Without profiles (C-UCRL(C)) probabilities stay vague
-    for long, and rewards known so soon made it do worse (docs/learners.md, "What given classes decide").
+    Without profiles that does worse than rewards by pair (docs/learners.md, "What given classes decide").
     """
 
     rewards: str = AUTO

@@ -254,10 +254,9 @@ def empirical_bias(
 ) -> tuple[int, float, float]:
     """The bias of the empirical MDP on the kept pairs, from and into ``phi``; least value 0.
 
-    Damped relative value iteration, ``phi <- phi + 0.8 (T phi - phi - centre)``, until T phi - phi has span at most
-    ``accuracy`` or for ``max_sweeps``. Returns the number of sweeps and the least and largest of T phi - phi, which
-    bracket the gain. A pair never played is read as paying 1 and leading to every state alike ("each pair once").
-    While pairs are few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
+    Damped value iteration; returns the number of sweeps and the least and largest of T phi - phi, which bracket the
+    gain. A pair never played is read as paying 1 and leading to every state alike ("each pair once"). While pairs are
+    few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
     """
     rule = StopRule(DAMPING, accuracy / 2, 0.0, max_sweeps)  # accuracy / 2: of half the bracket
     n, low, high = damped_sweeps(_sweep_kept, (model, keep), phi, rule)

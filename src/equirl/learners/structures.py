@@ -72,10 +72,8 @@ class GivenClasses(Clustering):
     """Classes are given, profiles are not: C-UCRL(C).
 
     ``pooling="balanced"`` pools only groups with balanced visits inside a class, ``"class"`` the classes as they are.
-    "auto" pools whole classes in two cases. Classes of transition probabilities alone are large and their pairs soon
-    unlike in visits, so that parts of them stay small: in a queue, with machines or perishable stock the learner would
-    else do worse than one that treats every pair on its own. And where every class is a single pair there is nothing to
-    balance, and no confidence is spent on it.
+    "auto" pools whole classes of transition probabilities alone, which are large and whose pairs are soon unlike in
+    visits, so that balanced parts stay small; and where every class is a single pair, which leaves nothing to balance.
     """
 
     pooling: str = AUTO
