@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from equirl.solving import quotient
 from equirl.solving.quotient import Moves, best_values, error_of, moves_of
+from equirl.solving.renewal import TooMuchFill
 
 
 def moves(*rows: tuple[int, list[float]], paid: float = 0.0) -> Moves:
@@ -84,3 +85,22 @@ def test_values_of_a_quotient_are_the_best_of_staying_and_moving() -> None:
         value, choice = best_values(DETOUR, np.array(stay))
         np.testing.assert_allclose(value, expected)
         assert choice.tolist() == rows
+
+
+@pytest.mark.parametrize("walk", [DETOUR, COIN], ids=["detour", "coin"])
+def test_where_factors_are_too_large_sweeps_give_the_same_values(walk: Moves, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_: object) -> None:
+        raise TooMuchFill
+
+    walk, stay = walk._replace(paid=np.arange(1.0, len(walk.paid) + 1)), np.array([-np.inf, -np.inf, 0.8])
+    value, choice = best_values(walk, stay)
+    most = most_moves(walk)
+    monkeypatch.setattr(quotient, "factor", too_large)
+    by_sweeps, chosen = best_values(walk, stay)
+    np.testing.assert_allclose(by_sweeps, value, rtol=1e-14)
+    assert chosen.tolist() == choice.tolist()
+    assert error_of(walk, stay, by_sweeps, chosen) < 1e-12
+    assert most_moves(walk) == pytest.approx(most, rel=1e-14)
+    monkeypatch.setattr(quotient, "MOST_SWEEPS", 1)
+    with pytest.raises(TooMuchFill, match="LU factors of 3 nodes are too large, and 1 sweeps too few"):
+        best_values(walk, stay)

@@ -6,7 +6,8 @@ stay(node) what ending there is worth (-inf: one may not) and paid(k) what a mov
 
     v(node) = max( stay(node), max over the pairs k that leave it of paid(k) + sum_x p(x | k) v(node of x) )
 
-where walking for ever is never best. Policy iteration solves it: one sparse LU per step, of as many nodes as there are.
+where walking for ever is never best. Policy iteration solves it: one sparse LU per step, of as many nodes as there are,
+or sweeps where the factors would be too large.
 What a pair leads back to its own node is left out and the rest scaled to 1, so that rare exits are weighed by where
 they lead, not by how rare they are.
 
@@ -24,10 +25,11 @@ import scipy
 
 from equirl.numerics.arrays import owners
 from equirl.solving.chains import Block, approach
-from equirl.solving.renewal import IllConditioned, factor
+from equirl.solving.renewal import IllConditioned, TooMuchFill, factor
 
 TIE = 1e-14  # relative to the largest value: those this close are equal to policy iteration; what it loses is certified
 MOST_STEPS = 1000
+MOST_SWEEPS = 10_000  # of one evaluation, where factors are too large
 
 
 class Moves(NamedTuple):
@@ -140,8 +142,21 @@ def _evaluate(moves: Moves, choice: np.ndarray, paid: np.ndarray) -> np.ndarray 
     rows = np.flatnonzero(choice >= 0)
     chosen = moves.matrix[choice[rows]].tocoo()
     chain = scipy.sparse.csr_array((chosen.data, (rows[chosen.row], chosen.col)), shape=(n_nodes, n_nodes))
-    lu = factor(chain, (choice >= 0).astype(float))
+    try:
+        lu = factor(chain, (choice >= 0).astype(float))
+    except TooMuchFill:
+        return _evaluate_by_sweeps(chain, paid)
     return None if lu is None else lu.solve(paid)
+
+
+def _evaluate_by_sweeps(chain: scipy.sparse.csr_array, paid: np.ndarray) -> np.ndarray:
+    """The same by sweeps until none changes anything: as many as the longest way where no node comes twice."""
+    value = paid
+    for _ in range(MOST_SWEEPS):
+        before, value = value, paid + chain @ value
+        if np.array_equal(before, value):
+            return value
+    raise TooMuchFill(f"the LU factors of {len(paid)} nodes are too large, and {MOST_SWEEPS} sweeps too few")
 
 
 def unfolded(part: Block, label: np.ndarray, stays: np.ndarray, exits: np.ndarray, pair: np.ndarray) -> np.ndarray:

@@ -77,13 +77,18 @@ def _qcomp() -> list[Answer]:
         asked = {**sent, "maximise": largest}
         found.append(Answer(name, quantity, published, "QComp, wlan", _made(commands.wlan, counts), asked))
     empty = {"goal": lambda s: s[0] == 0, "objective": "cost", "maximise": True}
-    for n, energy, jobs in ((2, 100, "26428/6561"), (3, 150, "5090102765275/847288609443")):
-        name = f"job scheduling, {n} processes, energy {energy}"
-        made = _made(commands.scheduling, n, energy)
-        found.append(Answer(name, "largest expected jobs", jobs, "QComp, eajs", made, empty, long=n > 2))
-    five = {"goal": lambda s: s[0] == 0 and s[4] == 5}
-    name, counted = "job scheduling, 2 processes, energy 100", _made(commands.scheduling, 2, 100, 5)
-    found.append(Answer(name, "largest probability of 5 jobs", "184/6561", "QComp, eajs", counted, five))
+    for n, energy, jobs, wanted, chance in (
+        (2, 100, "26428/6561", 5, "184/6561"),
+        (3, 150, "5090102765275/847288609443", 7, "6371108617/847288609443"),
+    ):
+        name, made = f"job scheduling, {n} processes, energy {energy}", _made(commands.scheduling, n, energy)
+        counted = _made(commands.scheduling, n, energy, wanted)
+        enough = {"goal": lambda s, wanted=wanted: s[0] == 0 and s[4] == wanted}
+        quantity = f"largest probability of {wanted} jobs"
+        found += [
+            Answer(name, "largest expected jobs", jobs, "QComp, eajs", made, empty, long=n > 2),
+            Answer(name, quantity, chance, "QComp, eajs", counted, enough, long=n > 2),
+        ]
     brought = {"goal": lambda s: s[4] == s[5] == 0, "objective": "cost"}
     arrived = {"goal": lambda s: s[0] == 0}
     return [
