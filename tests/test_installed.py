@@ -28,6 +28,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import equirl as eq
+from equirl.numerics.kernel_cache import runnable_processors
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (".ci", ".github", "docs", "examples", "src", "tests")
@@ -40,6 +41,23 @@ from equirl.lab.paper.report import draw_maps
 from equirl.lab.paper.published import MAPS
 from equirl.lab.paper.report import write_report
 write_report([], draw_maps(Path("figures"), MAPS[:1]), Path(), "equirl paper")
+"""
+COUNTED = """
+import json, runpy, sys
+from numba.core import event
+
+class Noted(event.Listener):
+    names = []
+    def on_start(self, event):
+        self.names.append(event.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Noted())
+try:
+    runpy.run_module("equirl", run_name="__main__")
+finally:
+    print(json.dumps(Noted.names), file=sys.stderr)
 """
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*cache", ".hypothesis")
 
@@ -106,14 +124,18 @@ def clean_variables():
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
+def copy_tree(tree):
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, tree / name, ignore=NOT_SOURCE)
+    for name in FILES:
+        shutil.copy(ROOT / name, tree / name)
+
+
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
     """The folder of the wheel and of the source archive of this tree."""
     folder = tmp_path_factory.mktemp("built")
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / "tree" / name, ignore=NOT_SOURCE)
-    for name in FILES:
-        shutil.copy(ROOT / name, folder / "tree" / name)
+    copy_tree(folder / "tree")
     build("sdist", folder / "tree", folder)
     build("wheel", folder / "tree", folder)
     return folder
@@ -242,3 +264,29 @@ def test_explore_serves_its_page_and_all_its_files(installed):
         finally:
             server.send_signal(signal.SIGINT)
             server.communicate()
+
+
+@pytest.mark.long
+def test_a_wheel_that_carries_kernels_compiles_nothing(tmp_path):
+    """Made for a baseline, used under its name where nothing was compiled before and no cache is."""
+    tree, processor = tmp_path / "tree", runnable_processors()[-2:][0]  # x86-64, or where there is no other generic
+    copy_tree(tree)
+    into = tree / "src" / "equirl" / "kernels"
+    prepare = [sys.executable, "-m", "equirl", "prepare", "c-psrl", "--cpu", processor, "--into", into]
+    subprocess.run(prepare, check=True, capture_output=True, cwd=tmp_path)
+    shipped = {path.name for path in into.rglob("*.nbc")}
+    assert len(shipped) > 30
+    build("wheel", tree, tmp_path)
+    environment = new_environment(tmp_path / "used", next(tmp_path.glob("*.whl")))
+    link_requirements(environment.site, "equirl")
+    assert {path.name for path in (environment.package / "kernels" / processor).iterdir()} == shipped
+    cache, log = tmp_path / "cache", tmp_path / "log.csv"
+    log.write_text("state,action,reward,next_state\n" + "low,wait,0,low\nlow,fill,-1,high\nhigh,sell,3,low\n" * 20)
+    asked = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(cache)}
+    variables = {name: value for name, value in environment.variables.items() if name != "NUMBA_DISABLE_JIT"} | asked
+    for words in (("run", "four-room", "c-psrl", "--runs", "1", "--horizon", "500"), ("learn", log)):
+        command = [environment.folder / "bin" / "python", "-c", COUNTED, *words]
+        done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stderr.splitlines()[-1]) == []
+    assert not list(cache.rglob("*.nbc"))
