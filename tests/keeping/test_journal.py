@@ -552,6 +552,7 @@ def test_a_learner_that_is_not_registered_is_named_and_its_log_can_be_read(tmp_p
     [
         ({}, {}, []),
         ({"mean_rewards": np.zeros(2)}, {}, ["mean_rewards: some, none"]),
+        ({}, {"reward_classes": np.zeros(2)}, ["reward_classes: none, some"]),
         ({}, {"tolerance": 0.1}, ["tolerance: none, some"]),
         ({"tolerance": 0.1}, {"tolerance": 0.2}, ["tolerance: not the same"]),
         ({"profiles": (np.arange(2), np.ones(1))}, {"profiles": (np.arange(2), [0.0])}, ["profiles: not the same"]),
@@ -559,6 +560,6 @@ def test_a_learner_that_is_not_registered_is_named_and_its_log_can_be_read(tmp_p
     ],
 )  # fmt: skip
 def test_what_learners_are_given_is_compared_whole(mine, yours, told):
-    nothing = dict.fromkeys(("classes", "profiles", "mean_rewards", "tolerance"))
+    nothing = dict.fromkeys(("classes", "reward_classes", "profiles", "mean_rewards", "tolerance"))
     one, other = (SimpleNamespace(given=SimpleNamespace(**nothing | given)) for given in (mine, yours))
     assert list(journal._in_given(one, other)) == told
