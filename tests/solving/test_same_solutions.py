@@ -301,6 +301,12 @@ def methods(kind):
         found["modified"] = shown(modified_iteration(part, zero.copy(), SolverLimits(1e-5, 200), 3))
         rough = value_iteration(part, zero.copy(), SolverLimits(1e-2, 50))
         found["by differences"] = shown(certified_by_differences(part, rough))
+        for name, u in (
+            ("flat", zero),
+            ("rising", 5 * np.linspace(0, 1, part.n_states)),
+            ("falling", -np.arange(part.n_states)),
+        ):
+            found[f"worth going to, {name}"] = list(gain_methods._states_worth_going_to(part, u.astype(float)))
         with mock.patch.multiple(gain_methods, LARGE=5, LARGE_SWEEPS=4, FIRST_SWEEPS=40):
             found["large"] = shown(solve_block(part, "auto", LIMITS))
         with mock.patch.multiple(gain_methods, FIRST_SWEEPS=2, POLICY_SWEEPS=3):
