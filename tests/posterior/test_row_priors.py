@@ -9,6 +9,7 @@ import pytest
 
 from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
+from equirl.numerics.portions import finished
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior import row_priors
 from equirl.posterior.hope import Hope, stay_length
@@ -82,7 +83,8 @@ def test_rows_of_single_pairs_reach_what_was_entered_and_as_published_everything
 def test_new_pairs_are_drawn_first_and_the_others_in_turn(scan, turns, monkeypatch):
     drawn, asked = sampler(scan=scan), []
 
-    def resample(seen, random, first, last, only_new):
+    def resample(seen, random, first, last, only_new, budget):
+        yield budget
         asked.append((first, last, only_new))
         return 10
 
@@ -104,10 +106,10 @@ def test_work_adds_up_where_cells_run_out_and_the_draw_goes_on_where_it_stopped(
 
     monkeypatch.setattr(row_priors, "resample_range", resample_range)
     monkeypatch.setattr(row_priors, "carry_over", lambda state, before, seen: renumbered.append(before) or state)
-    assert drawn._resample(SEEN, rng(), 1, 6, only_new=True) == 13
+    assert finished(drawn._resample(SEEN, rng(), 1, 6, only_new=True)) == 13
     assert asked == [(1, 6, True, False), (2, 6, True, False), (4, 6, True, False)]
     assert len(renumbered) == 2
-    assert drawn._resample(SEEN, rng(), 6, 6, only_new=False) == 0
+    assert finished(drawn._resample(SEEN, rng(), 6, 6, only_new=False)) == 0
 
 
 @pytest.mark.parametrize(("alpha", "gamma"), [("drawn", 0.3), (0.7, "drawn"), (0.7, 0.3), ("drawn", "drawn")])

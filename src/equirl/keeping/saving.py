@@ -22,6 +22,7 @@ from equirl.structure.similarity import Profiles
 from equirl.words.checking import between, checked_path, flag, real_number, whole_number
 
 KIND, VERSION = "equirl-agent", 6
+LATER = {"budget"}  # settings that files of this version may lack: by default all is as it was without them
 ROUNDING = 1e-9  # relative, of sums of rewards
 LARGEST = np.finfo(np.float64).max  # a number that is finite
 
@@ -92,7 +93,7 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     )
     recipe = AGENTS[name]
     settings = recipe.settings(name, meta["settings"])
-    missing = settings.as_dict().keys() - meta["settings"].keys()
+    missing = settings.as_dict().keys() - meta["settings"].keys() - LATER
     if missing:
         raise ValueError(f"it does not say {', '.join(sorted(missing))}")
     tolerance, refutable = real_number("tolerance", meta["tolerance"]), flag("stated", meta["stated"])
@@ -154,7 +155,7 @@ def _check_outcome(gain: Any, n_sweeps: Any, span: Any, converged: Any) -> None:
 
 def check_sums(arrays: Mapping[str, np.ndarray], t: int) -> None:
     """Refuse counts of more steps than were played, and rewards that those steps cannot have paid."""
-    for when in ("now", "then"):
+    for when in ("now", "then", "underway"):
         if f"{when}_visits" not in arrays:
             continue
         visits, r_sum, r_squares = (arrays[f"{when}_{name}"] for name in ("visits", "r_sum", "r_squares"))
@@ -186,7 +187,7 @@ def check_arrays(arrays: dict[str, np.ndarray], pairs: Pairs, values: dict[str, 
         lengths = {"pair_left": len(arrays["limits_label"]), "group_left": len(groups), "grace": 2, "steps": 1}
         for name, length in lengths.items():
             _check_range(arrays, f"limits_{name}", length, np.int64, -np.inf, np.inf)
-    for when in ("now", "then"):
+    for when in ("now", "then", "underway"):
         if f"{when}_ptr" in arrays:
             _check_counts(arrays, when, S, M)
 

@@ -18,6 +18,7 @@ from equirl.estimation.given_knowledge import Given
 from equirl.estimation.pooling import Estimates, Grouping
 from equirl.learners.contract import Limits
 from equirl.model.pairs import Pairs
+from equirl.numerics.portions import Portions
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import ModelSet, Plan
 from equirl.posterior.reward_priors import RewardSampler
@@ -221,6 +222,17 @@ class RewardPrior(Part, Protocol):
     def reward_sampler(self, pairs: Pairs, given: Given) -> RewardSampler: ...
 
 
+class DrawnProblem(NamedTuple):
+    """What there is to plan in a drawn MDP."""
+
+    state: int
+    pair_ptr: np.ndarray
+    model: ExactModel
+    accuracy: float
+    bias: np.ndarray  # of the plan before
+    share: float = 1.0  # of the pairs: those that changed since then
+
+
 @runtime_checkable
 class DrawnPlanning(Part, Protocol):
     """How the best policy of a drawn MDP is found."""
@@ -241,10 +253,20 @@ class DrawnPlanning(Part, Protocol):
         """Plan from a state on, warm from the bias of the plan before; ``accuracy`` is that of the criterion."""
         ...
 
+    def portions(self, problem: DrawnProblem, rng: np.ndarray, in_portions: bool) -> Portions[Plan]:
+        """The same for a large MDP of which a share changed, or where it must be possible to pause."""
+        yield problem.model.n_entries
+        return self.plan(*problem[:5], rng)
+
 
 @runtime_checkable
 class Lengths(Part, Protocol):
     """How long an episode lasts for which one MDP was drawn."""
+
+    @property
+    def budget(self) -> float:
+        """Look-ups allowed per call of ``decide``."""
+        return math.inf
 
     def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
         """The limits of an episode that starts at t with these visits, after ``work`` look-ups."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,27 +34,35 @@ from equirl.learners.contract import (
     Stretch,
     is_over,
     prefixed,
+    step_limits,
     unprefixed,
 )
-from equirl.learners.parts import DrawnPlanning, Lengths, RewardPrior, RowPrior
+from equirl.learners.parts import DrawnPlanning, DrawnProblem, Lengths, RewardPrior, RowPrior
 from equirl.learners.planners import discount_up_to_one
 from equirl.learners.recipes import Blueprint
 from equirl.model.pairs import Pairs
 from equirl.model.rows import Rows
+from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, Stop
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan_from
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan_from, plan_portions
+from equirl.posterior.drawn_rows import DrawnRows
 from equirl.posterior.inspection import class_posterior, row_spread
+from equirl.posterior.reward_priors import KeptRewards
+from equirl.posterior.row_priors import LARGE, Kept
 from equirl.solving.optimal_gain import Criterion
 from equirl.structure.partition import Partition
-from equirl.words.checking import above, choice
+from equirl.words.checking import above, choice, whole_number
 
 STAY = 0.5  # chance of staying put while planning: a drawn MDP may be periodic
 LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
+FEWEST_SWEEPS = 3  # of one in a large MDP that hardly changed
 MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
 EPISODES = ("steady", "doubling", "tsde")
 FLOOR, SHORTEST, GROWTH = 10, 50, 1.4  # of "steady" episodes
+TURN = 1000  # pairs whose rows are drawn anew in each draw of a large MDP, in turn
+TURN_STEP = 300  # and so many for each step played, if that is more: all, where episodes last
 LEAST_DRAWS = 40  # from which the gap of a policy is told
 SPREAD = (0.05, 0.95)  # quantiles of draws between which their middle lies
 
@@ -80,9 +88,20 @@ class DrawnPlanner(DrawnPlanning):
     def plan(
         self, state: int, pair_ptr: np.ndarray, model: ExactModel, accuracy: float, bias: np.ndarray, rng: np.ndarray
     ) -> Plan:
-        sweeps = int(min(MOST_SWEEPS, max(LEAST_SWEEPS, MOST_LOOKUPS / model.n_entries)))
-        stop = Stop(self.discount, self.accuracy * accuracy, sweeps, POLICY_SWEEPS)
+        return plan_from(state, pair_ptr, model, bias, self._stop(model, accuracy), rng)
+
+    def portions(self, problem: DrawnProblem, rng: np.ndarray, in_portions: bool) -> Portions[Plan]:
+        """Where little changed the last values nearly hold: fewer sweeps, and later plans go on from there."""
+        stop = self._stop(problem.model, problem.accuracy)
+        stop = stop._replace(max_sweeps=max(FEWEST_SWEEPS, math.ceil(problem.share * stop.max_sweeps)))
+        state, pair_ptr, model, _, bias, _ = problem
+        if in_portions:
+            return (yield from plan_portions(state, pair_ptr, model, bias, stop, rng))
         return plan_from(state, pair_ptr, model, bias, stop, rng)
+
+    def _stop(self, model: ExactModel, accuracy: float) -> Stop:
+        sweeps = int(min(MOST_SWEEPS, max(LEAST_SWEEPS, MOST_LOOKUPS / model.n_entries)))
+        return Stop(self.discount, self.accuracy * accuracy, sweeps, POLICY_SWEEPS)
 
 
 @dataclass(frozen=True)
@@ -92,15 +111,19 @@ class EpisodeLengths(Lengths):
     "steady": until a pair's visits in it reach max(its visits before, min(FLOOR, t / M)), or max(SHORTEST, GROWTH
     sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's visits double.
     "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite ``effort`` an episode
-    lasts at least as many steps as its drawing and planning took look-ups, over ``effort``.
+    lasts at least as many steps as its drawing and planning took look-ups, over ``effort``. With a finite ``budget`` a
+    step does at most so many look-ups, or one pass over all pairs where that is more: the old plan is played on while
+    the new one is made.
     """
 
     episodes: str = "steady"
     effort: float = math.inf
+    budget: float = math.inf
 
     def __post_init__(self) -> None:
         choice("episodes", self.episodes, EPISODES)
         above("effort", self.effort, 0, "plans whenever the rule fires")
+        above("budget", self.budget, 0, "draws and plans at once")
 
     def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
         floor, steps = 1, UNLIMITED
@@ -121,6 +144,21 @@ class PosteriorParts(NamedTuple):
     lengths: Lengths
 
 
+class Underway:
+    """A plan being made: from where, what was done of it, and what is needed to do it again."""
+
+    def __init__(
+        self, state: int, t: int, seen: Snapshot, before: dict[str, np.ndarray], done: int = 0, t_worked: int = 0
+    ) -> None:
+        self.state, self.t, self.seen, self.before = state, t, seen, before
+        self.done, self.t_worked = done, t_worked  # portions begun, and the last step at which
+        self.cost = 0.0  # look-ups of the portion that is next
+        self.work: Portions[tuple[ExactModel, int, Plan]] | None = None  # None: to be done again
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"work": None}  # a copy does it again
+
+
 class PosteriorLearner(CountingLearner):
     """An agent that plays the best policy of an MDP drawn from its posterior. Make one with ``equirl.make_agent``."""
 
@@ -135,39 +173,118 @@ class PosteriorLearner(CountingLearner):
         self.seen: Snapshot | None = None  # the counts of the last draw
         self.model: ExactModel | None = None  # the MDP drawn
         self.drawn_plan: Plan | None = None
+        self.turn = np.zeros(1, np.int64)  # the state whose pairs are drawn anew next, without news
+        self.budget = self.parts.lengths.budget
+        self.underway: Underway | None = None  # the plan being made, where a budget spreads it over steps
 
     # --- deciding
 
     def decide(self, state: int) -> Stretch:
         """The policy of the MDP drawn last, or of a new one where the episode ends."""
         self.test_structure()
+        if self.underway is not None:
+            self._go_on()
+        elif self._is_over(state):
+            self._start_episode(state)
+        assert self.limits is not None
+        if self.drawn_plan is None:  # the first is not made yet
+            return Stretch(self.pairs.ptr[:-1].copy(), self.limits)
+        return Stretch(self.drawn_plan.policy, self.limits)
+
+    def _is_over(self, state: int) -> bool:
         plan, limits = self.drawn_plan, self.limits
-        if plan is None or limits is None or is_over(plan.policy[state], limits):
-            plan, limits = self._start_episode(state)
-        return Stretch(plan.policy, limits)
+        return plan is None or limits is None or is_over(plan.policy[state], limits)
 
-    def _start_episode(self, state: int) -> tuple[Plan, Limits]:
-        planner, lengths = self.parts.planner, self.parts.lengths
-        seen = self.counts.snapshot()
-        self.model, work = self.draw_model(seen)
-        end = self.model.n_entries
+    def _start_episode(self, state: int) -> None:
+        planner, seen = self.parts.planner, self.counts.snapshot()
+        if self.budget < math.inf:
+            before = {name: array.copy() for name, array in self._samplers().items()}
+            self.underway = Underway(state, self.t, seen, before)
+            self.underway.work = self._episode(state, self.t, seen)
+            self._go_on(spent=len(seen.visits) + len(seen.succ))
+        elif self.pairs.n_states >= LARGE:
+            self._play(seen, *finished(self._episode(state, self.t, seen)))
+        else:
+            model, work = self.draw_model(seen)
+            accuracy, bias = self.criterion.accuracy(self.t), self._last_bias()
+            self._play(seen, model, work, planner.plan(state, self.pairs.ptr, model, accuracy, bias, self.rng))
 
-        bias = np.zeros(self.pairs.n_states) if self.drawn_plan is None else self.drawn_plan.bias
-        plan = planner.plan(state, self.pairs.ptr, self.model, self.criterion.accuracy(self.t), bias, self.rng)
+    def _episode(self, state: int, t: int, seen: Snapshot) -> Portions[tuple[ExactModel, int, Plan]]:
+        """Draw an MDP and plan in it, in portions; of a large one what has news is drawn anew, the rest in turn."""
+        rng, kept, kept_rewards, share = self.rng, None, None, 1.0
+        if self.model is not None and self.seen is not None and self.pairs.n_states >= LARGE:
+            kept = Kept(self.model.rows, self.model.rest, self._fresh(seen, self.seen))
+        rows, work = yield from self.rows.portions(seen, rng, kept, self.budget)
+        if self.model is not None and kept is not None and len(rows.fresh):
+            kept_rewards, share = KeptRewards(self.model.reward, rows.fresh), float(rows.fresh.mean())
+        reward = yield from self.rewards.portions(seen, rng, kept_rewards, self.budget)
+        model, accuracy = self._model_of(rows, reward), self.criterion.accuracy(t)
+        problem = DrawnProblem(state, self.pairs.ptr, model, accuracy, self._last_bias(), share)
+        plan = yield from self.parts.planner.portions(problem, rng, in_portions=self.budget < math.inf)
+        yield len(seen.visits)
+        return model, work, plan
+
+    def _fresh(self, seen: Snapshot, before: Snapshot) -> np.ndarray:
+        """(M,) pairs to draw anew: all of a state where one has news, and of the states whose turn it is."""
+        S, M, ptr = self.pairs.n_states, self.pairs.n_pairs, self.pairs.ptr
+        fresh = np.logical_or.reduceat(seen.visits != before.visits, ptr[:-1])
+        steps = int(seen.visits.sum() - before.visits.sum())
+        n = min(S, -(-max(TURN, TURN_STEP * steps) * S // M))
+        fresh[(self.turn[0] + np.arange(n)) % S] = True
+        self.turn[0] = (self.turn[0] + n) % S
+        return fresh[self.pairs.state]
+
+    def _last_bias(self) -> np.ndarray:
+        return np.zeros(self.pairs.n_states) if self.drawn_plan is None else self.drawn_plan.bias
+
+    def _go_on(self, spent: float = 0.0) -> None:
+        """Do what the budget of a step allows of the plan under way; where it is made, it is played."""
+        underway = self.underway
+        assert underway is not None
+        if underway.t_worked == self.t:
+            return
+        work = underway.work or self._again(underway)
+        while spent == 0 or spent + underway.cost <= self.budget:
+            spent += underway.cost
+            try:
+                underway.cost = next(work)
+            except StopIteration as end:
+                self.underway = None
+                self._play(underway.seen, *end.value)
+                return
+            underway.done += 1
+        underway.t_worked, underway.work = self.t, work
+        self.limits = step_limits(1)
+
+    def _again(self, underway: Underway) -> Portions[tuple[ExactModel, int, Plan]]:
+        """What was done of a plan under way, done again from where it began."""
+        self._restore_samplers(underway.before)
+        work = self._episode(underway.state, underway.t, underway.seen)
+        try:
+            for _ in range(underway.done):
+                underway.cost = next(work)
+        except StopIteration:
+            raise ValueError("more was done of the plan under way than there is to do") from None
+        return work
+
+    def _play(self, seen: Snapshot, model: ExactModel, work: float, plan: Plan) -> None:
+        """Begin an episode with a new plan."""
         self.n_unconverged += not plan.converged
         last = self.t - self.episode_starts[-1] if self.episode_starts else 0
-        self.limits = lengths.limits(seen.visits, self.t, last, work + plan.n_sweeps * end)
+        work += plan.n_sweeps * model.n_entries
+        self.limits = self.parts.lengths.limits(self.counts.visits.copy(), self.t, last, work)
         self.episode_starts.append(self.t)
-        self.seen, self.drawn_plan = seen, plan
-        return plan, self.limits
+        self.seen, self.model, self.drawn_plan = seen, model, plan
 
     def draw_model(self, seen: Snapshot) -> tuple[ExactModel, int]:
         """An MDP drawn from the posterior of these counts, and the work it took in look-ups."""
         rows, work = self.rows.draw(seen, self.rng)
-        reward = self.rewards.draw(seen, self.rng)
+        return self._model_of(rows, self.rewards.draw(seen, self.rng)), work
+
+    def _model_of(self, rows: DrawnRows, reward: np.ndarray) -> ExactModel:
         end = int(rows.ptr[-1])
         owner, stay = np.array(self.pairs.state), self.parts.planner.staying
-        return ExactModel(Rows(rows.ptr, rows.succ[:end], rows.prob[:end]), rows.rest, reward, owner, stay), work
+        return ExactModel(Rows(rows.ptr, rows.succ[:end], rows.prob[:end]), rows.rest, reward, owner, stay)
 
     @property
     def beliefs(self) -> PosteriorBeliefs:
@@ -177,7 +294,12 @@ class PosteriorLearner(CountingLearner):
 
     def state(self) -> State:
         arrays, values = super().state()
-        arrays |= {"rng": self.rng, **self.rows.arrays(), **self.rewards.arrays()}
+        underway = self.underway
+        if underway is None:
+            arrays |= self._samplers()
+        else:
+            arrays |= underway.before | prefixed("underway", underway.seen)
+            values["underway"] = [underway.state, underway.t, underway.done, underway.t_worked]
         if self.seen is not None and self.drawn_plan is not None and self.model is not None:
             plan = self.drawn_plan
             arrays |= prefixed("then", self.seen) | {"policy": plan.policy, "bias": plan.bias}
@@ -189,18 +311,39 @@ class PosteriorLearner(CountingLearner):
     def restore(self, state: State) -> None:
         super().restore(state)
         arrays, values = state
-        if arrays["rng"].dtype != np.uint64 or arrays["rng"].shape != (1,):
-            raise ValueError("the generator's state is not whole")
-        self.rng = arrays["rng"].copy()
-        self.rewards.restore(arrays)
         if "plan" in values:
             self.seen = unprefixed("then", Snapshot, arrays)
-            self.rows.restore(arrays, self.seen)
             rest, reward, owner, stay = (arrays[f"drawn_{name}"] for name in ExactModel._fields[1:])
             drawn = ExactModel(unprefixed("drawn", Rows, arrays), rest, reward, owner, float(stay))
             self.model = checked_model(drawn, self.pairs)
             gain, n_sweeps, span, converged = values["plan"]
             self.drawn_plan = Plan(arrays["policy"], gain, arrays["bias"], n_sweeps, span, converged)
+        self._restore_samplers(arrays)
+        if "underway" in values:
+            at, t, done, t_worked = values["underway"]
+            at, t = whole_number("the state", at, 0, self.pairs.n_states - 1), whole_number("the time", t)
+            done, t_worked = (whole_number("what was done", number, 0) for number in (done, t_worked))
+            before = {name: arrays[name].copy() for name in self._samplers()}
+            self.underway = Underway(at, t, unprefixed("underway", Snapshot, arrays), before, done, t_worked)
+            self.underway.work = self._again(self.underway)
+
+    def _samplers(self) -> dict[str, np.ndarray]:
+        """What drawing goes on from."""
+        turn = {"turn": self.turn} if self.pairs.n_states >= LARGE else {}
+        return {"rng": self.rng, **turn, **self.rows.arrays(), **self.rewards.arrays()}
+
+    def _restore_samplers(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on drawing from what was kept."""
+        if arrays["rng"].dtype != np.uint64 or arrays["rng"].shape != (1,):
+            raise ValueError("the generator's state is not whole")
+        self.rng, self.turn = arrays["rng"].copy(), arrays.get("turn", self.turn).copy()
+        if self.turn.dtype != np.int64 or self.turn.shape != (1,) or not 0 <= self.turn[0] < self.pairs.n_states:
+            raise ValueError("the state whose turn it is, is none")
+        self.rewards.restore(arrays)
+        if self.seen is None:
+            self.rows = self.parts.rows.row_sampler(self.pairs, self.given)
+        else:
+            self.rows.restore(arrays, self.seen)
 
 
 class PosteriorBeliefs(CountedBeliefs):

@@ -13,7 +13,7 @@ import numpy as np
 
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, iterate, sweep_states
+from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, follow, iterate, sweep_states
 
 
 class ExactModel(NamedTuple):
@@ -81,3 +81,10 @@ def sweep_exact(
 @lean_kernel
 def iterate_exact(choices: Choices, models: ExactModel, work: Work, stop: Stop) -> tuple[int, float, float]:
     return iterate(sweep_exact, sweep_exact, choices, models, work, stop)
+
+
+@lean_kernel
+def follow_exact(
+    choices: Choices, models: ExactModel, work: Work, stop: Stop, u_min: float, u_max: float
+) -> tuple[float, float]:
+    return follow(sweep_exact, choices, models, work, stop, u_min, u_max)

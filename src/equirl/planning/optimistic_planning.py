@@ -198,11 +198,19 @@ def extended_value_iteration(
         else:
             n, low, high = solver.iterate(choices, rows, work, stop)
         n_sweeps += n
-    policy = np.empty(S, np.int64)
+    stop = Stop(float(discount), float(accuracy), max_sweeps, policy_sweeps)
+    return plan_of(pair_ptr, work, coin, stop, n_sweeps, low, high)
+
+
+def plan_of(
+    pair_ptr: np.ndarray, work: Work, coin: np.ndarray | None, stop: Stop, n_sweeps: int, low: float, high: float
+) -> Plan:
+    """The plan of the last sweep, which began at ``work.u``."""
+    u, policy = work.u, np.empty(len(work.u), np.int64)
     tolerance = 1e-12 * (1 + np.abs(u).max())
-    choose(pair_ptr, work.q, tolerance, np.zeros(S) if coin is None else coin, policy)
-    gain = (low + high) / 2 + (1 - discount) * float(u.min())  # of the bias returned, whose minimum is 0
-    return Plan(policy, gain, u - u.min(), n_sweeps, high - low, bool(high - low <= accuracy))
+    choose(pair_ptr, work.q, tolerance, np.zeros(len(u)) if coin is None else coin, policy)
+    gain = (low + high) / 2 + (1 - stop.discount) * float(u.min())  # of the bias returned, whose minimum is 0
+    return Plan(policy, gain, u - u.min(), n_sweeps, high - low, bool(high - low <= stop.accuracy))
 
 
 def _on_device(device: str, pair_ptr: np.ndarray, models: Any, reward: np.ndarray, u: np.ndarray, stop: Stop) -> int:

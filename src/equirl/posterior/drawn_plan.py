@@ -7,6 +7,8 @@ earlier draws.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,23 @@ from equirl.model.pairs import Pairs
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts, take_rows
 from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import uniform
-from equirl.planning.exact_model import ExactModel
-from equirl.planning.optimistic_planning import Plan, Plannable, Stop, choose, extended_value_iteration, single_sweep
+from equirl.planning.exact_model import ExactModel, follow_exact, sweep_exact
+from equirl.planning.optimistic_planning import (
+    Choices,
+    Plan,
+    Plannable,
+    Stop,
+    choose,
+    copy_into,
+    cycle_length,
+    extended_value_iteration,
+    largest,
+    make_work,
+    plan_of,
+    single_sweep,
+)
 from equirl.posterior.reward_priors import SAME
 from equirl.solving.renewal import share_of_time
 
@@ -34,16 +50,33 @@ def plan_from(
 
     With a discount the pieces need no common gain: everything is planned in at once.
     """
-    S = len(bias)
+    return finished(plan_portions(state, pair_ptr, model, bias, stop, rng, _all_sweeps))
+
+
+def plan_portions(
+    state: int,
+    pair_ptr: np.ndarray,
+    model: ExactModel,
+    bias: np.ndarray,
+    stop: Stop,
+    rng: np.ndarray,
+    planned: Callable[..., Portions[Plan]] | None = None,
+) -> Portions[Plan]:
+    """The same, sweep by sweep."""
+    planned = planned or sweep_by_sweep
+    S, look_ups = len(bias), model.n_entries + len(model.rest)
+    yield look_ups
     coin = np.empty(S)
     _toss(rng, coin)
     number, inside = np.full(S, -1), np.empty(S, np.int64)
     n = _reach(state, pair_ptr, model, number, inside)
     if n == S or stop.discount < 1.0:
-        return _planned(pair_ptr, model, stop, coin, bias)
+        return (yield from planned(pair_ptr, model, stop, coin, bias))
+    yield look_ups
     inside = inside[:n]
     ptr, part = _part(pair_ptr, model, inside, number)
-    found = _planned(ptr, part, stop, coin[inside], bias[inside])
+    found = yield from planned(ptr, part, stop, coin[inside], bias[inside])
+    yield look_ups
     whole = bias - bias[inside].min()
     whole[inside] = found.bias
     work = single_sweep(pair_ptr, model, whole)()
@@ -53,11 +86,38 @@ def plan_from(
     return found._replace(policy=policy, bias=whole - whole.min())
 
 
-def _planned(ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray) -> Plan:
+def _all_sweeps(ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray) -> Portions[Plan]:
+    yield math.inf
     return extended_value_iteration(
         ptr, model, stop.accuracy, coin=coin, start=start, max_sweeps=stop.max_sweeps,
         policy_sweeps=stop.policy_sweeps, discount=stop.discount,
     )  # fmt: skip
+
+
+def sweep_by_sweep(
+    ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray
+) -> Portions[Plan]:
+    """Extended value iteration that can be paused after each full sweep and each round of cheap ones."""
+    ptr, u = np.array(ptr), start - start.min()
+    choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u, model.reward)
+    look_ups = model.n_entries + len(model.reward)
+    n, u_min, u_max, least, cycle = 0, 0.0, largest(u), math.inf, 0
+    while True:
+        yield look_ups
+        low, high, next_min, next_max = sweep_exact(choices, model, work, stop, u_max, u_min)
+        n += 1
+        if high - low < least:
+            least = high - low
+        elif cycle == 0:
+            cycle = cycle_length(work, n, high - low)
+            n += (stop.max_sweeps - n) // cycle * cycle if cycle else 0
+        if high - low <= stop.accuracy or n == stop.max_sweeps:
+            return plan_of(ptr, work, coin, stop, n, low, high)
+        u_min, u_max = next_min, next_max
+        copy_into(work.out, work.u)
+        if stop.policy_sweeps > 0:
+            yield stop.policy_sweeps * look_ups * len(u) / len(model.reward)
+            u_min, u_max = follow_exact(choices, model, work, stop, u_min, u_max)
 
 
 @lean_kernel
@@ -82,6 +142,8 @@ def _reach(state: int, pair_ptr: np.ndarray, model: ExactModel, number: np.ndarr
                     number[x] = tail
                     inside[tail] = x
                     tail += 1
+        if tail == len(number):
+            break
     return tail
 
 

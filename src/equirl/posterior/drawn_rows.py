@@ -22,6 +22,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import ClassCounts, Grouping, contains, count_by_known_position
+from equirl.model.rows import Rows
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gamma_draw, uniform
 from equirl.posterior.class_state import ClassState
@@ -43,6 +44,8 @@ class DrawnRows(NamedTuple):
     succ: np.ndarray  # (cells,) int32
     prob: np.ndarray  # (cells,)
     rest: np.ndarray  # (M,)
+    fresh: np.ndarray = np.zeros(0, np.bool_)  # (M,) rows to draw, of whole states; the others are left empty
+    part: np.ndarray = np.zeros(2, np.int64)  # of these the pairs part[0]:part[1] now, of whole states too
 
 
 class Placing(NamedTuple):
@@ -67,7 +70,29 @@ class ClassDraw(NamedTuple):
 
 def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
     cells = n_entries + n_pairs * (UNSEEN_POSITIONS + sticks + 2)
-    return DrawnRows(np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs))
+    return DrawnRows(
+        np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs),
+        np.ones(n_pairs, np.bool_), np.array([0, n_pairs]),
+    )  # fmt: skip
+
+
+@lean_kernel
+def put_together(kept: Rows, rest: np.ndarray, rows: DrawnRows, out: DrawnRows) -> None:
+    """Rows drawn where they are fresh, and those kept from an earlier draw elsewhere."""
+    out.ptr[0] = 0
+    for k in range(len(rest)):
+        end = out.ptr[k]
+        if rows.fresh[k]:
+            out.rest[k] = rows.rest[k]
+            for i in range(rows.ptr[k], rows.ptr[k + 1]):
+                out.succ[end], out.prob[end] = rows.succ[i], rows.prob[i]
+                end += 1
+        else:
+            out.rest[k] = rest[k]
+            for i in range(kept.ptr[k], kept.ptr[k + 1]):
+                out.succ[end], out.prob[end] = kept.succ[i], kept.prob[i]
+                end += 1
+        out.ptr[k + 1] = end
 
 
 @lean_kernel
@@ -259,11 +284,13 @@ def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassS
 def draw_class_rows(
     rng: np.ndarray, seen: Snapshot, state: ClassState, placing: Placing, draw: ClassDraw, rows: DrawnRows
 ) -> None:
-    """Rows of all pairs, through their classes."""
-    rows.ptr[0] = 0
-    for k in range(len(seen.visits)):
+    """Rows of the pairs asked for, through their classes."""
+    for k in range(rows.part[0], rows.part[1]):
         draw.label[k] = state.label[k]
-    for k in range(len(seen.visits)):
+    for k in range(rows.part[0], rows.part[1]):
+        if not rows.fresh[k]:
+            rows.ptr[k + 1] = rows.ptr[k]
+            continue
         end, c, rows.rest[k] = rows.ptr[k], draw.label[k], 0.0
         if draw.exception[k] >= 0 and (c < 0 or state.total[c] == 0):  # nothing is known of what it does
             rows.succ[end], rows.prob[end] = draw.exception[k], 1.0 - draw.leave
@@ -289,9 +316,11 @@ def draw_class_rows(
 
 @lean_kernel
 def draw_own_rows(rng: np.ndarray, strength: float, seen: Snapshot, placing: Placing, rows: DrawnRows) -> None:
-    """Rows of all pairs, each Dirichlet(strength + counts) over the states open to it."""
-    rows.ptr[0] = 0
-    for k in range(len(seen.visits)):
+    """Rows of the pairs asked for, each Dirichlet(strength + counts) over the states open to it."""
+    for k in range(rows.part[0], rows.part[1]):
+        if not rows.fresh[k]:
+            rows.ptr[k + 1] = rows.ptr[k]
+            continue
         end, top, rows.rest[k] = rows.ptr[k], -math.inf, 0.0
         for i in range(seen.ptr[k], seen.ptr[k + 1]):
             rows.succ[end], rows.prob[end] = seen.succ[i], log_gamma_draw(rng, strength + seen.count[i])

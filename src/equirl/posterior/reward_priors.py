@@ -44,6 +44,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
 from equirl.numerics.compiling import lean_kernel
+from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import beta_draw, log_gamma_draw, normal, pick, uniform
 from equirl.structure.partition import Partition
 from equirl.words.checking import choice
@@ -55,12 +56,30 @@ LARGEST_VARIANCE = 0.25  # of anything between 0 and 1
 RANGE_VARIANCE = 1 / 12  # of the one table more that the usual noise is drawn from
 
 
+class KeptRewards(NamedTuple):
+    """Mean rewards of an earlier draw, of which some are to be drawn anew."""
+
+    mean: np.ndarray  # (M,)
+    fresh: np.ndarray  # (M,) bool: those to draw
+
+
 class RewardSampler(ABC):
     """What was drawn of the mean rewards, and how to draw on."""
 
     @abstractmethod
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         """(M,) mean rewards from the posterior, given the counts."""
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
+    ) -> Portions[np.ndarray]:
+        """The same in portions of at most ``budget`` look-ups, or of one pass over the pairs where that is more.
+
+        What is ``kept`` is taken over, but where pairs share a mean all get the one drawn now.
+        """
+        yield len(seen.visits)
+        mean = self.draw(seen, rng)
+        return mean if kept is None else np.where(kept.fresh, mean, kept.mean)
 
     def tables(self) -> np.ndarray | None:
         """(M,) which pairs shared a mean in the last draw, -1 for pairs without one; None where that is not drawn."""
@@ -171,18 +190,30 @@ class _ByClass(_Around):
         self.classes = classes
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+        return finished(self.portions(seen, rng))
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
+    ) -> Portions[np.ndarray]:
         label, n = self.classes.label, self.classes.n_classes
+        yield len(label)
         sums = (np.bincount(label, weights=of, minlength=n) for of in (seen.visits, seen.r_sum, seen.r_squares))
         visits, r_sum, r_squares = sums
         pooled = seen._replace(visits=visits.astype(np.int64), r_sum=r_sum, r_squares=r_squares)
-        return self.single.draw(pooled, rng)[label]
+        means = yield from self.single.portions(pooled, rng, None, budget)  # few, so all are drawn
+        return means[label]
 
 
 class _AllCoins(_Around):
     """Every reward r is taken for a coin that shows 1 with probability r."""
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
-        return self.single.draw(seen._replace(r_squares=seen.r_sum), rng)
+        return finished(self.portions(seen, rng))
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
+    ) -> Portions[np.ndarray]:
+        return (yield from self.single.portions(seen._replace(r_squares=seen.r_sum), rng, kept, budget))
 
     def tables(self) -> np.ndarray | None:
         return self.single.tables()
@@ -202,12 +233,22 @@ class _SureOrNot(_Around):
         self.hopeful = False
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+        return finished(self.portions(seen, rng))
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
+    ) -> Portions[np.ndarray]:
+        yield len(seen.visits)
         mean = np.empty(len(seen.visits))
         sure = np.empty(len(seen.visits), bool)
         draw_constant(rng, seen, base_of(seen, self.hopeful), mean, sure)
-        rest = seen._replace(visits=np.where(np.isnan(mean), seen.visits, 0))
-        self.amount, self.surprise = np.where(sure, mean, np.nan), ~sure & ~np.isnan(mean)
-        return np.where(np.isnan(mean), self.single.draw(rest, rng), mean)
+        constant = ~np.isnan(mean)
+        rest = seen._replace(visits=np.where(constant, 0, seen.visits))
+        self.amount, self.surprise = np.where(sure, mean, np.nan), ~sure & constant
+        other = yield from self.single.portions(rest, rng, kept, budget)
+        if kept is not None:
+            mean = np.where(kept.fresh, mean, kept.mean)
+        return np.where(constant, mean, other)
 
     def tables(self) -> np.ndarray | None:
         """Pairs that pay the same sure amount share it; those with a surprise have it to themselves."""
@@ -231,16 +272,39 @@ class _Tables(RewardSampler):
         self.hopeful = False
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+        return finished(self.portions(seen, rng))
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
+    ) -> Portions[np.ndarray]:
+        yield len(seen.visits)
         M, state = len(seen.visits), self.state
         state.base[:] = base_of(seen, self.hopeful)
         if self.alpha is None:
             state.table[:] = np.arange(M)
         recount_tables(seen, state)
         if self.alpha is not None:
-            resample_tables(rng, self.alpha, seen, state, np.empty(M + 2))
+            state.turn[:] = True if kept is None else kept.fresh | (state.table < 0)
+            yield from self._resampled(seen, rng, budget)
+        yield M
         out = np.empty(M)
         draw_means(rng, seen, state, np.empty(M + 1), out)
-        return out
+        return out if kept is None else np.where(kept.fresh | (state.table >= 0), out, kept.mean)
+
+    def _resampled(self, seen: Snapshot, rng: np.ndarray, budget: float) -> Portions[None]:
+        assert self.alpha is not None
+        state, first, M, log_weight = self.state, 0, len(seen.visits), np.empty(len(seen.visits) + 2)
+        while first < M:
+            until, cost = M, budget
+            if budget < math.inf:
+                asked = (state.turn & (seen.visits > 0))[first:]
+                costs = np.cumsum(1 + asked * (state.used[0] + np.cumsum(asked)))  # each may open a table
+                until = first + max(1, int(np.searchsorted(costs, budget, side="right")))
+                cost = float(costs[until - first - 1])
+            yield cost
+            state.part[:] = first, until
+            resample_tables(rng, self.alpha, seen, state, log_weight)
+            first = until
 
     def tables(self) -> np.ndarray | None:
         return None if self.alpha is None else self.state.table
@@ -269,13 +333,18 @@ class TableState(NamedTuple):
     used: np.ndarray  # (1,) int64: tables given out; some may be empty
     noise: np.ndarray  # (1,) b, the scale of the variances
     base: np.ndarray  # (2,) of the Beta distribution that the means of coins come from
+    turn: np.ndarray  # (M,) bool: pairs whose tables are drawn anew
+    part: np.ndarray  # (2,) int64: of these the pairs part[0]:part[1] now
 
 
 def empty_tables(n_pairs: int) -> TableState:
     """No pair sits at a table yet."""
     visits, total, squares = np.zeros((3, n_pairs + 1))
     members, noise = np.zeros(n_pairs + 1, np.int64), np.array([SHAPE * RANGE_VARIANCE])
-    return TableState(np.full(n_pairs, -1), members, visits, total, squares, np.zeros(1, np.int64), noise, np.ones(2))
+    return TableState(
+        np.full(n_pairs, -1), members, visits, total, squares, np.zeros(1, np.int64), noise, np.ones(2),
+        np.ones(n_pairs, np.bool_), np.array([0, n_pairs]),
+    )  # fmt: skip
 
 
 def base_of(seen: Snapshot, hopeful: bool) -> np.ndarray:
@@ -385,9 +454,9 @@ def table_weights(k: int, alpha: float, seen: Snapshot, state: TableState, log_w
 def resample_tables(
     rng: np.ndarray, alpha: float, seen: Snapshot, state: TableState, log_weight: np.ndarray
 ) -> None:  # fmt: skip
-    """A Gibbs step for the table of every visited pair."""
-    for k in range(len(state.table)):
-        if seen.visits[k] == 0:
+    """A Gibbs step for the table of every visited pair whose turn it is."""
+    for k in range(state.part[0], state.part[1]):
+        if seen.visits[k] == 0 or not state.turn[k]:
             continue
         if state.table[k] >= 0:
             _count(k, state.table[k], -1, seen, state)

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
+from equirl.model.rows import Rows
+from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import beta_draw
 from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
 from equirl.posterior.class_state import ClassState, carry_over, check_structure, empty_state
 from equirl.posterior.drawn_rows import (
+    UNSEEN_POSITIONS,
     ClassDraw,
     DrawnRows,
     Placing,
@@ -28,13 +31,23 @@ from equirl.posterior.drawn_rows import (
     draw_own_rows,
     draw_profile_rows,
     make_rows,
+    put_together,
 )
 from equirl.posterior.hope import Hope, count_near, draw_exceptions, everywhere, fading, reach_of, stay_length
 from equirl.words.checking import between, inside, whole_number
 
 DRAWN = "drawn"
+LARGE = 1000  # states from which on rows are kept from draw to draw
 GRIDS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.05, 1.0, 12)  # values among which alpha and gamma are drawn
 USUAL = (1.0, 0.5)  # where they start
+
+
+class Kept(NamedTuple):
+    """Rows of an earlier draw, of which some are to be drawn anew."""
+
+    rows: Rows
+    rest: np.ndarray  # (M,)
+    fresh: np.ndarray  # (M,) bool: those to draw, whole states at a time; a sampler may draw more
 
 
 class RowSampler(ABC):
@@ -43,6 +56,17 @@ class RowSampler(ABC):
     @abstractmethod
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         """Rows of an MDP from the posterior, given the counts, and the work it took in look-ups."""
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
+    ) -> Portions[tuple[DrawnRows, int]]:
+        """The same in portions of at most ``budget`` look-ups, or of one pass over the pairs where that is more.
+
+        Rows that are ``kept`` are taken over, where the sampler can; ``fresh`` of the rows says which were drawn,
+        empty: all.
+        """
+        yield _one_pass(seen)
+        return self.draw(seen, rng)
 
     def labels(self) -> np.ndarray | None:
         """(M,) the classes drawn, -1 for pairs without one; None where there are no classes."""
@@ -60,6 +84,42 @@ class RowSampler(ABC):
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:  # noqa: B027 - some keep nothing
         """Go on from what was kept, ``seen`` being the counts of the last draw."""
+
+
+def _one_pass(seen: Snapshot) -> int:
+    """What is done for all pairs at once, and not divided, takes so many look-ups."""
+    return len(seen.visits) + len(seen.succ)
+
+
+def _drawn(
+    draw: Callable[[DrawnRows], None], sticks: int, seen: Snapshot, pair_ptr: np.ndarray, kept: Kept | None,
+    each: np.ndarray, budget: float,
+) -> Portions[DrawnRows]:  # fmt: skip
+    """Draw rows state by state, a portion after the other; ``each``: look-ups of a pair beside its successors."""
+    rows = make_rows(len(seen.visits), len(seen.succ), sticks)
+    if kept is not None:
+        rows.fresh[:] = kept.fresh
+    if budget == math.inf:
+        yield budget
+        draw(rows)
+    else:
+        cost = np.cumsum(1 + np.where(rows.fresh, each + np.diff(seen.ptr), 0))[pair_ptr[1:] - 1]  # by state
+        done, first = 0, 0
+        while first < len(cost):
+            until = max(first + 1, int(np.searchsorted(cost, done + budget, side="right")))
+            yield cost[until - 1] - done
+            rows.part[:] = pair_ptr[first], pair_ptr[until]
+            draw(rows)
+            done, first = cost[until - 1], until
+    if kept is None:
+        return rows
+    cells = int(rows.ptr[-1]) + len(kept.rows.succ)
+    yield cells
+    whole = rows._replace(
+        ptr=np.empty_like(rows.ptr), succ=np.empty(cells, np.int32), prob=np.empty(cells), rest=np.empty_like(rows.rest)
+    )
+    put_together(kept.rows, kept.rest, rows, whole)
+    return whole
 
 
 @dataclass(frozen=True)
@@ -98,10 +158,20 @@ class _OwnSampler(RowSampler):
         self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
-        rows = make_rows(len(seen.visits), len(seen.succ), self.STICKS)
+        return finished(self.portions(seen, rng))
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
+    ) -> Portions[tuple[DrawnRows, int]]:
+        yield _one_pass(seen)
         reach = reach_of(seen, self.pair_ptr) if self.truncated else everywhere(len(self.pair_ptr) - 1)
         placing = Placing(self.pair_ptr, self.owner, self.STICKS, 0.0, 0.0, np.zeros(0, np.int64), reach)
-        draw_own_rows(rng, self.strength, seen, placing, rows)
+        if not self.truncated:
+            kept = None  # as published: all is drawn
+        rows = yield from _drawn(
+            lambda rows: draw_own_rows(rng, self.strength, seen, placing, rows), self.STICKS, seen, self.pair_ptr, kept,
+            np.full(len(seen.visits), self.STICKS + UNSEEN_POSITIONS), budget,
+        )  # fmt: skip
         return rows, len(seen.succ)
 
 
@@ -175,11 +245,17 @@ class _ClassSampler(RowSampler):
             self.state.label[:] = given
         self.before: Snapshot | None = None
         self.next = 0  # the pair whose turn it is
+        self.excepted = np.zeros(0, np.int64)  # pairs that were exceptions in the last draw
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
-        work = self.refresh(seen, rng)
+        return finished(self.portions(seen, rng))
+
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
+    ) -> Portions[tuple[DrawnRows, int]]:
+        work = yield from self._refreshed(seen, rng, budget)
+        yield _one_pass(seen)
         state, M = self.state, len(seen.visits)
-        rows = make_rows(M, len(seen.succ), self.STICKS)
         placing = Placing(
             self.pair_ptr, self.owner, self.STICKS, self._near(seen, rng), self.hope.outward,
             self._never_left(seen), reach_of(seen, self.pair_ptr),
@@ -189,14 +265,30 @@ class _ClassSampler(RowSampler):
             self.hope.apart, np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, draw.w, draw.w_new)
+        yield _one_pass(seen)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
         left = fading(int(seen.visits.sum()))
         draw_exceptions(
             rng, left * self._lonely(seen), left * self.hope.bridge, placing.reach, seen, self.pair_ptr, draw.exception,
             unknown,
         )  # fmt: skip
-        draw_class_rows(rng, seen, state, placing, draw, rows)
+        if kept is not None:
+            kept = kept._replace(fresh=kept.fresh | self._of_exceptions(draw.exception))
+        classes = np.where(seen.visits > 0, 0, 2 * state.used[0])  # looked at for a pair without one
+        width = int(state.width.max())
+        rows = yield from _drawn(
+            lambda rows: draw_class_rows(rng, seen, state, placing, draw, rows), self.STICKS, seen, self.pair_ptr, kept,
+            classes + width + self.STICKS, budget,
+        )  # fmt: skip
+        self.excepted = np.flatnonzero(draw.exception >= 0)
         return rows, work
+
+    def _of_exceptions(self, exception: np.ndarray) -> np.ndarray:
+        """(M,) whether a pair of the state is an exception in this draw, or was in the last."""
+        state = np.zeros(len(self.pair_ptr) - 1, np.bool_)
+        state[self.owner[exception >= 0]] = True
+        state[self.owner[self.excepted]] = True
+        return state[self.owner]
 
     def _near(self, seen: Snapshot, rng: np.ndarray) -> float:
         """The chance of near placements: drawn from Beta(1 + near, 1 + far) successors seen."""
@@ -224,27 +316,53 @@ class _ClassSampler(RowSampler):
 
     def refresh(self, seen: Snapshot, rng: np.ndarray) -> int:
         """Carry classes over to newer counts and draw on: new pairs first, then others in turn. The work done."""
+        return finished(self._refreshed(seen, rng, math.inf))
+
+    def _refreshed(self, seen: Snapshot, rng: np.ndarray, budget: float) -> Portions[int]:
+        yield _one_pass(seen)
         self.state = carry_over(self.state, self.before, seen)
         self.before, M = seen, len(seen.visits)
-        work = self._resample(seen, rng, 0, M, only_new=True)
+        work = yield from self._resample(seen, rng, 0, M, only_new=True, budget=budget)
         last = self.next + min(self.part.scan, M)
-        work += self._resample(seen, rng, self.next, min(last, M), only_new=False)
-        work += self._resample(seen, rng, 0, max(0, last - M), only_new=False)
+        work += yield from self._resample(seen, rng, self.next, min(last, M), only_new=False, budget=budget)
+        work += yield from self._resample(seen, rng, 0, max(0, last - M), only_new=False, budget=budget)
         self.next = last % M
+        yield _one_pass(seen)
         for which, value in enumerate((self.part.alpha, self.part.gamma)):
             if value == DRAWN:
                 draw_hyper(rng, self.state, which, GRIDS[which], np.empty(len(GRIDS[which])))
         return work
 
-    def _resample(self, seen: Snapshot, rng: np.ndarray, first: int, last: int, only_new: bool) -> int:
+    def _resample(
+        self, seen: Snapshot, rng: np.ndarray, first: int, last: int, only_new: bool, budget: float = math.inf
+    ) -> Portions[int]:
         work, scratch = 0, self._scratch(seen)
         while first < last:
-            first, more = resample_range(rng, first, last, only_new, self.fixed, seen, self.state, scratch)
+            until, cost = self._affordable(seen, first, last, only_new, budget)
+            yield cost
+            first, more = resample_range(rng, first, until, only_new, self.fixed, seen, self.state, scratch)
             work += more
-            if first < last:  # cells ran out: number anew, with room to spare
+            if first < until:  # cells ran out: number anew, with room to spare
+                yield _one_pass(seen)
                 self.state = carry_over(self.state, seen, seen)
                 scratch = self._scratch(seen)
         return work
+
+    def _affordable(
+        self, seen: Snapshot, first: int, last: int, only_new: bool, budget: float
+    ) -> tuple[int, float]:  # fmt: skip
+        """Up to which pair a budget lets one draw classes anew, and the look-ups it takes at most."""
+        if budget == math.inf:
+            return last, budget
+        asked = seen.visits[first:last] > 0
+        if only_new:
+            unplaced = np.searchsorted(np.flatnonzero(self.state.position < 0), seen.ptr[first : last + 1])
+            asked &= (self.state.label[first:last] < 0) | (np.diff(unplaced) > 0)
+        size = np.where(asked, np.diff(seen.ptr[first : last + 1]), 0)
+        most = 1 + (0 if self.fixed else self.state.used[0] + np.cumsum(asked))  # each may open a class
+        cost = np.cumsum(size * most) + np.arange(1, last - first + 1)
+        n = max(1, int(np.searchsorted(cost, budget, side="right")))
+        return first + n, float(cost[n - 1])
 
     def _scratch(self, seen: Snapshot) -> Scratch:
         longest = int(np.diff(seen.ptr).max())
@@ -263,7 +381,7 @@ class _ClassSampler(RowSampler):
         return {
             "class_label": self.state.label, "class_position": self.state.position, "class_hyper": self.state.hyper,
             "class_next": np.array([self.next], np.int64),
-        }  # fmt: skip
+        } | ({} if len(self.pair_ptr) <= LARGE else {"class_excepted": self.excepted})  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:
         label, position, hyper = (arrays[f"class_{name}"].copy() for name in ("label", "position", "hyper"))
@@ -271,6 +389,9 @@ class _ClassSampler(RowSampler):
         if self.fixed and not np.array_equal(label, self.state.label):
             raise ValueError("the classes drawn are not those given")
         self.next = range(len(label))[int(arrays["class_next"][0])]
+        self.excepted = arrays.get("class_excepted", self.excepted).copy()
+        if self.excepted.dtype != np.int64 or not ((self.excepted >= 0) & (self.excepted < len(label))).all():
+            raise ValueError("an exception is of a pair out of range")
         self.state, self.before = self.state._replace(label=label, position=position, hyper=hyper), seen
 
 
