@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from equirl.model.rows import Rows
+from equirl.planning.exact_model import iterate_exact, sweep_exact
 from equirl.planning.l1_ball import ConfidenceSet
-from equirl.planning.optimistic_planning import extended_value_iteration
+from equirl.planning.optimistic_planning import Solver, extended_value_iteration
 from equirl.solving import gpu_engine
 from equirl.solving.chains import whole
 from equirl.solving.gpu_engine import GpuEngine, array_module, checked_device
@@ -205,7 +206,7 @@ def test_other_sets_than_balls_are_planned_in_on_the_processor(numpy_as_cupy):
         r_upper, n_entries = WORLD.r_mean, len(WORLD.rows.succ)
 
         def prepare(self):
-            return None, Rows(*WORLD.rows)
+            return Solver(iterate_exact, sweep_exact), Rows(*WORLD.rows)
 
     with pytest.raises(ValueError, match="device='gpu' plans in L1 balls"):
         extended_value_iteration(WORLD.pairs.ptr, Other(), 1e-3, device="gpu")
