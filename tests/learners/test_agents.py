@@ -420,7 +420,7 @@ def test_nearest_by_means_needs_means_to_compare():
 
 
 HERE = Path(__file__).parent
-SAVED = sorted(HERE.glob("format6/*.npz"))  # saved some time ago, with the actions that followed
+SAVED = sorted(HERE.glob("format7/*.npz"))  # saved some time ago, with the actions that followed
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
@@ -437,7 +437,7 @@ def test_a_file_saved_long_ago_loads_and_its_learner_goes_on_as_it_would_have(pa
     assert actions == after["actions"]
 
 
-@pytest.mark.parametrize("older", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("older", [1, 2, 3, 4, 5, 6])
 def test_a_learner_of_an_older_format_is_refused_by_its_number(older, tmp_path):
     arrays, meta = load_npz(SAVED[0], KIND, VERSION)
     path = save_npz(tmp_path / "agent.npz", KIND, older, arrays, meta)
@@ -446,7 +446,7 @@ def test_a_learner_of_an_older_format_is_refused_by_its_number(older, tmp_path):
 
 
 def test_a_file_that_leaves_a_setting_out_is_refused(tmp_path):
-    arrays, meta = load_npz(HERE / "format6" / "c-ucrl.npz", KIND, VERSION)
+    arrays, meta = load_npz(HERE / "format7" / "c-ucrl.npz", KIND, VERSION)
     fewer = {name: value for name, value in meta["settings"].items() if name != "balance"}
     path = save_npz(tmp_path / "agent.npz", KIND, VERSION, arrays, meta | {"settings": fewer})
     with pytest.raises(DamagedFile, match="it does not say balance"):

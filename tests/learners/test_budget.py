@@ -70,7 +70,7 @@ def costs_by_call(monkeypatch):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize(("mdp", "steps", "budget"), [(RIVER, 500, 60), (RIVER, 300, 3000), (GRID, 60, 40_000)])
+@pytest.mark.parametrize(("mdp", "steps", "budget"), [(RIVER, 500, 60), (RIVER, 300, 3000), (GRID, 150, 40_000)])
 def test_no_call_does_more_than_the_budget_or_one_pass(name, mdp, steps, budget, monkeypatch):
     calls = costs_by_call(monkeypatch)
     agent = eq.agent_for(mdp, name, seed=1, budget=budget)

@@ -75,6 +75,7 @@ from equirl.posterior.hope import (
     reach_of,
     stay_length,
 )
+from equirl.posterior.hope_record import HopeRecord
 from equirl.posterior.inspection import ClassPosterior, class_posterior, row_spread
 from equirl.posterior.neighbouring_classes import count_all, has_room, make_neighbours, neighbour_factor
 from equirl.posterior.reward_priors import (
@@ -269,6 +270,7 @@ def row_sampler(part, steps=120, left_out=(6,)):
             found[f"kept {turn}"] = sampler.arrays() | {"work": [work], "rng": after(random)}
             found[f"measures {turn}"] = list(sampler.measures().values())
         kept, other = sampler.arrays(), part.row_sampler(pairs, given_of(pairs, whole))
+        other.plain()  # as the one that it goes on from
         other.restore({name: array.copy() for name, array in kept.items()}, seen)
         rows, work = other.draw(seen, random)
         return found | {"restored": rows.prob[: int(rows.ptr[-1])], "work": [work], "rng": after(random)}
@@ -516,7 +518,7 @@ def refused():
     def classes(part, **change):
         sampler = part.row_sampler(_pairs([2, 2, 2]), Given(classes=Partition.from_labels([0, 1, 0, 1, 0, 1])))
         kept = {"class_label": np.array([0, 1, 0, 1, 0, 1]), "class_position": position, "class_hyper": hyper}
-        sampler.restore(kept | {"class_next": np.array([2])} | change, seen)
+        sampler.restore(kept | HopeRecord(6).arrays() | {"class_next": np.array([2])} | change, seen)
         return sampler.arrays()
 
     calls = [

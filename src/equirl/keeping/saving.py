@@ -21,8 +21,7 @@ from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 from equirl.words.checking import between, checked_path, flag, real_number, whole_number
 
-KIND, VERSION = "equirl-agent", 6
-LATER = {"budget"}  # settings that files of this version may lack: by default all is as it was without them
+KIND, VERSION = "equirl-agent", 7
 ROUNDING = 1e-9  # relative, of sums of rewards
 LARGEST = np.finfo(np.float64).max  # a number that is finite
 
@@ -93,7 +92,7 @@ def _restore(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Learner:
     )
     recipe = AGENTS[name]
     settings = recipe.settings(name, meta["settings"])
-    missing = settings.as_dict().keys() - meta["settings"].keys() - LATER
+    missing = settings.as_dict().keys() - meta["settings"].keys()
     if missing:
         raise ValueError(f"it does not say {', '.join(sorted(missing))}")
     tolerance, refutable = real_number("tolerance", meta["tolerance"]), flag("stated", meta["stated"])

@@ -34,6 +34,7 @@ from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, uniform
 
 OFTEN = 4.0
+NEVER = -1.0  # in place of it: no pair leads to states never entered
 
 
 class Hope(NamedTuple):

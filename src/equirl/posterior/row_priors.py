@@ -33,7 +33,18 @@ from equirl.posterior.drawn_rows import (
     make_rows,
     put_together,
 )
-from equirl.posterior.hope import Hope, count_near, draw_exceptions, everywhere, fading, reach_of, stay_length
+from equirl.posterior.hope import (
+    NEVER,
+    Hope,
+    Reach,
+    count_near,
+    draw_exceptions,
+    everywhere,
+    fading,
+    reach_of,
+    stay_length,
+)
+from equirl.posterior.hope_record import HopeRecord
 from equirl.words.checking import between, inside, whole_number
 
 DRAWN = "drawn"
@@ -246,6 +257,7 @@ class _ClassSampler(RowSampler):
         self.before: Snapshot | None = None
         self.next = 0  # the pair whose turn it is
         self.excepted = np.zeros(0, np.int64)  # pairs that were exceptions in the last draw
+        self.record = None if self.fixed or part.hope == 0 else HopeRecord(pairs.n_pairs)
 
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         return finished(self.portions(seen, rng))
@@ -253,12 +265,14 @@ class _ClassSampler(RowSampler):
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
     ) -> Portions[tuple[DrawnRows, int]]:
+        last = self.before
         work = yield from self._refreshed(seen, rng, budget)
         yield _one_pass(seen)
         state, M = self.state, len(seen.visits)
+        reach, exceptions = self._hope_of_draw(last, seen, rng)
         placing = Placing(
             self.pair_ptr, self.owner, self.STICKS, self._near(seen, rng), self.hope.outward,
-            self._never_left(seen), reach_of(seen, self.pair_ptr),
+            self._never_left(seen), reach,
         )  # fmt: skip
         draw = ClassDraw(
             np.empty(len(state.mass)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
@@ -267,7 +281,7 @@ class _ClassSampler(RowSampler):
         draw_masses(rng, state, draw.w, draw.w_new)
         yield _one_pass(seen)
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
-        left = fading(int(seen.visits.sum()))
+        left = fading(int(seen.visits.sum())) * exceptions
         draw_exceptions(
             rng, left * self._lonely(seen), left * self.hope.bridge, placing.reach, seen, self.pair_ptr, draw.exception,
             unknown,
@@ -281,7 +295,20 @@ class _ClassSampler(RowSampler):
             classes + width + self.STICKS, budget,
         )  # fmt: skip
         self.excepted = np.flatnonzero(draw.exception >= 0)
+        if self.record is not None:
+            yield int(rows.ptr[-1])
+            self.record.note(rows, draw.exception, reach)
         return rows, work
+
+    def _hope_of_draw(self, last: Snapshot | None, seen: Snapshot, rng: np.ndarray) -> tuple[Reach, bool]:
+        """Where pairs may lead in this draw, and whether it has exceptions, by what became of those before."""
+        reach = reach_of(seen, self.pair_ptr)
+        if self.record is None:
+            return reach, True
+        if last is not None:
+            self.record.look_back(last, reach_of(last, self.pair_ptr), seen, reach)
+        new_states, exceptions = self.record.next_draw(rng)
+        return (reach if new_states else reach._replace(often=NEVER)), exceptions
 
     def _of_exceptions(self, exception: np.ndarray) -> np.ndarray:
         """(M,) whether a pair of the state is an exception in this draw, or was in the last."""
@@ -369,7 +396,7 @@ class _ClassSampler(RowSampler):
         return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
 
     def plain(self) -> None:
-        self.hope = self.hope.scaled(0.0)
+        self.hope, self.record = self.hope.scaled(0.0), None
 
     def labels(self) -> np.ndarray | None:
         return self.state.label
@@ -381,6 +408,7 @@ class _ClassSampler(RowSampler):
         return {
             "class_label": self.state.label, "class_position": self.state.position, "class_hyper": self.state.hyper,
             "class_next": np.array([self.next], np.int64),
+            **({} if self.record is None else self.record.arrays()),
         } | ({} if len(self.pair_ptr) <= LARGE else {"class_excepted": self.excepted})  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:
@@ -393,6 +421,8 @@ class _ClassSampler(RowSampler):
         if self.excepted.dtype != np.int64 or not ((self.excepted >= 0) & (self.excepted < len(label))).all():
             raise ValueError("an exception is of a pair out of range")
         self.state, self.before = self.state._replace(label=label, position=position, hyper=hyper), seen
+        if self.record is not None:
+            self.record.restore(arrays)
 
 
 @dataclass(frozen=True)
