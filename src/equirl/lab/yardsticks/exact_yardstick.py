@@ -115,11 +115,8 @@ def _inventories() -> list[Answer]:
         found.append(Answer(name, "average profit", profit, source, made, {}, long=True))
     for lead, demand, penalty, room, order, cost, read in (
         (1, "poisson", 4, 20, 8, "4.04", "by DynaPlex"), (2, "poisson", 4, 20, 6, "4.40", "by DynaPlex"),
-        (3, "poisson", 4, 22, 6, "4.60", MEMORY), (4, "poisson", 4, 30, 6, "4.73", "by invman"),
-        (1, "poisson", 9, 22, 9, "5.44", ""), (2, "poisson", 9, 24, 8, "6.09", MEMORY),
-        (3, "poisson", 9, 28, 7, "6.53", MEMORY), (1, "poisson", 19, 26, 10, "6.68", ""),
-        (2, "poisson", 19, 28, 9, "7.66", MEMORY), (4, "poisson", 19, 34, 7, "8.89", "by invman"),
-        (1, "poisson", 39, 30, 12, "7.84", MEMORY), (2, "poisson", 39, 32, 11, "9.11", MEMORY),
+        (4, "poisson", 4, 30, 6, "4.73", "by invman"), (1, "poisson", 9, 22, 9, "5.44", ""),
+        (1, "poisson", 19, 26, 10, "6.68", ""), (4, "poisson", 19, 34, 7, "8.89", "by invman"),
         (1, "geometric", 4, 45, 10, "9.82", ""), (4, "geometric", 4, 50, 6, "10.61", "by invman"),
         (1, "geometric", 9, 55, 14, "14.51", ""),
     ):  # fmt: skip
@@ -128,9 +125,6 @@ def _inventories() -> list[Answer]:
         made, long = _made(make, "lost-sales", **settings), lead > 3 and room > 30
         found.append(Answer(name, "average cost", cost, source, made, {}, -1.0, long=long))
     return found
-
-
-MEMORY = "from memory"
 
 
 def _textbooks() -> list[Answer]:
@@ -260,8 +254,6 @@ def exact_tables(table: Table) -> str:
     )
     if apart:
         verdict += f" Not: {'; '.join(apart)}."
-    if recalled := sum(row["source"].endswith(MEMORY) for row in rows):
-        verdict += f" Of the published numbers {recalled} are {MEMORY}."
     return f"{Table(columns).to_markdown()}\n\n{verdict}"
 
 
