@@ -236,6 +236,7 @@ def test_a_record_goes_on_from_its_arrays():
         ("promise", np.array([0.0, 1.5, 0.0]), "not a probability"),
         ("promise", np.array([0.0, -0.5, 0.0]), "not a probability"),
         ("exception", np.zeros(3), "not whole"),
+        ("exception", np.array([0, -2, 1]), "leads to no state"),
     ],
 )
 def test_a_damaged_record_is_refused(name, value, why):

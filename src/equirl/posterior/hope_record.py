@@ -97,6 +97,8 @@ class HopeRecord:
             raise ValueError("the record of hope is not whole")
         if not ((promise >= 0.0) & (promise <= 1.0 + 1e-9)).all():
             raise ValueError("a promise is not a probability")
+        if exception.min() < -1:
+            raise ValueError("an exception leads to no state")
         for kind, (broken, hopeful) in zip((self.new_states, self.exceptions), numbers, strict=True):
             kind.broken, kind.hopeful = float(broken), bool(hopeful)
         self.promise, self.exception = promise, exception
