@@ -6,25 +6,10 @@ import sys
 
 import pytest
 
+from counted_kit import COUNTED
+
 RUN = ("run", "riverswim:n_states=3", "c-psrl", "--runs", "1", "--horizon", "200")
 LOG = "state,action,reward,next_state\n" + "low,wait,0,low\nlow,fill,-1,high\nhigh,sell,3,low\n" * 20
-COUNTED = """
-import gc, json, runpy, sys
-from numba.core import event
-
-class Noted(event.Listener):
-    names = []
-    def on_start(self, event):
-        self.names.append(event.data["dispatcher"].py_func.__qualname__)
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Noted())
-try:
-    runpy.run_module("equirl", run_name="__main__")
-finally:
-    print(json.dumps([Noted.names, sorted(sys.modules), gc.get_threshold()[0]]), file=sys.stderr)
-"""
 UNUSED = {"matplotlib", "pandas", "polars", "pyarrow", "IPython", "sklearn", "quantecon", "dask", "scipy.stats",
           "scipy.optimize", "numba.cuda"}  # fmt: skip
 PLAIN = """
