@@ -12,7 +12,9 @@ import pytest
 import equirl as eq
 from equirl.learners import posterior_sampling
 from equirl.learners.contract import pair_limits
+from equirl.learners.parts import DrawnProblem
 from equirl.learners.posterior_sampling import LEAST_DRAWS, DrawnPlanner, PosteriorLearner, checked_model
+from equirl.numerics.portions import finished
 from equirl.planning.optimistic_planning import Plan, Stop
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model
 
@@ -118,7 +120,7 @@ def test_a_plan_makes_as_many_sweeps_as_its_lookups_allow_and_at_least_twenty(n_
     asked = []
     monkeypatch.setattr(posterior_sampling, "plan_from", lambda *call: asked.append(call))
     model = SimpleNamespace(n_entries=n_entries)
-    DrawnPlanner(accuracy=0.5).plan(3, "ptr", model, 0.1, "bias", "rng")
+    finished(DrawnPlanner(accuracy=0.5).portions(DrawnProblem(3, "ptr", model, 0.1, "bias"), "rng", False))
     assert asked == [(3, "ptr", model, "bias", Stop(1.0, 0.05, sweeps, POLICY_SWEEPS), "rng")]
 
 
@@ -132,7 +134,11 @@ class Noted:
         self.calls.append(call)
         return self.answer
 
-    plan = limits = __call__
+    limits = __call__
+
+    def portions(self, *call, **more):
+        yield 1
+        return self(*call)
 
 
 def test_an_episode_begins_with_a_draw_a_plan_from_the_last_values_and_limits_for_the_work():
@@ -144,7 +150,7 @@ def test_an_episode_begins_with_a_draw_a_plan_from_the_last_values_and_limits_fo
         agent.t = t
         agent.limits = None
         stretch = agent.decide(2)
-        state, _, model, accuracy, start, _ = planner.calls[-1]
+        state, _, model, accuracy, start, _ = planner.calls[-1][0]
         assert (state, start.tolist(), accuracy) == (2, bias, agent.criterion.accuracy(t))
         assert model is agent.model
         assert model.stay == 0.25

@@ -8,7 +8,7 @@ import equirl as eq
 from equirl.learners import make_settings
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior import class_posterior, reward_priors
-from equirl.posterior.reward_priors import SAME, _SureOrNot, base_of, draw_constant, paid_the_same
+from equirl.posterior.reward_priors import SAME, _Tables, base_of, draw_constant, paid_the_same
 from oracles_posterior import snapshot
 
 ANY = np.ones(2)  # Beta(1, 1), of amounts not shown yet
@@ -180,12 +180,9 @@ def test_sure_amounts_step_by_step_with_scripted_chances(hopeful, monkeypatch):
 
 
 def test_tables_of_sure_amounts_and_of_surprises_are_those_of_nobody_else():
-    class Fixed:
-        def tables(self):
-            return np.array([2, 1, -1, -1, -1, -1, 6, 0])
-
-    sampler = _SureOrNot(Fixed())
-    assert sampler.tables().tolist() == Fixed().tables().tolist()  # before the first draw
+    sampler, tables = _Tables(8, 1.0), [2, 1, -1, -1, -1, -1, 6, 0]
+    sampler.state.table[:] = tables
+    assert sampler.tables().tolist() == tables  # before the first draw
     sampler.amount = np.array([np.nan, np.nan, 0.5, 0.25, 0.5 + 1e-12, np.nan, np.nan, 0.75])
     sampler.surprise = np.array([False, False, False, False, False, True, False, False])
     found = sampler.tables()

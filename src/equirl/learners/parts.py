@@ -225,10 +225,10 @@ class RewardPrior(Part, Protocol):
 class DrawnProblem(NamedTuple):
     """What there is to plan in a drawn MDP."""
 
-    state: int
+    state: int  # from which on
     pair_ptr: np.ndarray
     model: ExactModel
-    accuracy: float
+    accuracy: float  # of the criterion
     bias: np.ndarray  # of the plan before
     share: float = 1.0  # of the pairs: those that changed since then
 
@@ -247,16 +247,9 @@ class DrawnPlanning(Part, Protocol):
         """With what probability every pair of the MDP to plan in stays put, so that sweeps converge."""
         return 0.0
 
-    def plan(
-        self, state: int, pair_ptr: np.ndarray, model: ExactModel, accuracy: float, bias: np.ndarray, rng: np.ndarray
-    ) -> Plan:
-        """Plan from a state on, warm from the bias of the plan before; ``accuracy`` is that of the criterion."""
-        ...
-
     def portions(self, problem: DrawnProblem, rng: np.ndarray, in_portions: bool) -> Portions[Plan]:
-        """The same for a large MDP of which a share changed, or where it must be possible to pause."""
-        yield problem.model.n_entries
-        return self.plan(*problem[:5], rng)
+        """Plan, all at once or ``in_portions`` that can be paused between."""
+        ...
 
 
 @runtime_checkable

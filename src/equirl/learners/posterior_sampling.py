@@ -85,23 +85,15 @@ class DrawnPlanner(DrawnPlanning):
     def staying(self) -> float:
         return STAY if self.discount == 1.0 else 0.0
 
-    def plan(
-        self, state: int, pair_ptr: np.ndarray, model: ExactModel, accuracy: float, bias: np.ndarray, rng: np.ndarray
-    ) -> Plan:
-        return plan_from(state, pair_ptr, model, bias, self._stop(model, accuracy), rng)
-
     def portions(self, problem: DrawnProblem, rng: np.ndarray, in_portions: bool) -> Portions[Plan]:
         """Where little changed the last values nearly hold: fewer sweeps, and later plans go on from there."""
-        stop = self._stop(problem.model, problem.accuracy)
-        stop = stop._replace(max_sweeps=max(FEWEST_SWEEPS, math.ceil(problem.share * stop.max_sweeps)))
-        state, pair_ptr, model, _, bias, _ = problem
+        state, pair_ptr, model, accuracy, bias, share = problem
+        sweeps = int(min(MOST_SWEEPS, max(LEAST_SWEEPS, MOST_LOOKUPS / model.n_entries)))
+        sweeps = max(FEWEST_SWEEPS, math.ceil(share * sweeps))
+        stop = Stop(self.discount, self.accuracy * accuracy, sweeps, POLICY_SWEEPS)
         if in_portions:
             return (yield from plan_portions(state, pair_ptr, model, bias, stop, rng))
         return plan_from(state, pair_ptr, model, bias, stop, rng)
-
-    def _stop(self, model: ExactModel, accuracy: float) -> Stop:
-        sweeps = int(min(MOST_SWEEPS, max(LEAST_SWEEPS, MOST_LOOKUPS / model.n_entries)))
-        return Stop(self.discount, self.accuracy * accuracy, sweeps, POLICY_SWEEPS)
 
 
 @dataclass(frozen=True)
@@ -196,18 +188,14 @@ class PosteriorLearner(CountingLearner):
         return plan is None or limits is None or is_over(plan.policy[state], limits)
 
     def _start_episode(self, state: int) -> None:
-        planner, seen = self.parts.planner, self.counts.snapshot()
+        seen = self.counts.snapshot()
         if self.budget < math.inf:
             before = {name: array.copy() for name, array in self._samplers().items()}
             self.underway = Underway(state, self.t, seen, before)
             self.underway.work = self._episode(state, self.t, seen)
             self._go_on(spent=len(seen.visits) + len(seen.succ))
-        elif self.pairs.n_states >= LARGE:
-            self._play(seen, *finished(self._episode(state, self.t, seen)))
         else:
-            model, work = self.draw_model(seen)
-            accuracy, bias = self.criterion.accuracy(self.t), self._last_bias()
-            self._play(seen, model, work, planner.plan(state, self.pairs.ptr, model, accuracy, bias, self.rng))
+            self._play(seen, *finished(self._episode(state, self.t, seen)))
 
     def _episode(self, state: int, t: int, seen: Snapshot) -> Portions[tuple[ExactModel, int, Plan]]:
         """Draw an MDP and plan in it, in portions; of a large one what has news is drawn anew, the rest in turn."""

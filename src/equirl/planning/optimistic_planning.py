@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from equirl.numerics.compiling import inlined, lean_kernel
+from equirl.numerics.portions import Portions, finished
 
 LONGEST_CYCLE = 32  # sweeps of a cycle that is noticed, at most
 LOOKUPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
@@ -73,12 +73,17 @@ class Stop(NamedTuple):
     policy_sweeps: int  # cheap sweeps along the best pairs between full ones, at most
 
 
+Bounds = tuple[float, float, float, float]  # the least and largest of out - own, and of out
+Sweep = Callable[..., Bounds]
+Follow = Callable[..., tuple[float, float]]  # the least and largest of u
+
+
 class Solver(NamedTuple):
     """The kernels of a set of models. With ``follow``, threads may share its sweeps by the field ``rows``."""
 
     iterate: Callable[..., tuple[int, float, float]]
-    sweep: Callable[..., tuple[float, float, float, float]]
-    follow: Callable[..., tuple[float, float]] | None = None
+    sweep: Sweep
+    follow: Follow | None = None
     on_gpu: bool = False  # whether a GPU sweeps the same set: L1 balls, by the fields ``rows`` and ``moved``
 
 
@@ -176,9 +181,8 @@ def extended_value_iteration(
     pair_ptr = np.array(pair_ptr)  # a read-only one would compile the loops anew
     choices = Choices(pair_ptr[:-1].copy(), pair_ptr[1:].copy())
     (solver, rows), u = models.prepare(), np.zeros(S) if start is None else start - start.min()
-    done = 0
+    stop, done = Stop(float(discount), float(accuracy), max_sweeps, policy_sweeps), 0
     if device != "cpu":
-        stop = Stop(float(discount), float(accuracy), max_sweeps, policy_sweeps)
         if not solver.on_gpu:
             raise ValueError("device='gpu' plans in L1 balls whose mass is all placed; leave it out for other sets")
         done = _on_device(device, pair_ptr, rows, models.r_upper, u, stop)
@@ -192,13 +196,12 @@ def extended_value_iteration(
         if n_sweeps > done:
             u[:] = work.out - work.out.min()
         cheap = policy_sweeps if n_sweeps < PATIENCE else 0
-        stop = Stop(float(discount), float(accuracy), min(at_once, max_sweeps - n_sweeps), cheap)
+        some = stop._replace(max_sweeps=min(at_once, max_sweeps - n_sweeps), policy_sweeps=cheap)
         if threads > 1 and solver.follow is not None:
-            n, low, high = iterate_threaded(solver, choices, rows, work, stop, threads)
+            n, low, high = iterate_threaded(solver, choices, rows, work, some, threads)
         else:
-            n, low, high = solver.iterate(choices, rows, work, stop)
+            n, low, high = solver.iterate(choices, rows, work, some)
         n_sweeps += n
-    stop = Stop(float(discount), float(accuracy), max_sweeps, policy_sweeps)
     return plan_of(pair_ptr, work, coin, stop, n_sweeps, low, high)
 
 
@@ -406,24 +409,45 @@ def choose(pair_ptr: np.ndarray, q: np.ndarray, tolerance: float, coin: np.ndarr
                 wanted -= 1
 
 
+def sweeps_in_portions(
+    sweep: Sweep, follow: Follow | None, choices: Choices, models: Any, work: Work, stop: Stop, look_ups: float
+) -> Portions[tuple[int, float, float]]:
+    """What :func:`iterate` does, in plain Python: it can be paused before a full sweep and a round of cheap ones.
+
+    ``look_ups`` of a full sweep. u starts with minimum 0.
+    """
+    n, u_min, u_max, least, cycle = 0, 0.0, largest(work.u), np.inf, 0
+    while True:
+        yield look_ups
+        low, high, next_min, next_max = sweep(choices, models, work, stop, u_max, u_min)
+        n += 1
+        if high - low < least:
+            least = high - low
+        elif cycle == 0:
+            cycle = cycle_length(work, n, high - low)
+            n += (stop.max_sweeps - n) // cycle * cycle if cycle else 0
+        if high - low <= stop.accuracy or n == stop.max_sweeps:
+            return n, low, high
+        u_min, u_max = next_min, next_max
+        copy_into(work.out, work.u)
+        if stop.policy_sweeps > 0 and follow is not None:
+            yield stop.policy_sweeps * look_ups * len(work.u) / len(work.q)
+            u_min, u_max = follow(choices, models, work, stop, u_min, u_max)
+
+
 def iterate_threaded(
     solver: Solver, choices: Choices, models: Any, work: Work, stop: Stop, threads: int
 ) -> tuple[int, float, float]:
     """What ``solver.iterate`` does, each full sweep shared among ``threads``. u starts with minimum 0."""
     parts = _parts(choices, models.rows.ptr, work, threads)
-    u_min, u_max, n = 0.0, float(work.u.max()), 0
     with ThreadPoolExecutor(len(parts)) as pool:
-        while True:
-            share = partial(_share, solver, models, stop, u_max, u_min)
-            done = np.array(list(pool.map(share, parts)))
-            n += 1
-            low, high = float(done[:, 0].min()), float(done[:, 1].max())
-            if high - low <= stop.accuracy or n == stop.max_sweeps:
-                return n, low, high
-            u_min, u_max = float(done[:, 2].min()), float(done[:, 3].max())
-            work.u[:] = work.out
-            if stop.policy_sweeps and solver.follow is not None:
-                u_min, u_max = solver.follow(choices, models, work, stop, u_min, u_max)
+
+        def shared(_: Choices, models: Any, __: Work, stop: Stop, u_max: float, shift: float) -> Bounds:
+            done = pool.map(lambda part: solver.sweep(part[0], models, part[1], stop, u_max, shift), parts)
+            lows, highs, mins, maxs = zip(*done, strict=True)
+            return min(lows), max(highs), min(mins), max(maxs)
+
+        return finished(sweeps_in_portions(shared, solver.follow, choices, models, work, stop, models.rows.ptr[-1]))
 
 
 def _parts(choices: Choices, ptr: np.ndarray, work: Work, threads: int) -> list[tuple[Choices, Work]]:
@@ -437,13 +461,6 @@ def _parts(choices: Choices, ptr: np.ndarray, work: Work, threads: int) -> list[
         (Choices(choices.first[run], choices.last[run]), work._replace(own=work.u[run], out=work.out[run]))
         for run in runs
     ]
-
-
-def _share(
-    solver: Solver, models: Any, stop: Stop, u_max: float, shift: float, part: tuple[Choices, Work]
-) -> tuple[float, float, float, float]:
-    choices, work = part
-    return solver.sweep(choices, models, work, stop, u_max, shift)
 
 
 def gain_bounds(models: ModelSet, policy: np.ndarray, accuracy: float, max_sweeps: int = 10**4) -> tuple[float, float]:

@@ -27,13 +27,11 @@ from equirl.planning.optimistic_planning import (
     Plannable,
     Stop,
     choose,
-    copy_into,
-    cycle_length,
     extended_value_iteration,
-    largest,
     make_work,
     plan_of,
     single_sweep,
+    sweeps_in_portions,
 )
 from equirl.posterior.reward_priors import SAME
 from equirl.solving.renewal import share_of_time
@@ -101,23 +99,8 @@ def sweep_by_sweep(
     ptr, u = np.array(ptr), start - start.min()
     choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u, model.reward)
     look_ups = model.n_entries + len(model.reward)
-    n, u_min, u_max, least, cycle = 0, 0.0, largest(u), math.inf, 0
-    while True:
-        yield look_ups
-        low, high, next_min, next_max = sweep_exact(choices, model, work, stop, u_max, u_min)
-        n += 1
-        if high - low < least:
-            least = high - low
-        elif cycle == 0:
-            cycle = cycle_length(work, n, high - low)
-            n += (stop.max_sweeps - n) // cycle * cycle if cycle else 0
-        if high - low <= stop.accuracy or n == stop.max_sweeps:
-            return plan_of(ptr, work, coin, stop, n, low, high)
-        u_min, u_max = next_min, next_max
-        copy_into(work.out, work.u)
-        if stop.policy_sweeps > 0:
-            yield stop.policy_sweeps * look_ups * len(u) / len(model.reward)
-            u_min, u_max = follow_exact(choices, model, work, stop, u_min, u_max)
+    end = yield from sweeps_in_portions(sweep_exact, follow_exact, choices, model, work, stop, look_ups)
+    return plan_of(ptr, work, coin, stop, *end)
 
 
 @lean_kernel

@@ -66,10 +66,11 @@ class KeptRewards(NamedTuple):
 class RewardSampler(ABC):
     """What was drawn of the mean rewards, and how to draw on."""
 
-    @abstractmethod
     def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
         """(M,) mean rewards from the posterior, given the counts."""
+        return finished(self.portions(seen, rng))
 
+    @abstractmethod
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
     ) -> Portions[np.ndarray]:
@@ -77,9 +78,6 @@ class RewardSampler(ABC):
 
         What is ``kept`` is taken over, but where pairs share a mean all get the one drawn now.
         """
-        yield len(seen.visits)
-        mean = self.draw(seen, rng)
-        return mean if kept is None else np.where(kept.fresh, mean, kept.mean)
 
     def tables(self) -> np.ndarray | None:
         """(M,) which pairs shared a mean in the last draw, -1 for pairs without one; None where that is not drawn."""
@@ -117,9 +115,9 @@ class RewardNoise:
     def needs(self) -> tuple[str, ...]:
         return ("mean_rewards",) if self.rewards == "known" else ()
 
-    def with_noise(self, tables: RewardSampler) -> RewardSampler:
-        """The sampler for this noise."""
-        return _AllCoins(tables) if self.reward_noise == "coin" else _SureOrNot(tables)
+    def at_tables(self, n: int, alpha: float | None = None) -> RewardSampler:
+        """A sampler of so many means with this noise, shared by tables of concentration alpha or each on its own."""
+        return _Tables(n, alpha, coins=self.reward_noise == "coin")
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class DrawnRewards(RewardNoise):
 
     def sampler_of(self, n: int) -> RewardSampler:
         """A sampler for so many pairs, or whatever else pays."""
-        return self.with_noise(_Tables(n, NEW_TABLE if self.rewards == "shared" else None))
+        return self.at_tables(n, NEW_TABLE if self.rewards == "shared" else None)
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,9 @@ class ClassRewards(RewardNoise):
         if self.rewards == "known":
             return _Known(given)
         if self.rewards == "per_pair":
-            return self.with_noise(_Tables(pairs.n_pairs, None))
+            return self.at_tables(pairs.n_pairs)
         assert given.classes is not None
-        return _ByClass(given.classes, self.with_noise(_Tables(given.classes.n_classes, None)))
+        return _ByClass(given.classes, self.at_tables(given.classes.n_classes))
 
 
 class _Known(RewardSampler):
@@ -162,35 +160,18 @@ class _Known(RewardSampler):
         assert given.mean_rewards is not None
         self.means = np.array(given.mean_rewards)
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
+    ) -> Portions[np.ndarray]:
+        yield len(seen.visits)
         return self.means
 
 
-class _Around(RewardSampler):
-    """A sampler that changes what another sees, or what it says."""
-
-    def __init__(self, single: RewardSampler) -> None:
-        self.single = single
-
-    def plain(self) -> None:
-        self.single.plain()
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return self.single.arrays()
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.single.restore(arrays)
-
-
-class _ByClass(_Around):
+class _ByClass(RewardSampler):
     """One mean per given class, from the rewards of all its pairs."""
 
     def __init__(self, classes: Partition, single: RewardSampler) -> None:
-        super().__init__(single)
-        self.classes = classes
-
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
-        return finished(self.portions(seen, rng))
+        self.classes, self.single = classes, single
 
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
@@ -203,41 +184,38 @@ class _ByClass(_Around):
         means = yield from self.single.portions(pooled, rng, None, budget)  # few, so all are drawn
         return means[label]
 
+    def plain(self) -> None:
+        self.single.plain()
 
-class _AllCoins(_Around):
-    """Every reward r is taken for a coin that shows 1 with probability r."""
+    def arrays(self) -> dict[str, np.ndarray]:
+        return self.single.arrays()
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
-        return finished(self.portions(seen, rng))
-
-    def portions(
-        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
-    ) -> Portions[np.ndarray]:
-        return (yield from self.single.portions(seen._replace(r_squares=seen.r_sum), rng, kept, budget))
-
-    def tables(self) -> np.ndarray | None:
-        return self.single.tables()
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.single.restore(arrays)
 
 
-class _SureOrNot(_Around):
-    """Pairs drawn to pay a sure amount pay it; the others are left to the tables."""
+class _Tables(RewardSampler):
+    """Pairs at tables: drawn with this concentration, or each at its own where there is none.
 
-    def __init__(self, single: RewardSampler) -> None:
-        super().__init__(single)
+    Pairs drawn to pay a sure amount pay it, and the others sit at tables; with ``coins`` every reward r is taken for a
+    coin that shows 1 with probability r, and all do.
+    """
+
+    def __init__(self, n_pairs: int, alpha: float | None, *, coins: bool = False) -> None:
+        self.alpha, self.coins = alpha, coins
+        self.state: TableState = empty_tables(n_pairs)
         self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
         self.surprise = np.empty(0, bool)  # and who is not sure after all
         self.hopeful = True
 
     def plain(self) -> None:
-        super().plain()
         self.hopeful = False
-
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
-        return finished(self.portions(seen, rng))
 
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
     ) -> Portions[np.ndarray]:
+        if self.coins:
+            return (yield from self._means(seen._replace(r_squares=seen.r_sum), rng, kept, budget))
         yield len(seen.visits)
         mean = np.empty(len(seen.visits))
         sure = np.empty(len(seen.visits), bool)
@@ -245,38 +223,14 @@ class _SureOrNot(_Around):
         constant = ~np.isnan(mean)
         rest = seen._replace(visits=np.where(constant, 0, seen.visits))
         self.amount, self.surprise = np.where(sure, mean, np.nan), ~sure & constant
-        other = yield from self.single.portions(rest, rng, kept, budget)
+        other = yield from self._means(rest, rng, kept, budget)
         if kept is not None:
             mean = np.where(kept.fresh, mean, kept.mean)
         return np.where(constant, mean, other)
 
-    def tables(self) -> np.ndarray | None:
-        """Pairs that pay the same sure amount share it; those with a surprise have it to themselves."""
-        tables, M = self.single.tables(), len(self.amount)
-        if tables is None or M == 0:
-            return tables
-        _, equal = np.unique(self.amount.round(9), return_inverse=True)
-        tables = np.where(np.isnan(self.amount), tables, M + 1 + equal)
-        return np.where(self.surprise, 2 * M + 1 + np.arange(M), tables)
-
-
-class _Tables(RewardSampler):
-    """Pairs at tables: drawn with this concentration, or each at its own where there is none."""
-
-    def __init__(self, n_pairs: int, alpha: float | None) -> None:
-        self.alpha = alpha
-        self.state: TableState = empty_tables(n_pairs)
-        self.hopeful = True
-
-    def plain(self) -> None:
-        self.hopeful = False
-
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> np.ndarray:
-        return finished(self.portions(seen, rng))
-
-    def portions(
-        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None = None, budget: float = math.inf
-    ) -> Portions[np.ndarray]:
+    def _means(
+        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None, budget: float
+    ) -> Portions[np.ndarray]:  # fmt: skip
         yield len(seen.visits)
         M, state = len(seen.visits), self.state
         state.base[:] = base_of(seen, self.hopeful)
@@ -307,7 +261,13 @@ class _Tables(RewardSampler):
             first = until
 
     def tables(self) -> np.ndarray | None:
-        return None if self.alpha is None else self.state.table
+        """Pairs that pay the same sure amount share it; those with a surprise have it to themselves."""
+        if self.alpha is None or len(self.amount) == 0:
+            return None if self.alpha is None else self.state.table
+        _, equal = np.unique(self.amount.round(9), return_inverse=True)
+        M = len(self.amount)
+        tables = np.where(np.isnan(self.amount), self.state.table, M + 1 + equal)
+        return np.where(self.surprise, 2 * M + 1 + np.arange(M), tables)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"reward_table": self.state.table, "reward_noise": self.state.noise}
