@@ -61,7 +61,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     terminal = console()
     shown = [[printable(cell) for cell in row] for row in ([heading.rstrip("#") for heading in columns], *rows)]
     widths = _fitting_widths(list(zip(*shown, strict=True)), terminal.width)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False)  # pad_edge=False with widths is laid out so from Rich 14.3 on only
     for heading, text, width in zip(columns, shown[0], widths, strict=True):
         table.add_column(text, justify="right" if heading.endswith("#") else "left", width=width)
     for row in shown[1:]:
@@ -69,7 +69,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     if title:
         terminal.print(printable(title), style="bold", soft_wrap=True)
     terminal.width = max(terminal.width, sum(widths) + EDGES + BETWEEN * (len(widths) - 1))
-    terminal.print(table)
+    terminal.print("", table, "", sep="\n")
 
 
 def _fitting_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
