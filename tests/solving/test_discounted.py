@@ -13,7 +13,7 @@ from equirl.solving.chains import whole
 from equirl.solving.discounted import DISCOUNTED_METHODS, DiscountedSolution
 from equirl.solving.optimal_gain import solve
 from equirl.solving.policies import Policy
-from equirl.solving.value_iteration import SolverLimits
+from equirl.solving.value_iteration import Aim, SolverLimits
 from equirl.worlds.world_registry import load_world, make
 from oracles_solving import best_discounted, cycle, dense_laws, dense_mdp, random_mdp, two_ends
 
@@ -220,41 +220,41 @@ def test_a_sweep_that_evaluates_follows_the_policy_and_puts_the_first_state_at_z
     np.testing.assert_allclose(v, after - after[0], atol=1e-13)
 
 
-def paced(v: np.ndarray, pace: discounted._Pace) -> tuple[int, float, float, np.ndarray]:
+def paced(v: np.ndarray, aim: Aim, evaluations: int) -> tuple[int, float, float, np.ndarray]:
     """Sweeps that look every time whether half the bounds and rounding meet the accuracy, or rounding is all left."""
-    n, gamma = 0, pace.discount
+    n, gamma = 0, aim.discount
     while True:
         after = swept(v, gamma)
         n, low, high = n + 1, (after - v).min(), (after - v).max()
         half = gamma / (1 - gamma) * (high - low) / 2
-        noise = pace.rounding / (1 - gamma) * (1 + np.abs(after + gamma / (1 - gamma) * (low + high) / 2).max())
-        if half + noise <= pace.accuracy or half <= noise or n >= pace.max_sweeps:
+        noise = aim.rounding / (1 - gamma) * (1 + np.abs(after + gamma / (1 - gamma) * (low + high) / 2).max())
+        if half + noise <= aim.accuracy or half <= noise or n >= aim.max_sweeps:
             return n, low, high, after
         v = after - after[0]
         actions = (R + gamma * P @ v).argmax(axis=1)
-        for _ in range(min(pace.evaluations, pace.max_sweeps - n - 1)):
+        for _ in range(min(evaluations, aim.max_sweeps - n - 1)):
             new = R[np.arange(6), actions] + gamma * P[np.arange(6), actions] @ v
             n, v = n + 1, new - new[0]
 
 
 @pytest.mark.parametrize(
-    "pace",
+    ("aim", "evaluations"),
     [
-        discounted._Pace(0.9, 1e-6, 0, 1000, 0.0), discounted._Pace(0.9, 1e-6, 3, 1000, 0.0),
-        discounted._Pace(0.9, 0.0, 0, 7, 0.0), discounted._Pace(0.9, 0.0, 3, 7, 0.0),
-        discounted._Pace(0.9, 0.0, 3, 9, 0.0), discounted._Pace(0.9, 0.0, 0, 1, 0.0),
-        discounted._Pace(0.9, 0.3, 0, 1000, 2e-3), discounted._Pace(0.9, 0.0, 0, 1000, 1e-3),
-        discounted._Pace(0.9, 0.0, 2, 1000, 1e-4), discounted._Pace(0.5, 0.1, 0, 1000, 0.01),
-        discounted._Pace(0.0, 0.1, 0, 1000, 0.0), discounted._Pace(0.9, 0.0, 0, 1000, 1.0),
+        (Aim(0.9, 1.0, 1e-6, 0.0, 1000), 0), (Aim(0.9, 1.0, 1e-6, 0.0, 1000), 3),
+        (Aim(0.9, 1.0, 0.0, 0.0, 7), 0), (Aim(0.9, 1.0, 0.0, 0.0, 7), 3),
+        (Aim(0.9, 1.0, 0.0, 0.0, 9), 3), (Aim(0.9, 1.0, 0.0, 0.0, 1), 0),
+        (Aim(0.9, 1.0, 0.3, 2e-3, 1000), 0), (Aim(0.9, 1.0, 0.0, 1e-3, 1000), 0),
+        (Aim(0.9, 1.0, 0.0, 1e-4, 1000), 2), (Aim(0.5, 1.0, 0.1, 0.01, 1000), 0),
+        (Aim(0.0, 1.0, 0.1, 0.0, 1000), 0), (Aim(0.9, 1.0, 0.0, 1.0, 1000), 0),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [0.0, 5.0])
-def test_sweeps_end_by_their_bounds_by_rounding_or_by_their_cap(pace: discounted._Pace, size: float) -> None:
+def test_sweeps_end_by_their_bounds_by_rounding_or_by_their_cap(aim: Aim, evaluations: int, size: float) -> None:
     start, model = size * np.random.default_rng(1).normal(size=6), whole(WORLD).model
-    *expected, after = paced(start.copy(), pace)
+    *expected, after = paced(start.copy(), aim, evaluations)
     for run in (discounted._discounted_sweeps, discounted._discounted_sweeps.py_func):
         out = np.empty(6)
-        found = run(model, pace, start.copy(), out, np.zeros(6, np.int64))
+        found = run(model, aim, evaluations, start.copy(), out, np.zeros(6, np.int64))
         assert found == pytest.approx(tuple(expected), abs=1e-9)
         np.testing.assert_allclose(out, after, atol=1e-9)
 

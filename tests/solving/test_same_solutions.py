@@ -65,7 +65,6 @@ from equirl.solving.sweep_engine import (
 )
 from equirl.solving.value_iteration import (
     SolverLimits,
-    StopRule,
     Ties,
     bellman,
     greedy,
@@ -234,7 +233,7 @@ def sweeps(kind):
         for turn, (count, low, high, swept_once) in zip(range(3), rounds_in_order(part, 0.9, v), strict=False):
             found[f"round {turn}"] = {"n": [count, low, high], "out": swept_once.copy(), "v": v.copy()}
         v = u.copy()
-        found["relaxed"] = {"end": relax(model, v, StopRule(0.8, 1e-5, 1e-14, 40)), "v": v}
+        found["relaxed"] = {"end": relax(model, v, Aim(1.0, 0.8, 1e-5, 1e-14, 40)), "v": v}
         for weight, shift in ((1.0, 0.0), (9.0, 10.0)):
             engine = CompiledEngine(part, u.copy())
             aim = Aim(0.9, 1.0, 1e-5, 1e-13, 60, weight, shift)

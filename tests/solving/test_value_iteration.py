@@ -8,9 +8,9 @@ import pytest
 import equirl as eq
 from equirl.solving.chains import whole
 from equirl.solving.value_iteration import (
+    Aim,
     BlockAnswer,
     SolverLimits,
-    StopRule,
     Ties,
     bellman,
     better,
@@ -87,9 +87,9 @@ def damped(u, rule):
 @pytest.mark.parametrize(
     "rule",
     [
-        StopRule(0.8, 1e-6, 0.0, 1000), StopRule(0.5, 0.1, 0.02, 1000), StopRule(0.8, 0.0, 0.03, 1000),
-        StopRule(0.8, 0.0, 0.3, 1000), StopRule(0.8, 0.0, 0.6, 1000), StopRule(0.9, 0.0, 0.0, 7),
-        StopRule(0.8, 0.2, 0.15, 1000), StopRule(1.0, 0.02, 0.001, 1000),
+        Aim(1.0, 0.8, 1e-6, 0.0, 1000), Aim(1.0, 0.5, 0.1, 0.02, 1000), Aim(1.0, 0.8, 0.0, 0.03, 1000),
+        Aim(1.0, 0.8, 0.0, 0.3, 1000), Aim(1.0, 0.8, 0.0, 0.6, 1000), Aim(1.0, 0.9, 0.0, 0.0, 7),
+        Aim(1.0, 0.8, 0.2, 0.15, 1000), Aim(1.0, 1.0, 0.02, 0.001, 1000),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [0.0, 1.0, 5.0])

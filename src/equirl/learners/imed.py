@@ -34,14 +34,12 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.kl_inf import kl_inf
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.beliefs import ActionValues, CountedBeliefs, greedy_actions
-from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
+from equirl.learners.contract import CountingLearner, State, Stretch, checked_choice, step_limits
 from equirl.learners.parts import Indices, Problem
 from equirl.learners.recipes import Blueprint
 from equirl.numerics.compiling import kernel
-from equirl.solving.value_iteration import StopRule, damped_sweeps
+from equirl.solving.value_iteration import DAMPING, Aim, damped_sweeps
 from equirl.words.checking import between, flag, whole_number
-
-DAMPING = 0.8  # of the sweeps: the aperiodicity transform
 
 
 class CountedRows(NamedTuple):
@@ -161,12 +159,7 @@ class ImedLearner(CountingLearner):
         if bias.shape != self.bias.shape or not np.isfinite(bias).all():
             raise ValueError("the bias does not fit the agent")
         self.bias, self.tie_rng.bit_generator.state = bias.copy(), state.values["tie_rng"]
-        chosen = state.values["chosen"]
-        if chosen is not None:
-            s, k = (int(number) for number in chosen)
-            if not 0 <= s < self.pairs.n_states or not self.pairs.ptr[s] <= k < self.pairs.ptr[s + 1]:
-                raise ValueError("the pair decided is not one of its state")
-            self.chosen = s, k
+        self.chosen = checked_choice(state.values["chosen"], self.pairs)
 
 
 class ImedBeliefs(CountedBeliefs):
@@ -258,8 +251,8 @@ def empirical_bias(
     gain. A pair never played is read as paying 1 and leading to every state alike ("each pair once"). While pairs are
     few the empirical MDP may fall apart; its gains then differ and only the cap ends the sweeps.
     """
-    rule = StopRule(DAMPING, accuracy / 2, 0.0, max_sweeps)  # accuracy / 2: of half the bracket
-    n, low, high = damped_sweeps(_sweep_kept, (model, keep), phi, rule)
+    aim = Aim(1.0, DAMPING, accuracy / 2, 0.0, max_sweeps, 1.0, 0.0)  # accuracy / 2: of half the bracket
+    n, low, high = damped_sweeps(_sweep_kept, (model, keep), phi, aim)
     _lift_to_zero(phi)
     return n, low, high
 

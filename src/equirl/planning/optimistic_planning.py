@@ -219,7 +219,7 @@ def plan_of(
 def _on_device(device: str, pair_ptr: np.ndarray, models: Any, reward: np.ndarray, u: np.ndarray, stop: Stop) -> int:
     """Sweeps of ``u`` over balls on a GPU until the span of u' - u meets the accuracy; the number of sweeps."""
     from equirl.solving.gpu_engine import GpuEngine, checked_device, swept_on_gpu
-    from equirl.solving.sweep_engine import Aim
+    from equirl.solving.value_iteration import Aim
 
     checked_device(device)
     engine = GpuEngine(pair_ptr, models.rows, reward, u, models.moved)

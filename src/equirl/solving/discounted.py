@@ -31,17 +31,11 @@ from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, summing_to_one, whole
 from equirl.solving.gpu_engine import checked_device
 from equirl.solving.renewal import IllConditioned, TooMuchFill, discounted_values
-from equirl.solving.sweep_engine import (
-    LARGE,
-    PATIENCE,
-    TURNS,
-    Aim,
-    rounds_in_order,
-    swept,
-)
+from equirl.solving.sweep_engine import LARGE, PATIENCE, TURNS, rounds_in_order, swept
 from equirl.solving.value_iteration import (
     LEAST_PER_CALL,
     SUCCESSORS_PER_CALL,
+    Aim,
     SolverLimits,
     bellman,
     greedy,
@@ -138,16 +132,6 @@ class _Values(NamedTuple):
     bound: float
     n_sweeps: int
     method: str
-
-
-class _Pace(NamedTuple):
-    """How a kernel sweeps, and when it stops."""
-
-    discount: float
-    accuracy: float
-    evaluations: int  # sweeps that only evaluate, per sweep that improves
-    max_sweeps: int
-    rounding: float  # error of a sweep, relative to 1 + max |v|
 
 
 def solve_discounted(
@@ -285,8 +269,8 @@ def _sweeps(
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.rows.succ))
     while True:
         cap = min(at_once, limits.max_sweeps - done)
-        pace = _Pace(discount, limits.accuracy, evaluations, cap, part.rounding)
-        n, low, high = _discounted_sweeps(part.model, pace, v, out, pair)
+        aim = Aim(discount, 1.0, limits.accuracy, part.rounding, cap)
+        n, low, high = _discounted_sweeps(part.model, aim, evaluations, v, out, pair)
         done += n
         value, bound = _macqueen(part, discount, out, low, high)
         if bound <= limits.accuracy or done >= limits.max_sweeps or n < cap:
@@ -327,28 +311,32 @@ def _macqueen(part: Block, discount: float, swept: np.ndarray, low: float, high:
 
 @kernel
 def _discounted_sweeps(
-    model: Model, pace: _Pace, v: np.ndarray, out: np.ndarray, pair: np.ndarray
+    model: Model, aim: Aim, evaluations: int, v: np.ndarray, out: np.ndarray, pair: np.ndarray
 ) -> tuple[int, float, float]:
-    """Sweeps of ``v`` until half MacQueen's bounds meet the accuracy; ``out`` = T v, with the extremes of T v - v."""
-    ahead, n = pace.discount / (1 - pace.discount), 0
+    """Sweeps of ``v`` until half MacQueen's bounds meet the accuracy; ``out`` = T v, with the extremes of T v - v.
+
+    Some ``evaluations`` of the greedy policy follow each. (``modified_sweeps`` is another loop: it steps to v +
+    (T v - v - centre), which is not T v to the last bit, and calls Python between sweeps, too dear for small blocks.)
+    """
+    ahead, n = aim.discount / (1 - aim.discount), 0
     while True:
-        low, high = bellman(model, pace.discount, v, out)
+        low, high = bellman(model, aim.discount, v, out)
         n += 1
         half = ahead * (high - low) / 2
-        if half <= pace.accuracy or n >= pace.max_sweeps or half <= 2 * pace.rounding * (1 + ahead) ** 2:
+        if half <= aim.accuracy or n >= aim.max_sweeps or half <= 2 * aim.rounding * (1 + ahead) ** 2:
             size = 0.0
             for s in range(len(v)):
                 size = max(size, abs(out[s] + ahead * (low + high) / 2))
-            noise = pace.rounding * (1 + ahead) * (1 + size)
-            if half + noise <= pace.accuracy or half <= noise or n >= pace.max_sweeps:
+            noise = aim.rounding * (1 + ahead) * (1 + size)
+            if half + noise <= aim.accuracy or half <= noise or n >= aim.max_sweeps:
                 return n, low, high
         first = out[0]
         for s in range(len(v)):
             v[s] = out[s] - first
-        if pace.evaluations > 0:
-            greedy(model, pace.discount, v, pair)
-            for _ in range(min(pace.evaluations, pace.max_sweeps - n - 1)):
-                _evaluate(model, pace.discount, pair, v, out)
+        if evaluations > 0:
+            greedy(model, aim.discount, v, pair)
+            for _ in range(min(evaluations, aim.max_sweeps - n - 1)):
+                _evaluate(model, aim.discount, pair, v, out)
                 n += 1
 
 

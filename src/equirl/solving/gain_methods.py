@@ -38,9 +38,10 @@ from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, approach, closed_classes
 from equirl.solving.gth_elimination import MOST_DENSE, costs_to_go, eliminate, irreducible_distribution
 from equirl.solving.renewal import SMALL, IllConditioned, TooMuchFill, gain_and_bias, renew, settled_mass
-from equirl.solving.sweep_engine import LARGE, Aim, swept
+from equirl.solving.sweep_engine import LARGE, swept
 from equirl.solving.value_iteration import (
     DAMPING,
+    Aim,
     BlockAnswer,
     Index,
     SolverLimits,

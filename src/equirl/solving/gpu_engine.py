@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from equirl.model.rows import Rows
-from equirl.solving.sweep_engine import Aim, modified_sweeps
+from equirl.solving.sweep_engine import modified_sweeps
+from equirl.solving.value_iteration import Aim
 from equirl.words.checking import choice
 
 DEVICES = ("cpu", "gpu")

@@ -23,7 +23,7 @@ import numpy as np
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import kernel
 from equirl.solving.chains import Block, Model, incoming, steps_to
-from equirl.solving.value_iteration import bellman, best_sweep
+from equirl.solving.value_iteration import Aim, bellman, best_sweep
 
 LARGE = 5 * 10**5  # successors of a block from which on sweeps are made so
 EVALUATIONS = 20  # cheap sweeps after a full one, at most
@@ -31,18 +31,6 @@ FRACTION = 0.05  # of the bracket: cheap sweeps end where their own is smaller
 STRETCH = 2**14  # states swept together in order: their rows stay in the processor's cache
 TURNS, SETTLED = 20, 0.01  # most sweeps of a stretch, and the part of the first change that ends them
 PATIENCE = 10  # rounds in order that do not halve the bracket, before other methods are tried
-
-
-class Aim(NamedTuple):
-    """What sweeps are for, and when they end."""
-
-    discount: float  # 1 for average reward
-    damping: float  # u <- u + damping (T u - u)
-    accuracy: float  # asked of half the bracket times ``weight``, rounding included
-    rounding: float  # error of that, relative to 1 + max |u|
-    max_sweeps: int
-    weight: float = 1.0  # what half the bracket counts: gamma / (1 - gamma) for discounted values (MacQueen)
-    shift: float = 0.0  # the values meant are u and so many centres of the bracket: 1 / (1 - gamma) of discounted ones
 
 
 class Engine(Protocol):

@@ -19,13 +19,16 @@ from equirl.solving.chains import Block, Model
 Index = int | np.uint64
 
 
-class StopRule(NamedTuple):
-    """When damped value iteration ends, and how it steps."""
+class Aim(NamedTuple):
+    """What sweeps are for, and when they end."""
 
+    discount: float  # 1 for average reward
     damping: float  # u <- u + damping (T u - u)
-    accuracy: float  # asked of half the bracket, rounding included
-    rounding: float  # error of a sweep, relative to 1 + max |u|
+    accuracy: float  # asked of half the bracket times ``weight``, rounding included
+    rounding: float  # error of that, relative to 1 + max |u|
     max_sweeps: int
+    weight: float = 1.0  # what half the bracket counts: gamma / (1 - gamma) for discounted values (MacQueen)
+    shift: float = 0.0  # the values meant are u and so many centres of the bracket: 1 / (1 - gamma) of discounted ones
 
 
 class Ties(NamedTuple):
@@ -96,8 +99,8 @@ def greedy(model: Model, discount: float, u: np.ndarray, best: np.ndarray) -> No
 
 
 @kernel
-def relax(model: Model, u: np.ndarray, rule: StopRule) -> tuple[int, float, float]:
-    return damped_sweeps(_average_sweep, model, u, rule)
+def relax(model: Model, u: np.ndarray, aim: Aim) -> tuple[int, float, float]:
+    return damped_sweeps(_average_sweep, model, u, aim)
 
 
 @kernel
@@ -106,7 +109,7 @@ def _average_sweep(model: Model, u: np.ndarray, out: np.ndarray) -> tuple[float,
 
 
 @inlined
-def damped_sweeps(sweep: Any, model: Any, u: np.ndarray, rule: StopRule) -> tuple[int, float, float]:
+def damped_sweeps(sweep: Any, model: Any, u: np.ndarray, aim: Aim) -> tuple[int, float, float]:
     """Damped sweeps of ``u`` until half the bracket and rounding meet the accuracy, or only rounding is left.
 
     ``sweep(model, u, out)`` writes T u and returns the least and the largest of T u - u. Returns the number of sweeps
@@ -118,14 +121,14 @@ def damped_sweeps(sweep: Any, model: Any, u: np.ndarray, rule: StopRule) -> tupl
         low, high = sweep(model, u, out)
         n += 1
         half, centre = (high - low) / 2, (low + high) / 2
-        if half <= rule.accuracy or half <= 2 * rule.rounding * (1 + bound) or n >= rule.max_sweeps:
+        if half <= aim.accuracy or half <= 2 * aim.rounding * (1 + bound) or n >= aim.max_sweeps:
             bound = size_of(u)
-            noise = rule.rounding * (1 + bound)
-            if half + noise <= rule.accuracy or half <= noise or n >= rule.max_sweeps:
+            noise = aim.rounding * (1 + bound)
+            if half + noise <= aim.accuracy or half <= noise or n >= aim.max_sweeps:
                 break
         for s in range(len(u)):
-            u[s] += rule.damping * (out[s] - u[s] - centre)
-        bound += rule.damping * half
+            u[s] += aim.damping * (out[s] - u[s] - centre)
+        bound += aim.damping * half
     return n, low, high
 
 
@@ -206,7 +209,7 @@ def value_iteration(part: Block, u: np.ndarray, limits: SolverLimits, done: int 
     at_once = max(LEAST_PER_CALL, SUCCESSORS_PER_CALL // len(part.rows.succ))
     while True:
         cap = min(at_once, limits.max_sweeps - done)
-        n, low, high = relax(model, u, StopRule(DAMPING, limits.accuracy, rounding, cap))
+        n, low, high = relax(model, u, Aim(1.0, DAMPING, limits.accuracy, rounding, cap))
         done += n
         if n < cap or done >= limits.max_sweeps:
             pair = np.zeros(len(u), np.int64)
