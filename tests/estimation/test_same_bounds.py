@@ -29,7 +29,14 @@ from equirl.estimation.pooling import (
     reward_variance,
     tie_groups,
 )
-from equirl.estimation.refutation import GivenStructure, StructureTest, first_outside, gather, log_best, log_mixture
+from equirl.estimation.refutation import (
+    GivenStructure,
+    StructureTest,
+    first_outside,
+    log_best,
+    log_mixture,
+    weigh_evidence,
+)
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
@@ -110,7 +117,7 @@ def refuted(order, rewards):
         found["bounds"] = [test.row_bound, test.mean_bound]
         for turn, steps in enumerate((0, 40, 260, 4000)):
             seen = observed(steps=steps, seed=3).snapshot()
-            outside = gather(seen, test.compared, test.found)
+            outside = weigh_evidence(seen, test.compared, test.found)
             found[f"gathered {turn}"] = {"outside": [outside], **test.found._asdict()}
             reported = np.zeros(6, bool)
             looks = [test.look(seen, reported)]

@@ -9,7 +9,7 @@ import equirl as eq
 from equirl.estimation.counts import Counts
 from equirl.learners import RefutedStructure, make_settings
 from equirl.learners.imed import ImedLearner
-from equirl.learners.q_learning import QLearner, choose
+from equirl.learners.q_learning import QLearner, choose_by_value
 from equirl.simulation.simulated_runs import LiveRun
 from equirl.simulation.trace import ValueMeasures
 
@@ -330,7 +330,7 @@ def test_a_choice_uses_a_coin_for_ties_one_for_chance_and_a_third_where_chance_d
         ([0.0, 0.3], 0.3, (1, 2)), ([0.32, 0.3], 0.3, (1, 2)), ([0.34, 0.3], 0.3, (2, 2)), ([0.99, 0.3], 0.3, (4, 2)),
         ([0.0, 0.29, 0.0], 0.3, (0, 3)), ([0.0, 0.29, 0.65], 0.3, (3, 3)), ([0.0, 0.29, 0.99], 0.3, (4, 3)),
     ]:  # fmt: skip
-        for run in (choose, choose.py_func):
+        for run in (choose_by_value, choose_by_value.py_func):
             assert run(0, q, ptr, explore, np.array(coins), 0) == expected
             assert run(0, q, ptr, explore, np.array([0.7, *coins]), 1) == (expected[0], expected[1] + 1)
 

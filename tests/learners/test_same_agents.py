@@ -39,9 +39,8 @@ from equirl.learners.imed import (
     write_indices,
 )
 from equirl.learners.published_learner import quicksort_order
-from equirl.learners.q_learning import Mates, Taught, choose, place_in_profile, teach_class
+from equirl.learners.q_learning import Mates, Taught, choose_by_value, place_in_profile, teach_class
 from equirl.learners.stopping import VanishingRule, doubling_limits
-from equirl.learners.structures import number_labels
 from stored_kit import answer, check, store
 
 STEPS = 90
@@ -161,8 +160,6 @@ def limits():
     vanishing = VanishingRule()
     found["vanishing"] = vanishing.limits(visits, groups, 3.0)
     found["growth"] = [vanishing.growth(t) for t in (1, 2, 10, 1000, 10**6)]
-    number, out = np.full(6, -1), np.empty(6, np.int64)
-    found["labels"] = [number_labels(np.array([4, 4, 2, 5, 2, 5]), number, out), *out, *number]
     return found
 
 
@@ -201,7 +198,7 @@ def teaching():
     q = np.array([0.5, 0.5, 0.2, 0.9, 0.9, 0.4])
     used, said = 0, []
     for i in range(15):
-        pair, used = choose(i % 3, q, ptr, 0.4, coins, used)
+        pair, used = choose_by_value(i % 3, q, ptr, 0.4, coins, used)
         said += [pair, used]
     found["chosen"] = said
     alone = Mates(ptr, np.arange(6), np.arange(7), np.arange(6), np.zeros(7, np.int64), np.zeros(0, np.int32))

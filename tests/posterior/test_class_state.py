@@ -9,7 +9,7 @@ from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior.class_sampler import make_scratch, resample, resample_within
-from equirl.posterior.class_state import carry_over, check_structure, empty_state, install, is_placed, reserve
+from equirl.posterior.class_state import carry_over, check_classes, empty_state, install, is_placed, reserve
 from equirl.posterior.row_priors import ClassRows
 from oracles_posterior import read_structure, resample_pairs, snapshot, workspace, write_structure
 
@@ -184,11 +184,11 @@ def test_what_the_sampler_holds_passes_the_check(stages, seed):
     for steps in stages:
         seen = record(counts, steps)
         state = carry_over(state, before, seen)
-        check_structure(state.label, state.position, state.hyper, seen)
+        check_classes(state.label, state.position, state.hyper, seen)
         scratch = make_scratch(5, int(np.diff(seen.ptr).max()), 200)
         for _ in range(3):
             assert resample_pairs(random, 0, False, False, seen, state, scratch)[0] == 5
-            check_structure(state.label, state.position, state.hyper, seen)
+            check_classes(state.label, state.position, state.hyper, seen)
         before = seen
 
 
@@ -211,9 +211,9 @@ def test_what_the_sampler_holds_passes_the_check(stages, seed):
 def test_a_damaged_structure_is_refused(field, damaged, culprit):
     seen = snapshot([[3, 1], [4], [2]])
     right = {"label": np.array([0, 1, 0]), "position": np.array([0, 1, 0, 0]), "hyper": np.array([1.0, 0.5])}
-    check_structure(**right, seen=seen)
+    check_classes(**right, seen=seen)
     with pytest.raises(ValueError, match=culprit):
-        check_structure(**right | {field: np.array(damaged)}, seen=seen)
+        check_classes(**right | {field: np.array(damaged)}, seen=seen)
 
 
 @pytest.mark.parametrize("plain", [False, True])

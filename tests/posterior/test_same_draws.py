@@ -45,7 +45,7 @@ from equirl.posterior.class_sampler import (
 )
 from equirl.posterior.class_state import (
     carry_over,
-    check_structure,
+    check_classes,
     empty_state,
     install,
     is_placed,
@@ -508,7 +508,7 @@ def refused():
     own = np.arange(nnz)
 
     def structure(**change):
-        return check_structure(**({"label": label, "position": position, "hyper": hyper, "seen": seen} | change))
+        return check_classes(**({"label": label, "position": position, "hyper": hyper, "seen": seen} | change))
 
     def tables(table, noise):
         sampler = DrawnRewards("coin").reward_sampler(_pairs([2, 2, 2]), Given())

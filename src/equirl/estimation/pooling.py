@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.model.rows import Rows
+from equirl.model.rows import Rows, contains, place_of
 from equirl.numerics.arrays import starts, take_rows
-from equirl.numerics.compiling import kernel, lean_kernel
+from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
 
@@ -88,7 +88,7 @@ def _means(seen: Snapshot, groups: Grouping | None, samples: np.ndarray) -> tupl
     if groups is None:
         return _ratio(seen.r_sum, seen.visits), seen.visits
     class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
-    class_visits = _class_sums(groups, seen.visits)
+    class_visits = class_sums(groups, seen.visits)
     r_samples = np.where(samples > 0, class_visits[groups.label], 0)
     return np.where(r_samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), r_samples
 
@@ -119,7 +119,7 @@ class ClassCounts(NamedTuple):
 
 def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
     ptr = _class_starts(seen.ptr, groups)
-    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), class_sums(groups, seen.visits))
     _add_positions(seen.ptr, seen.count, pooled)
     return pooled
 
@@ -127,7 +127,7 @@ def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
 def count_by_known_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
     """Counts by position of the known profiles, summed over each class; a successor outside them is an error."""
     ptr = _class_starts(profiles.ptr, groups)
-    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), _class_sums(groups, seen.visits))
+    pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), class_sums(groups, seen.visits))
     stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
     if stray >= 0:
         pair = int(np.searchsorted(seen.ptr, stray, side="right")) - 1
@@ -154,7 +154,8 @@ def _class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
     return starts(length)
 
 
-def _class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:
+def class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:
+    """(C,) visits added up over each group."""
     out = np.zeros(groups.n_classes, np.int64)
     np.add.at(out, groups.label, visits)
     return out
@@ -176,9 +177,7 @@ def _count_known(seen: Snapshot, ptr: np.ndarray, succ: np.ndarray, pooled: Clas
     label, class_ptr, class_count, _ = pooled
     for k in range(len(label)):
         for i in range(seen_ptr[k], seen_ptr[k + 1]):
-            j = ptr[k]
-            while j < ptr[k + 1] and succ[j] != seen_succ[i]:
-                j += 1
+            j = place_of(succ, ptr[k], ptr[k + 1], seen_succ[i])
             if j == ptr[k + 1]:
                 return i
             class_count[class_ptr[label[k]] + j - ptr[k]] += seen_count[i]
@@ -304,11 +303,3 @@ def _masses_by_position(pooled: ClassCounts, ptr: np.ndarray, prob: np.ndarray) 
         first, total = class_ptr[label[k]], class_visits[label[k]]
         for j in range(ptr[k + 1] - ptr[k]):
             prob[ptr[k] + j] = class_count[first + j] / total
-
-
-@lean_kernel
-def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
-    for i in range(first, last):  # noqa: SIM110 - any() is not compiled
-        if values[i] == wanted:
-            return True
-    return False

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.model.rows import Rows
+from equirl.model.rows import Rows, contains, place_of
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.compiling import kernel
 from equirl.structure.similarity import Profiles, l1_distance
@@ -107,12 +107,12 @@ class StructureTest:
 
     def look(self, seen: Snapshot, reported: np.ndarray) -> bool:
         """Whether these counts refute a class that is not marked in ``reported`` (C,); O(pairs + successors)."""
-        outside = gather(seen, self.compared, self.found)
+        outside = weigh_evidence(seen, self.compared, self.found)
         return outside > 0 or bool(_beyond(self.compared.label, self.found, self.row_bound, self.mean_bound, reported))
 
     def refutations(self, seen: Snapshot) -> list[Refutation]:
         """What the counts refute: the strongest evidence per class and kind, by class."""
-        outside = gather(seen, self.compared, self.found)
+        outside = weigh_evidence(seen, self.compared, self.found)
         found = self._outside(seen) if outside else []
         for k in _strongest(self.found.of_rows, self.row_bound, self.compared.label):
             found.append(self._of_rest(k) if self.ordered else self._of_mate(k, seen))
@@ -182,9 +182,7 @@ def _place(seen: Snapshot, compared: Compared, found: Gathered) -> int:
     found.count[:] = 0
     for k in range(len(ptr) - 1):
         for i in range(seen.ptr[k], seen.ptr[k + 1]):
-            j = ptr[k]
-            while j < ptr[k + 1] and succ[j] != seen.succ[i]:
-                j += 1
+            j = place_of(succ, ptr[k], ptr[k + 1], seen.succ[i])
             if j == ptr[k + 1]:
                 outside += 1
             else:
@@ -263,7 +261,7 @@ def _against_mean(seen: Snapshot, compared: Compared, found: Gathered) -> None:
 
 
 @kernel
-def gather(seen: Snapshot, compared: Compared, found: Gathered) -> int:
+def weigh_evidence(seen: Snapshot, compared: Compared, found: Gathered) -> int:
     """Fill in what is compared, and the evidence; how many entries lead outside the order given."""
     label = compared.label
     found.visits[:] = 0
@@ -296,9 +294,6 @@ def first_outside(path: np.ndarray, final: int, owner: np.ndarray, ptr: np.ndarr
     """The first step of a path to a state that the pair's profile leaves out; -1 where there is none."""
     for i in range(len(path)):
         x = owner[path[i + 1]] if i + 1 < len(path) else final
-        j = ptr[path[i]]
-        while j < ptr[path[i] + 1] and succ[j] != x:
-            j += 1
-        if j == ptr[path[i] + 1]:
+        if not contains(succ, ptr[path[i]], ptr[path[i] + 1], x):
             return i
     return -1

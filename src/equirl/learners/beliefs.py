@@ -18,7 +18,7 @@ from equirl.model.pairs import Name, Pairs, named_policy, policy_table
 from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
 from equirl.numerics.arrays import owners, starts
-from equirl.planning.exact_model import ExactModel
+from equirl.planning.exact_model import STAY, ExactModel
 from equirl.planning.optimistic_planning import ModelSet, Plan, extended_value_iteration, single_sweep
 from equirl.solving.policies import policy_pairs
 from equirl.structure.partition import Partition
@@ -28,8 +28,6 @@ from equirl.words.tables import Table
 if TYPE_CHECKING:
     from equirl.learners.contract import CountingLearner, Learner
     from equirl.learners.explanations import Explanation
-
-STAY = 0.5  # half the time staying: chains are aperiodic, so that sweeps converge
 
 
 class FormedClasses(NamedTuple):

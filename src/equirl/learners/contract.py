@@ -430,6 +430,16 @@ def unprefixed(prefix: str, kind: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     return kind(*(arrays[f"{prefix}_{name}"] for name in kind._fields))
 
 
+def checked_choice(chosen: Any, pairs: Pairs) -> tuple[int, int] | None:
+    """A state and the pair decided there, as they were saved; an error where the pair is none of the state's."""
+    if chosen is None:
+        return None
+    s, k = (int(number) for number in chosen)
+    if not 0 <= s < pairs.n_states or not pairs.ptr[s] <= k < pairs.ptr[s + 1]:
+        raise ValueError("the pair decided is not one of its state")
+    return s, k
+
+
 # --- single steps
 
 

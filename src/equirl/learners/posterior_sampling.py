@@ -44,7 +44,7 @@ from equirl.model.pairs import Pairs
 from equirl.model.rows import Rows
 from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import draw_state
-from equirl.planning.exact_model import ExactModel
+from equirl.planning.exact_model import STAY, ExactModel
 from equirl.planning.optimistic_planning import Plan, Stop
 from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan_from, plan_portions
 from equirl.posterior.drawn_rows import DrawnRows
@@ -55,7 +55,6 @@ from equirl.solving.optimal_gain import Criterion
 from equirl.structure.partition import Partition
 from equirl.words.checking import above, choice, whole_number
 
-STAY = 0.5  # chance of staying put while planning: a drawn MDP may be periodic
 LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
 FEWEST_SWEEPS = 3  # of one in a large MDP that hardly changed
 MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
@@ -374,18 +373,18 @@ class PosteriorBeliefs(CountedBeliefs):
         twin.rows.plain()
         models = [twin.draw_model(seen)[0] for _ in range(LEAST_DRAWS)]
         succ = np.unique(np.concatenate([model.rows.succ[model.rows.row(pair)] for model in models]))
-        law = np.zeros((len(models), len(succ)))
+        prob = np.zeros((len(models), len(succ)))
         for k, model in enumerate(models):
             row = model.rows.row(pair)
-            np.add.at(law[k], np.searchsorted(succ, model.rows.succ[row]), model.rows.prob[row])
-            law[k] += model.rest[pair] / S
-        order = np.argsort(-law.mean(axis=0), kind="stable")
-        low, high = np.quantile(law[:, order], SPREAD, axis=0)
+            np.add.at(prob[k], np.searchsorted(succ, model.rows.succ[row]), model.rows.prob[row])
+            prob[k] += model.rest[pair] / S
+        order = np.argsort(-prob.mean(axis=0), kind="stable")
+        low, high = np.quantile(prob[:, order], SPREAD, axis=0)
         unseen = float(np.quantile([model.rest[pair] / S for model in models], SPREAD[1]))
         means = [model.reward[pair] for model in models]
         r_low, r_high = np.quantile(means, SPREAD)
         return PairBelief(
-            succ[order], law.mean(axis=0)[order], low, high, unseen, float(np.mean(means)), float(r_low),
+            succ[order], prob.mean(axis=0)[order], low, high, unseen, float(np.mean(means)), float(r_low),
             float(r_high), int(seen.visits[pair]), "middle 90 % of draws",
         )  # fmt: skip
 

@@ -23,11 +23,12 @@ from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
 from equirl.learners.beliefs import ActionValues, CountedBeliefs
-from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
+from equirl.learners.contract import CountingLearner, State, Stretch, checked_choice, step_limits
 from equirl.learners.estimates import sets_rewards_apart
 from equirl.learners.parts import AUTO, Known, Steps
 from equirl.learners.recipes import Blueprint, Settings
 from equirl.model.dynamics import Chances, Dynamics, beta_drawn, simple_reward, successor_drawn
+from equirl.model.rows import place_of
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.numerics.seeding import put_back
@@ -124,7 +125,7 @@ class QLearner(CountingLearner):
         self.test_structure()
         if self.chosen is None or self.chosen[0] != state:
             coins = self.rng.random(COINS)
-            pair, used = choose(state, self.q, self._mates.pair_ptr, self.part.explore, coins, 0)
+            pair, used = choose_by_value(state, self.q, self._mates.pair_ptr, self.part.explore, coins, 0)
             put_back(self.rng, COINS - used)
             self.chosen = state, pair
         self.policy[state] = self.chosen[1]
@@ -213,12 +214,7 @@ class QLearner(CountingLearner):
             raise ValueError("the policy does not fit the agent")
         self.q, self.n, self.policy = q, n, policy
         self.rng.bit_generator.state = state.values["rng"]
-        chosen = state.values["chosen"]
-        if chosen is not None:
-            s, k = (int(number) for number in chosen)
-            if not 0 <= s < self.pairs.n_states or not ptr[s] <= k < ptr[s + 1]:
-                raise ValueError("the pair decided is not one of its state")
-            self.chosen = s, k
+        self.chosen = checked_choice(state.values["chosen"], self.pairs)
 
 
 class QBeliefs(CountedBeliefs):
@@ -259,7 +255,7 @@ class Taught(NamedTuple):
 
 
 @lean_kernel
-def choose(
+def choose_by_value(
     state: int, q: np.ndarray, pair_ptr: np.ndarray, explore: float, coins: np.ndarray, used: int
 ) -> tuple[int, int]:
     """The best pair of a state by its value, ties at random, or any with a small chance; and the coins used so far."""
@@ -287,10 +283,9 @@ def place_in_profile(pair: int, successor: int, mates: Mates) -> int:
     """Where a successor stands in the profile of a pair: -1 nowhere, 0 where there are no profiles."""
     if len(mates.profile_succ) == 0:
         return 0
-    for i in range(mates.profile_ptr[pair], mates.profile_ptr[pair + 1]):
-        if mates.profile_succ[i] == successor:
-            return i - mates.profile_ptr[pair]
-    return -1
+    first, last = mates.profile_ptr[pair], mates.profile_ptr[pair + 1]
+    place = place_of(mates.profile_succ, first, last, successor)
+    return place - first if place < last else -1
 
 
 @lean_kernel
@@ -340,7 +335,7 @@ def play(
     for i in range(len(path)):
         pair, spent = chosen, used
         if i > 0 or chosen < 0:
-            pair, spent = choose(state, taught.q, mates.pair_ptr, rates[2], coins, used)
+            pair, spent = choose_by_value(state, taught.q, mates.pair_ptr, rates[2], coins, used)
         successor = successor_drawn(world.rows, pair, chances.moves[i])
         if place_in_profile(pair, successor, mates) < 0:
             return i, used, state

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from equirl.estimation.pooling import Grouping
+from equirl.estimation.pooling import Grouping, class_sums
 from equirl.learners.contract import UNLIMITED, Limits
 from equirl.learners.parts import AUTO, Estimate, Known, Stopping
 from equirl.words.checking import above, choice
@@ -117,8 +117,6 @@ def doubling_limits(rule: str, visits: np.ndarray, groups: Grouping, grace: floa
     if rule != "class":
         pair_left = np.maximum(1, visits)
     if rule != "pair":
-        class_visits = np.zeros(groups.n_classes, np.int64)
-        np.add.at(class_visits, groups.label, visits)
-        group_left = np.maximum(1, class_visits)
+        group_left = np.maximum(1, class_sums(groups, visits))
     patience = np.array([int(min(grace, UNLIMITED)), 0], np.int64)
     return Limits(groups.label, pair_left, group_left, patience, np.array([UNLIMITED], np.int64))

@@ -8,12 +8,12 @@ import numpy as np
 
 from equirl.model.pairs import Pairs
 from equirl.numerics.arrays import check_starts, frozen, owners, read_only, sealed, starts, take_rows
-from equirl.numerics.compiling import kernel
+from equirl.numerics.compiling import kernel, lean_kernel
 from equirl.words.formatting import shown
 
 INDEX = np.int32  # states are numbered with this type
 ROW_TOLERANCE = 1e-8
-AT_ONCE = 2**13  # rows sorted at a time: what that needs stays in the processor's cache
+AT_ONCE = 2**13  # rows made or sorted at a time: what that needs stays in the processor's cache
 NORMALIZE_WITHIN = 1e-3  # how far from 1 a sum may be to be divided out where that is asked for
 
 
@@ -154,6 +154,20 @@ def _sums(pairs: Pairs, row: np.ndarray, prob: np.ndarray, tolerance: float) -> 
         remedy = "; the makers divide rounded rows by their sums with normalize=True" if near else ""
         raise ValueError(f"p(. | {pairs.describe(k)}) sums to {total[k]:.10g}, not 1{remedy}")
     return total
+
+
+@lean_kernel
+def place_of(values: np.ndarray, first: int, last: int, wanted: int) -> int:
+    """The first place from ``first`` on, before ``last``, that holds a value; ``last`` where none does."""
+    i = first
+    while i < last and values[i] != wanted:
+        i += 1
+    return i
+
+
+@lean_kernel
+def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
+    return place_of(values, first, last, wanted) < last
 
 
 def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The one decorator under which every inner loop is compiled.
+"""The decorators under which inner loops are compiled: ``kernel``, ``lean_kernel``, and ``inlined`` for their steps.
 
 A *kernel* is a small function over arrays and numbers. Numba compiles it on its first call and keeps the machine
 code beside the source, or in the user's cache folder; where neither can be written (a read-only install and home)

@@ -28,7 +28,7 @@ class StepLibrary(_numba_codegen.JITCodeLibrary):  # type: ignore[misc]
         """For a function of Numba's own decorators, which links what it calls itself and no more."""
         if self._shared_module is None:
             module = self.alone().clone()
-            for library in reached(self._linking_libraries):
+            for library in all_linked(self._linking_libraries):
                 if library is not self:
                     module.link_in(_code_of(library), preserve=True)
             self._shared_module = module
@@ -63,7 +63,7 @@ class KernelLibrary(_numba_codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def finalize(self) -> None:
         """Link, optimise and make machine code."""
-        for library in reached(self._linking_libraries):
+        for library in all_linked(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(_code_of(library), preserve=True)
         self._linking_libraries = type(self._linking_libraries)()
@@ -93,7 +93,7 @@ class KernelLibrary(_numba_codegen.JITCodeLibrary):  # type: ignore[misc]
         return library
 
 
-def reached(libraries: Any) -> list[Any]:
+def all_linked(libraries: Any) -> list[Any]:
     """The libraries, and what steps among them link themselves, each once."""
     found: dict[Any, None] = {}
     waiting = list(libraries)[::-1]

@@ -15,6 +15,8 @@ from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, follow, iterate, sweep_states
 
+STAY = 0.5  # with which sweeps converge however an MDP is periodic
+
 
 class ExactModel(NamedTuple):
     """Transition probabilities and mean rewards by pair."""

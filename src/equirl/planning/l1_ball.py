@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equirl.estimation.pooling import Spare, contains
-from equirl.model.rows import Rows
+from equirl.estimation.pooling import Spare
+from equirl.model.rows import Rows, contains
 from equirl.numerics.compiling import inlined, lean_kernel
 from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, follow, iterate, sort_by_u, sweep_states
 

@@ -42,7 +42,7 @@ def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, beside: float 
     )  # fmt: skip
 
 
-def check_structure(label: np.ndarray, position: np.ndarray, hyper: np.ndarray, seen: Snapshot) -> None:
+def check_classes(label: np.ndarray, position: np.ndarray, hyper: np.ndarray, seen: Snapshot) -> None:
     """An error where classes and positions from outside do not fit the counts: compiled loops trust them."""
     M, nnz = len(seen.visits), len(seen.succ)
     for name, array, length, dtype in (

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import ClassCounts, Grouping, contains, count_by_known_position
-from equirl.model.rows import Rows
+from equirl.estimation.pooling import ClassCounts, Grouping, count_by_known_position
+from equirl.model.rows import Rows, contains
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gamma_draw, uniform
 from equirl.posterior.class_state import ClassState

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import contains
+from equirl.model.rows import contains
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import uniform
 from equirl.posterior.drawn_rows import DrawnRows

@@ -20,7 +20,7 @@ from equirl.model.rows import Rows
 from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import beta_draw
 from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
-from equirl.posterior.class_state import ClassState, carry_over, check_structure, empty_state
+from equirl.posterior.class_state import ClassState, carry_over, check_classes, empty_state
 from equirl.posterior.drawn_rows import (
     UNSEEN_POSITIONS,
     ClassDraw,
@@ -413,7 +413,7 @@ class _ClassSampler(RowSampler):
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:
         label, position, hyper = (arrays[f"class_{name}"].copy() for name in ("label", "position", "hyper"))
-        check_structure(label, position, hyper, seen)
+        check_classes(label, position, hyper, seen)
         if self.fixed and not np.array_equal(label, self.state.label):
             raise ValueError("the classes drawn are not those given")
         self.next = range(len(label))[int(arrays["class_next"][0])]

@@ -1,4 +1,4 @@
-"""Enough: when a run may stop before its horizon, because its policy is good enough or a budget is spent."""
+"""What ends a run before its horizon: a policy that is good enough, or a budget of time that is spent."""
 
 from __future__ import annotations
 

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.rows import Rows
+from equirl.model.rows import AT_ONCE, Rows
 from equirl.numerics.arrays import rows_by_length
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import between, choice, whole_number
 from equirl.words.formatting import shown
 
 TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
-AT_ONCE = 2**13  # rows sorted at a time: what that needs stays in the processor's cache
 CONTRASTS = ("l1", "squared", "kl")
 
 

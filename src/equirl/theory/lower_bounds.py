@@ -65,7 +65,7 @@ def confusion(mdp: TabularMDP, tolerance: float = 1e-8) -> Confusion:
     h, top = solution.unit_bias, 1.0 + float(np.nanmax(solution.unit_bias))
     gap, divergence = np.zeros(len(pair)), np.zeros(len(pair))
     for i, k in enumerate(pair):
-        row = slice(mdp.rows.ptr[k], mdp.rows.ptr[k + 1])
+        row = mdp.rows.row(int(k))
         after, prob = h[mdp.rows.succ[row]], mdp.rows.prob[row]
         target = solution.unit_gain + h[mdp.pairs.state[k]]
         excess = target - mdp.r_mean[k] - float(prob @ after)

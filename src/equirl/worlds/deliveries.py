@@ -8,7 +8,7 @@ import numpy as np
 
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.worlds.grids import ACTIONS, SIDES, Kernel, neighbours, read_kernel, read_map
-from equirl.worlds.rules import Choices, State, mdp_from_rules
+from equirl.worlds.rules import Choices, State, mdp_from_rules, mixed
 
 LANDFORMS = ".~:"  # road, ice, sand
 ENDS = {"P": "pick-up point", "D": "door to deliver to"}
@@ -60,10 +60,8 @@ def delivery(
         choices = {}
         for a, name in enumerate(ACTIONS):
             left, right = SIDES[a]
-            law: dict[State, float] = {}
-            for to, p in ((goes[at][a], forward), (goes[at][left], side), (goes[at][right], side), (at, stay)):
-                law[loaded, to] = law.get((loaded, to), 0.0) + p
-            choices[name] = (law, 0.0)
+            steps = (goes[at][a], forward), (goes[at][left], side), (goes[at][right], side), (at, stay)
+            choices[name] = (mixed(((loaded, to), p) for to, p in steps), 0.0)
         return choices
 
     def name(state: State) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.pairs import MOST_STATES, Pairs
-from equirl.model.rows import INDEX, Rows
+from equirl.model.rows import AT_ONCE, INDEX, Rows
 from equirl.numerics.arrays import sealed, starts
 from equirl.words.checking import between, flag, several, unknown_name, whole_number
 from equirl.words.formatting import shown
@@ -27,7 +27,6 @@ MOVES = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])
 SIDES = np.array([(2, 3), (2, 3), (0, 1), (0, 1)])  # the two actions perpendicular to each
 PLACES = (0, 4, 1, 3)  # of each action's successor among those of a state: above, left, here, right, below
 WALLED, GOAL = 16, 17  # kinds of states, after those by which of their moves are blocked
-AT_ONCE = 2**13  # states whose rows are written at a time: what that needs stays in the processor's cache
 KERNELS = {"main": (0.7, 0.1, 0.1), "appendix": (0.8, 0.05, 0.1)}  # forward, each side, stay
 PAYING = "123456789"  # tenths that every action on such a floor pays
 MARKS, ENDS = "#.SG" + PAYING, {"S": "start", "G": "goal"}

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, State, mdp_from_rules
+from equirl.worlds.rules import Choices, State, mdp_from_rules, mixed
 
 TORQUES = {"left": -1, "none": 0, "right": 1}
 
@@ -50,12 +50,11 @@ def pendulum(n_angles: int = 16, max_speed: int = 3, gravity: float = 2.0, noise
         angle, speed = state
         choices = {}
         for name, torque in TORQUES.items():
-            law: dict[State, float] = {}
+            outcomes = []
             for push, p in ((0, 1 - 2 * noise), (-1, noise), (1, noise)):
                 new = max(-top, min(top, speed + torque - pull[angle] + push))
-                after = ((angle + new) % n_angles, new)
-                law[after] = law.get(after, 0.0) + p
-            choices[name] = (law, height[angle])
+                outcomes.append((((angle + new) % n_angles, new), p))
+            choices[name] = (mixed(outcomes), height[angle])
         return choices
 
     states = product(range(n_angles), range(-top, top + 1))
