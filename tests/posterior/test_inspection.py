@@ -163,7 +163,8 @@ class Scripted(RowSampler):
     def __init__(self, *draws):
         self.draws = list(draws)
 
-    def draw(self, seen, rng):
+    def portions(self, seen, rng, kept=None, budget=0.0):
+        yield 1
         laws, rest = self.draws.pop(0)
         laws = np.asarray(laws, float)
         pair, succ = np.nonzero(laws)

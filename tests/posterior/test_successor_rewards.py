@@ -11,8 +11,8 @@ from scipy.integrate import dblquad
 from scipy.special import betaln
 
 import equirl as eq
-from equirl.logs.drawn_problems import drawn_problems
 from equirl.logs.log_classes import posterior_of
+from equirl.logs.log_policy import drawn_problems
 from equirl.posterior import successor_rewards
 from equirl.posterior.deployment import behaviour_worth
 from equirl.posterior.drawn_plan import resampled_rows

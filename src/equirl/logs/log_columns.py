@@ -1,4 +1,4 @@
-"""The columns of a log, from whatever holds it: CSV and Parquet files, data frames, dicts of columns, arrays, lists."""
+"""The columns of a log, from whatever holds it: files, data frames, dicts of columns, arrays, lists, Minari's sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equirl.interop.encoder import Encoder
+from equirl.interop.encoder import Encoder, batch_entry
 from equirl.logs.csv_columns import Labels
 from equirl.logs.log_files import (
     IN_MEMORY,
@@ -23,7 +23,6 @@ from equirl.logs.log_files import (
     read_parquet,
     read_text_file,
 )
-from equirl.logs.minari_sets import is_minari, minari_columns
 from equirl.model.pairs import is_name, plain_name
 from equirl.words.checking import plain_array, real_array, several, unknown_name
 from equirl.words.formatting import shown
@@ -356,3 +355,31 @@ def _in_order(log: LogColumns, time: Any) -> LogColumns:
         raise TypeError(f"the column time holds what has no order: {shown(time.tolist())}") from None
     by_row = {name: array[order] for name in BY_ROW if (array := getattr(log, name)) is not None}
     return log._replace(**by_row, origin=log.origin._replace(order=order))
+
+
+def is_minari(table: Any) -> bool:
+    """Whether it is a data set of Minari's, by what it offers."""
+    return hasattr(table, "iterate_episodes") and hasattr(table, "observation_space")
+
+
+def minari_columns(dataset: Any, encoder: Encoder | None) -> dict[str, list[Any]]:
+    """The columns of a log. Observations that no finite space describes need an encoder."""
+    states = Encoder(dataset.observation_space) if encoder is None else encoder
+    actions = Encoder(dataset.action_space)
+    columns: dict[str, list[Any]] = {role: [] for role in ("state", "action", "reward", "next_state", "terminated")}
+    for episode in dataset.iterate_episodes():
+        n = len(episode.rewards)
+        seen = _by_name(states, episode.observations, n + 1)
+        columns["state"] += seen[:-1]
+        columns["next_state"] += seen[1:]
+        columns["action"] += _by_name(actions, episode.actions, n)
+        columns["reward"] += np.asarray(episode.rewards, float).tolist()
+        columns["terminated"] += np.asarray(episode.terminations, bool).tolist()
+    return columns
+
+
+def _by_name(encoder: Encoder, values: Any, n: int) -> list[Any]:
+    """Values of an episode by name, or by number where they are numbers."""
+    numbers = [encoder.encode(batch_entry(values, i)) for i in range(n)]
+    names = encoder.names
+    return numbers if names is None else [names[k] for k in numbers]

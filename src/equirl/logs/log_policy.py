@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.logs.drawn_problems import drawn_problems
 from equirl.logs.log import Log, from_log
+from equirl.logs.log_classes import BURN_IN, posterior_of
 from equirl.logs.safe_improvement import Question, SafePolicy, behaviour_of, halves, judged_policy, sample_of
 from equirl.model.pairs import Name, action_labels, named_policy, state_labels
 from equirl.model.reward_distributions import original_values
@@ -28,6 +28,8 @@ from equirl.planning.optimistic_planning import Plan
 from equirl.planning.wary_model import WaryModel
 from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
 from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
+from equirl.posterior.reward_priors import DrawnRewards
+from equirl.posterior.successor_rewards import SuccessorRewards
 from equirl.solving.policies import policy_weights
 from equirl.words.answer_units import ByName, ByNumber, InUnits
 from equirl.words.checking import between, inside, whole_number
@@ -294,6 +296,25 @@ class Asked(NamedTuple):
 def _asked(draws: int, caution: float, discount: float | None, settings: dict[str, Any]) -> Asked:
     by = 1.0 if discount is None else inside("discount", discount)
     return Asked(whole_number("draws", draws), between("caution", caution), by, settings)
+
+
+def drawn_problems(
+    log: Log, draws: int, root: np.random.SeedSequence, **settings: Any
+) -> tuple[Snapshot, list[ExactModel], np.random.SeedSequence]:
+    """The counts, MDPs that the log may come from, drawn without a learner's hope, and a seed to go on with.
+
+    Rewards come with successors where the log says so.
+    """
+    agent = posterior_of(log, root, **settings)
+    agent.rows.plain()
+    agent.rewards.plain()
+    seen, prior = agent.counts.snapshot(), agent.parts.rewards
+    rest, of_rewards = root.spawn(2)
+    models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)]
+    if log.unit_paid is not None and isinstance(prior, DrawnRewards) and prior.rewards != "known":
+        paid = SuccessorRewards(prior, seen, log.unit_paid, of_rewards)
+        models = [paid.coupled(model) for model in models]
+    return seen, models[BURN_IN:], rest
 
 
 def wary_policy(

@@ -17,9 +17,8 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.learners.contract import Learner, pair_played
-from equirl.logs.drawn_problems import drawn_problems
 from equirl.logs.log import Log
-from equirl.logs.log_policy import learn
+from equirl.logs.log_policy import drawn_problems, learn
 from equirl.model.pairs import action_labels, state_labels
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence

@@ -64,10 +64,11 @@ class Kept(NamedTuple):
 class RowSampler(ABC):
     """What was drawn of the transition probabilities, and how to draw on."""
 
-    @abstractmethod
     def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
         """Rows of an MDP from the posterior, given the counts, and the work it took in look-ups."""
+        return finished(self.portions(seen, rng))
 
+    @abstractmethod
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
     ) -> Portions[tuple[DrawnRows, int]]:
@@ -76,8 +77,6 @@ class RowSampler(ABC):
         Rows that are ``kept`` are taken over, where the sampler can; ``fresh`` of the rows says which were drawn,
         empty: all.
         """
-        yield _one_pass(seen)
-        return self.draw(seen, rng)
 
     def labels(self) -> np.ndarray | None:
         """(M,) the classes drawn, -1 for pairs without one; None where there are no classes."""
@@ -168,9 +167,6 @@ class _OwnSampler(RowSampler):
         self.strength, self.truncated = strength, truncated
         self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
-        return finished(self.portions(seen, rng))
-
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
     ) -> Portions[tuple[DrawnRows, int]]:
@@ -258,9 +254,6 @@ class _ClassSampler(RowSampler):
         self.next = 0  # the pair whose turn it is
         self.excepted = np.zeros(0, np.int64)  # pairs that were exceptions in the last draw
         self.record = None if self.fixed or part.hope == 0 else HopeRecord(pairs.n_pairs)
-
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
-        return finished(self.portions(seen, rng))
 
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
@@ -444,7 +437,10 @@ class _ProfileSampler(RowSampler):
     def __init__(self, prior: float, given: Given) -> None:
         self.prior, self.given = prior, given
 
-    def draw(self, seen: Snapshot, rng: np.ndarray) -> tuple[DrawnRows, int]:
+    def portions(
+        self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
+    ) -> Portions[tuple[DrawnRows, int]]:
+        yield _one_pass(seen)
         given = self.given
         assert given.classes is not None
         assert given.profiles is not None
