@@ -37,10 +37,10 @@ def resample_pairs(rng, first, only_new, fixed, seen, state, scratch, step=resam
     return step(rng, first, len(state.label), only_new, fixed, seen, state, scratch)
 
 
-def workspace(seen, alpha=1.0, gamma=1.0, pair_ptr=None, beside=math.inf):
+def workspace(seen, alpha=1.0, gamma=1.0, pair_ptr=None, eta=math.inf):
     """State and scratch of the sampler for these counts; nobody has a class yet. Each pair has a state of its own."""
     pair_ptr = np.arange(len(seen.visits) + 1) if pair_ptr is None else np.array(pair_ptr)
-    state = carry_over(empty_state(pair_ptr, alpha, gamma, beside), None, seen)
+    state = carry_over(empty_state(pair_ptr, alpha, gamma, eta), None, seen)
     return state, make_scratch(len(seen.visits), int(np.diff(seen.ptr).max()), 4 * len(seen.succ) + 8)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.numerics.arrays import Frozen, frozen, owners, starts
+from equirl.numerics.arrays import Frozen, frozen, owners, sealed, starts
 from equirl.words.checking import plain_array, several, unknown_name, whole_array, whole_number
 from equirl.words.formatting import shown
 from equirl.words.tables import Table
@@ -174,9 +174,7 @@ class Pairs(Frozen):
     @cached_property
     def state(self) -> np.ndarray:
         """(M,) the state of each pair."""
-        state = owners(self.ptr)
-        state.setflags(write=False)
-        return state
+        return sealed(owners(self.ptr))
 
     def state_number(self, state: object) -> int:
         """The number of a state, given by number or name; an error where there is no such state."""

@@ -32,13 +32,13 @@ class ClassState(NamedTuple):
     neighbours: Neighbours  # classes of pairs of the same state
 
 
-def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, beside: float = math.inf) -> ClassState:
-    """``beside``: eta of ``neighbouring_classes``."""
+def empty_state(pair_ptr: np.ndarray, alpha: float, gamma: float, eta: float = math.inf) -> ClassState:
+    """``eta``: of ``neighbouring_classes``."""
     n_pairs = int(pair_ptr[-1])
     members, total, start, room, width = np.zeros((5, n_pairs + 1), np.int64)
     return ClassState(
         np.full(n_pairs, -1), np.zeros(0, np.int64), np.array([alpha, gamma]), members, total, start, room,
-        width, np.zeros(0, np.int64), np.zeros(2, np.int64), make_neighbours(pair_ptr, beside),
+        width, np.zeros(0, np.int64), np.zeros(2, np.int64), make_neighbours(pair_ptr, eta),
     )  # fmt: skip
 
 

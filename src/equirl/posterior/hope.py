@@ -40,8 +40,8 @@ NEVER = -1.0  # in place of it: no pair leads to states never entered
 class Hope(NamedTuple):
     """How much of each kind a draw has at first."""
 
-    lonely: float = 1.0  # pairs never tried that stay put
-    bridge: float = 1.0  # pairs that lead elsewhere
+    untried: float = 1.0  # pairs never tried that stay put
+    elsewhere: float = 1.0  # pairs that lead elsewhere
     apart: float = 1.0  # chance, times visits, that a pair has a row of its own
     outward: float = 0.0  # chance that what is not near is placed on a state never left
     near: bool = True  # whether what was not seen may be placed near by
@@ -49,7 +49,7 @@ class Hope(NamedTuple):
     def scaled(self, by: float) -> Hope:
         """So many times as many exceptions; with 0 the model and nothing else."""
         outward, near = (self.outward, self.near) if by > 0 else (0.0, False)
-        return Hope(by * self.lonely, by * self.bridge, by * self.apart, outward, near)
+        return Hope(by * self.untried, by * self.elsewhere, by * self.apart, outward, near)
 
 
 class Reach(NamedTuple):
@@ -89,7 +89,7 @@ def stay_length(t: int) -> float:
 
 
 def fading(t: int) -> float:
-    """The part of lonely pairs and bridges that is left at time t: one, and less and less after 900 steps.
+    """The part of the exceptions that is left at time t: one, and less and less after 900 steps.
 
     Episodes last for about sqrt(t) steps, so the number of exceptions goes on growing, like log t.
     """
@@ -131,13 +131,13 @@ def near_state(rng: np.ndarray, state: int, pair_ptr: np.ndarray, seen: Snapshot
 
 @lean_kernel
 def draw_exceptions(
-    rng: np.ndarray, lonely: float, bridge: float, reach: Reach, seen: Snapshot, pair_ptr: np.ndarray,
+    rng: np.ndarray, untried: float, elsewhere: float, reach: Reach, seen: Snapshot, pair_ptr: np.ndarray,
     exception: np.ndarray, unknown: np.ndarray,
 ) -> None:  # fmt: skip
     """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
 
-    Of the pairs never visited ``lonely`` on average stay in their own state (for ``stay_length`` steps on average). Of
-    the visited ones ``bridge`` on average, in proportion to 1 / visits, may lead somewhere else: half the time to a
+    Of the pairs never visited ``untried`` on average stay in their own state (for ``stay_length`` steps on average). Of
+    the visited ones ``elsewhere`` on average, in proportion to 1 / visits, may lead somewhere else: half the time to a
     state never left, if there is one, of whose pairs one then stays there; otherwise to a state near, or to any.
     """
     n_states, unvisited, free, total = len(pair_ptr) - 1, 0, 0, 0.0
@@ -154,9 +154,9 @@ def draw_exceptions(
     for s in range(n_states):
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             if seen.visits[k] == 0:
-                if uniform(rng) * unvisited < lonely:
+                if uniform(rng) * unvisited < untried:
                     exception[k] = s
-            elif bridge > 0.0 and uniform(rng) * seen.visits[k] * total < bridge:
+            elif elsewhere > 0.0 and uniform(rng) * seen.visits[k] * total < elsewhere:
                 anywhere = n_open(float(seen.visits[k]), reach) == n_states
                 if free > 0 and anywhere and uniform(rng) < 0.5:
                     exception[k] = x = unknown[below(rng, free)]

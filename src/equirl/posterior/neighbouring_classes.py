@@ -7,8 +7,8 @@ neighbour of class d, e_c how often it has any, and E the sum of all, a class c 
 
     (m_cd + eta)  /  (e_c e_d / E + eta)
 
-times as much: how often c and d are neighbours, against how often they would be by chance; eta
-(``beside``) is how many times it takes to notice. A new class weighs as it did, and so do two that were hardly met.
+times as much: how often c and d are neighbours, against how often they would be by chance; eta is
+how many times it takes to notice. A new class weighs as it did, and so do two that were hardly met.
 
 All counts are of the other pairs, so that each pair is drawn given the rest (a dependency network, Heckerman et al.
 2000); the steps as a whole need not be those of one prior of all classes.

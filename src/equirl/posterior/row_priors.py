@@ -197,7 +197,7 @@ class ClassRows:
     scan: int = 1000
     hope: float = 1.0
     hopes: ClassVar[Hope] = Hope()
-    beside: ClassVar[float] = 0.3  # how many times it takes to notice that classes are found side by side in states
+    eta: ClassVar[float] = 0.3  # how many times it takes to notice that classes are found side by side in states
     needs: ClassVar[tuple[str, ...]] = ()
     looks_for_classes: ClassVar[bool] = True
 
@@ -217,7 +217,7 @@ class GivenClassRows:
     hope: float = 1.0
     hopes: ClassVar[Hope] = Hope(apart=0.0, outward=0.5)
     alpha: ClassVar[float] = 1.0
-    beside: ClassVar[float] = math.inf
+    eta: ClassVar[float] = math.inf
     needs: ClassVar[tuple[str, ...]] = ("classes",)
     looks_for_classes: ClassVar[bool] = False
 
@@ -247,7 +247,7 @@ class _ClassSampler(RowSampler):
             usual if isinstance(value, str) else value
             for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
         )
-        self.state: ClassState = empty_state(self.pair_ptr, alpha, gamma, part.beside)
+        self.state: ClassState = empty_state(self.pair_ptr, alpha, gamma, part.eta)
         if given is not None:
             self.state.label[:] = given
         self.before: Snapshot | None = None
@@ -276,8 +276,8 @@ class _ClassSampler(RowSampler):
         unknown = np.empty(len(self.pair_ptr) - 1, np.int64)
         left = fading(int(seen.visits.sum())) * exceptions
         draw_exceptions(
-            rng, left * self._lonely(seen), left * self.hope.bridge, placing.reach, seen, self.pair_ptr, draw.exception,
-            unknown,
+            rng, left * self._untried(seen), left * self.hope.elsewhere, placing.reach, seen, self.pair_ptr,
+            draw.exception, unknown,
         )  # fmt: skip
         if kept is not None:
             kept = kept._replace(fresh=kept.fresh | self._of_exceptions(draw.exception))
@@ -326,13 +326,13 @@ class _ClassSampler(RowSampler):
         """The chance of leaving where an unknown pair stays; classes given are few, and one never seen is worth all."""
         return 0.0 if self.fixed else 1.0 / stay_length(int(seen.visits.sum()))
 
-    def _lonely(self, seen: Snapshot) -> float:
+    def _untried(self, seen: Snapshot) -> float:
         """How many never visited pairs stay put; where classes are given only those of a class never visited do."""
         if not self.fixed:
-            return self.hope.lonely
+            return self.hope.untried
         strange = seen.visits == 0
         unknown = strange & (self.state.total[self.state.label] == 0)
-        return float(self.hope.lonely * strange.sum() / max(1, unknown.sum()))
+        return float(self.hope.untried * strange.sum() / max(1, unknown.sum()))
 
     def refresh(self, seen: Snapshot, rng: np.ndarray) -> int:
         """Carry classes over to newer counts and draw on: new pairs first, then others in turn. The work done."""

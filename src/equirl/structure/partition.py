@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equirl.model.pairs import action_labels, state_labels
-from equirl.numerics.arrays import Frozen, frozen, number_by_appearance
+from equirl.numerics.arrays import Frozen, frozen, number_by_appearance, sealed
 from equirl.words.checking import LARGEST, plain_array, several, whole_number
 from equirl.words.formatting import shown
 from equirl.words.tables import Table, card
@@ -93,9 +93,7 @@ class Partition(Frozen):
     @cached_property
     def sizes(self) -> np.ndarray:
         """(C,) the number of pairs in each class."""
-        sizes = np.bincount(self.label, minlength=self.n_classes)
-        sizes.setflags(write=False)
-        return sizes
+        return sealed(np.bincount(self.label, minlength=self.n_classes))
 
     def members(self, label: int) -> np.ndarray:
         """The pairs of one class, in increasing order."""
