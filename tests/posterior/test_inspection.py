@@ -148,11 +148,11 @@ def test_learners_without_a_posterior_of_classes_say_so(name):
 
 def test_wrong_pairs_are_named():
     found = ClassPosterior(Pairs.uniform(2, 2), [[0, 0, 1, -1]])
-    with pytest.raises(ValueError, match="pair must be at most 3"):
+    with pytest.raises(ValueError, match="there is no pair 4: pairs are 0 to 3"):
         found.alike(0, 4)
     with pytest.raises(ValueError, match="state"):
         found.alike((5, 0), 1)
-    with pytest.raises(ValueError, match=r"\(state, action\)"):
+    with pytest.raises(TypeError, match=r"\(state, action\)"):
         found.alike((0, 0, 0), 1)
     assert repr(found) == "<ClassPosterior: 1 draws, M=4, 2 classes expected>"
 

@@ -161,12 +161,12 @@ def rollouts():
     recorder = Recorder(mdp, agent, np.array([3, 6]), True)
     found["recorder"] = [recorder.steps_to_mark(), recorder.end_early(), len(recorder.marks)]
     agent = eq.agent_for(mdp, "ucrl2-l", 1)
-    watch = Watch(Until(gap=1e-9), agent, 4.0)
+    watch = Watch(Until(gap=1e-9), agent)
     found["watch"] = [
         watch.next,
         watch.stops(0),
-        Watch(None, agent, 1.0).stops(0),
-        Watch(Until(seconds=1e-9), agent, 1.0).stops(0),
+        Watch(None, agent).stops(0),
+        Watch(Until(seconds=1e-9), agent).stops(0),
     ]
     return found
 

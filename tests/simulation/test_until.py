@@ -135,7 +135,7 @@ def test_a_smaller_risk_than_the_learners_own_is_refused():
 class Looked:
     """An agent that notes when it is asked how good its policy is."""
 
-    name, t, has_gap = "looked", 1, True
+    name, t, has_gap, reward_map = "looked", 1, True, (2.0, 0.0)
 
     def __init__(self):
         self.beliefs, self.asked = self, []
@@ -147,7 +147,7 @@ class Looked:
 
 def test_looks_come_after_a_hundred_steps_and_then_ever_more_seldom():
     agent = Looked()
-    watch = Watch(Until(gap=0.1), agent, 2.0)
+    watch = Watch(Until(gap=0.1), agent)
     for agent.t in range(1, 1000):
         assert not watch.stops(0)
     assert agent.asked == [101, 201, 301, 401, 521, 677, 880]  # 100 more, or three tenths more
@@ -157,7 +157,7 @@ def test_looks_come_after_a_hundred_steps_and_then_ever_more_seldom():
 def test_a_gap_just_as_small_as_asked_for_is_small_enough_and_the_reason_says_how_it_is_known():
     agent = Looked()
     agent.t = 50
-    watch = Watch(Until(gap=0.5, delta=0.1), agent, 2.0)
+    watch = Watch(Until(gap=0.5, delta=0.1), agent)
     agent.t = 150
     assert watch.stops(0)
     assert watch.reason == "no policy earns more by 0.5, by its posterior with probability 0.9"
@@ -166,11 +166,11 @@ def test_a_gap_just_as_small_as_asked_for_is_small_enough_and_the_reason_says_ho
 def test_time_is_spent_when_its_seconds_are_over(monkeypatch):
     now = 10.0
     monkeypatch.setattr(rules.time, "perf_counter", lambda: now)
-    watch = Watch(Until(seconds=2), Looked(), 1.0)
+    watch = Watch(Until(seconds=2), Looked())
     for now, over in ((11.9, False), (12.0, True)):  # noqa: B007
         assert watch.stops(0) is over
     assert watch.reason == "2 seconds are spent"
-    assert not Watch(None, Looked(), 1.0).stops(0)
+    assert not Watch(None, Looked()).stops(0)
 
 
 @pytest.mark.parametrize("value", ["seconds=0", "gap=inf", "delta=0,gap=1", "seconds=-1"])

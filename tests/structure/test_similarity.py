@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import equirl as eq
+from equirl.model.pairs import pair_number
 from equirl.structure.similarity import (
     Profiles,
-    _pair_number,
     l1_distance,
     profile_distance,
     profile_l1,
@@ -81,13 +81,13 @@ def test_pairs_are_similar_where_profiles_and_means_are_within_their_bounds():
 
 
 def test_a_pair_is_a_number_or_a_state_and_an_action():
-    assert [_pair_number(WORLD, pair) for pair in (0, 14, np.int8(3), (2, 1))] == [0, 14, 3, 7]
+    assert [pair_number(WORLD.pairs, pair) for pair in (0, 14, np.int8(3), (2, 1))] == [0, 14, 3, 7]
     for wrong in (-1, 15):
         with pytest.raises(ValueError, match=f"there is no pair {wrong}: pairs are 0 to 14"):
-            _pair_number(WORLD, wrong)
+            pair_number(WORLD.pairs, wrong)
     for wrong in (1.0, "a", (1, 2, 3)):
         with pytest.raises(TypeError, match=r"a pair is its number or \(state, action\), not"):
-            _pair_number(WORLD, wrong)
+            pair_number(WORLD.pairs, wrong)
 
 
 def test_a_projection_moves_by_at_most_the_distance_and_tells_different_profiles_apart():

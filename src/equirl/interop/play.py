@@ -99,7 +99,7 @@ def play(
     world_root, agent_root = seed_sequence("seed", seed).spawn(2)
     learner = _prepare(simulator, agent, agent_root, settings)
     recorder = PlayRecorder(learner, marks, save)
-    watch = Watch(rule, learner, learner.reward_map[0])
+    watch = Watch(rule, learner)
     through = _play_vector if is_vector(env) else _play
     try:
         with InUse(learner), progress_called(progress, learner.name) as recorder.progress:

@@ -266,6 +266,19 @@ def number_of(kind: str, value: object, limit: int, numbers: NameNumbers | None)
     return number
 
 
+def pair_number(pairs: Pairs, pair: Any) -> int:
+    """The number of a pair given by its number or as (state, action)."""
+    if isinstance(pair, tuple) and len(pair) == 2:
+        return pairs.index(*pair)
+    try:
+        number = operator.index(pair)
+    except TypeError:
+        raise TypeError(f"a pair is its number or (state, action), not {shown(pair)}") from None
+    if not 0 <= number < pairs.n_pairs:
+        raise ValueError(f"there is no pair {shown(number)}: pairs are 0 to {pairs.n_pairs - 1}")
+    return number
+
+
 def state_labels(pairs: Pairs, states: Iterable[int] | None = None) -> list[Name]:
     """What to call states in a table."""
     names = pairs.state_names or range(pairs.n_states)
@@ -303,11 +316,11 @@ def _check(pairs: Pairs) -> None:
         raise ValueError(
             f"action ids of {pairs.call(int(pairs.state[k]))} must increase from 0 or more; found {action[k]}"
         )
-    _check_names("state", pairs.state_names, pairs.n_states, pairs.n_states)
-    _check_names("action", pairs.action_names, pairs.n_action_ids, np.inf)
+    _check_number_of_names("state", pairs.state_names, pairs.n_states, pairs.n_states)
+    _check_number_of_names("action", pairs.action_names, pairs.n_action_ids, np.inf)
 
 
-def _check_names(kind: str, names: tuple[Name, ...] | None, least: int, most: float) -> None:
+def _check_number_of_names(kind: str, names: tuple[Name, ...] | None, least: int, most: float) -> None:
     if names is None:
         return
     check_names(kind, names)

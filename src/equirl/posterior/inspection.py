@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from equirl.estimation.counts import Counts
-from equirl.model.pairs import Pairs
+from equirl.model.pairs import Pairs, pair_number
 from equirl.numerics.arrays import Frozen, frozen
 from equirl.numerics.random_draws import draw_state
 from equirl.numerics.seeding import Seed, seed_sequence
@@ -81,7 +81,7 @@ class ClassPosterior(Frozen):
         pair, other : int or (state, action)
             Two pairs, by number or by state and action.
         """
-        k, j = self._number(pair), self._number(other)
+        k, j = pair_number(self.pairs, pair), pair_number(self.pairs, other)
         return float(self._together(np.array([k, j]))[0, 1])
 
     def matrix(self, pairs: Any = None) -> np.ndarray:
@@ -95,7 +95,7 @@ class ClassPosterior(Frozen):
         chosen = (
             np.arange(self.pairs.n_pairs)
             if pairs is None
-            else np.array([self._number(k) for k in several("pairs", pairs)], int)
+            else np.array([pair_number(self.pairs, k) for k in several("pairs", pairs)], int)
         )
         return self._together(chosen)
 
@@ -130,13 +130,6 @@ class ClassPosterior(Frozen):
         lacks = (self.labels[:, chosen] < 0).any(axis=0)
         total[lacks] = total[:, lacks] = np.nan
         return total
-
-    def _number(self, pair: Any) -> int:
-        if isinstance(pair, tuple):
-            if len(pair) != 2:
-                raise ValueError(f"a pair is a number or (state, action), not {shown(pair)}")
-            return self.pairs.index(*pair)
-        return whole_number("pair", pair, least=0, most=self.pairs.n_pairs - 1)
 
     def __repr__(self) -> str:
         draws, M = self.labels.shape

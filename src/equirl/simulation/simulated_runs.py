@@ -26,7 +26,6 @@ from equirl.words.formatting import shown
 from equirl.words.progress_bar import Advance, progress_called
 
 EPSILON = 0.01  # how far below the optimal values those of a policy may be before its steps count as bad
-
 JUDGE_AGAIN = 1.05  # factor between the times, beside checkpoints, at which a policy that changes at any step is judged
 
 
@@ -71,7 +70,7 @@ class LiveRun:
         self._rollout = Rollout(mdp, world_root)
         settle(self.agent, self._rollout.state)
         self._recorder = Recorder(mdp, self.agent, marks, flag("measure_clustering", measure_clustering), epsilon)
-        self._watch, self._stopped = Watch(rule, self.agent, self.agent.reward_map[0]), False
+        self._watch, self._stopped = Watch(rule, self.agent), False
         self._before, self.horizon = self.agent.t - 1, int(horizon)
         self.policy = self._judged = np.zeros(0, np.int64)  # the latter is the one that values are measured of
         self._judge_at = 1

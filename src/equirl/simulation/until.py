@@ -70,8 +70,8 @@ def until(value: Any) -> Until | None:
 
 
 class Watch:
-    def __init__(self, rule: Until | None, learner: Learner, scale: float) -> None:
-        self.rule, self.learner, self.scale = rule, learner, scale
+    def __init__(self, rule: Until | None, learner: Learner) -> None:
+        self.rule, self.learner = rule, learner
         self.begin, self.next = time.perf_counter(), learner.t + FIRST_LOOK
         self.reason, self.gap, self.policy = "", math.nan, np.zeros(0, np.int64)
         if rule is not None and rule.gap is not None and not learner.beliefs.has_gap:
@@ -92,7 +92,7 @@ class Watch:
             found = learner.beliefs.policy_gap(state, rule.delta)
             if found is None:
                 raise ValueError(f"{learner!r} cannot tell how good its policy is at risk {rule.delta:g}")
-            self.gap, self.policy = self.scale * found.gap, found.policy
+            self.gap, self.policy = learner.reward_map[0] * found.gap, found.policy
             if self.gap <= rule.gap:
                 how = "certified" if found.certified else "by its posterior"
                 self.reason = f"no policy earns more by {rule.gap:g}, {how} with probability {1 - rule.delta:g}"

@@ -8,17 +8,16 @@ is at most eps_p and their mean rewards differ by at most eps_mu. See docs/defin
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from equirl.model.mdp import TabularMDP, check_mdp
+from equirl.model.pairs import pair_number
 from equirl.model.rows import AT_ONCE, Rows
 from equirl.numerics.arrays import rows_by_length
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import between, choice, whole_number
-from equirl.words.formatting import shown
 
 TOLERANCE = 1e-9  # probabilities and means closer than this are taken as equal
 CONTRASTS = ("l1", "squared", "kl")
@@ -99,7 +98,7 @@ def profile_distance(mdp: TabularMDP, pair: Any, other: Any, contrast: str = "l1
     """
     check_mdp(mdp)
     choice("contrast", contrast, CONTRASTS)
-    p, q = (profile_of(mdp, _pair_number(mdp, which)) for which in (pair, other))
+    p, q = (profile_of(mdp, pair_number(mdp.pairs, which)) for which in (pair, other))
     if contrast == "l1":
         return float(l1_distance(p, 0, len(p), q, 0, len(q)))
     if contrast == "kl":
@@ -138,7 +137,7 @@ def similar(
     """
     check_mdp(mdp)
     eps_p, eps_mu = between("eps_p", eps_p, most=math.inf), between("eps_mu", eps_mu, most=math.inf)
-    k, j = _pair_number(mdp, pair), _pair_number(mdp, other)
+    k, j = pair_number(mdp.pairs, pair), pair_number(mdp.pairs, other)
     means_agree = mdp.reward_map[0] * abs(mdp.r_mean[k] - mdp.r_mean[j]) <= eps_mu
     return bool(means_agree) and profile_distance(mdp, k, j, contrast) <= eps_p
 
@@ -146,18 +145,6 @@ def similar(
 def profile_of(mdp: TabularMDP, pair: int) -> np.ndarray:
     """The profile of one pair of a known MDP."""
     return -np.sort(-mdp.rows.prob[mdp.rows.row(pair)])
-
-
-def _pair_number(mdp: TabularMDP, pair: Any) -> int:
-    if isinstance(pair, tuple) and len(pair) == 2:
-        return mdp.pairs.index(*pair)
-    try:
-        number = operator.index(pair)
-    except TypeError:
-        raise TypeError(f"a pair is its number or (state, action), not {shown(pair)}") from None
-    if not 0 <= number < mdp.n_pairs:
-        raise ValueError(f"there is no pair {shown(number)}: pairs are 0 to {mdp.n_pairs - 1}")
-    return number
 
 
 def projection(points: Rows) -> np.ndarray:
