@@ -215,12 +215,11 @@ def kl_values():
     held = rows.prob.copy()
     held[::7] = 0.0  # states listed without mass
     for kind in ("random", "ties", "flat", "steep"):
-        u, by_u = values(kind), np.arange(S)
-        sort_by_u(u, by_u)
+        u = values(kind)
         for radius in (0.0, 1e-9, 1e-3, 0.05, 0.5, 3.0, 44.9, 45.0, math.inf):
             for name, prob in (("rows", rows.prob), ("held", held)):
                 ball = KLBall(Rows(rows.ptr, rows.succ, prob), np.full(M, radius))
-                found[f"{kind} {name} {radius}"] = [kl_value(ball, k, u, by_u) for k in range(M)]
+                found[f"{kind} {name} {radius}"] = [kl_value(ball, k, u, u.max()) for k in range(M)]
     return found
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from equirl.estimation.kl_radius import kl_interval
 from equirl.model.rows import Rows
 from equirl.numerics.compiling import inlined, lean_kernel
-from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, iterate, sort_by_u, sweep_states
+from equirl.planning.optimistic_planning import Choices, Solver, Stop, Work, iterate, sweep_states
 
 FREE = 45.0  # exp(-45) is below rounding: the ball holds the best state to double precision
 STEPS = 100
@@ -89,12 +89,12 @@ def _solve(models: KLBall, k: int | np.int64, u: np.ndarray, high: float, low_a:
 
 
 @lean_kernel
-def kl_value(models: KLBall, k: int | np.int64, u: np.ndarray, by_u: np.ndarray) -> float:
-    """``max q.u`` over the ball of pair k; of ``by_u`` (S,), the states in decreasing u, only the first is used.
+def kl_value(models: KLBall, k: int | np.int64, u: np.ndarray, top: float) -> float:
+    """``max q.u`` over the ball of pair k; ``top`` is the largest u.
 
     Costs O(successors) times about six evaluations of f; relative error about 1e-14 of the span of u.
     """
-    top, d = u[by_u[0]], models.radius[k]
+    d = models.radius[k]
     low, high = _seen_range(models, k, u)
     if high < low or low == top or d >= FREE:
         return top
@@ -163,14 +163,13 @@ class KLModels(NamedTuple):
 
 @inlined
 def kl_maximum(models: KLBall, k: int, work: Work, u_max: float) -> float:
-    return kl_value(models, np.int64(k), work.u, work.by_u)
+    return kl_value(models, np.int64(k), work.u, u_max)
 
 
 @lean_kernel
 def sweep_kl(
     choices: Choices, models: KLBall, work: Work, stop: Stop, u_max: float, shift: float
 ) -> tuple[float, float, float, float]:
-    sort_by_u(work.u, work.by_u)
     return sweep_states(kl_maximum, choices, models, work, stop, u_max, shift)
 
 
