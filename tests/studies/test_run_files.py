@@ -68,6 +68,25 @@ def test_a_regret_that_follows_from_the_rewards_takes_no_room():
     assert whole < len(pack_run({"t": t, **curves, "regret": rng.normal(size=200)}, META)) - 1000
 
 
+@pytest.mark.parametrize("n_values", [1, 2, 25, 26, 256, 257])
+@pytest.mark.parametrize("n_times", [9, 200, 2100])
+def test_floats_with_few_values_come_back_bit_by_bit(n_values, n_times):
+    rng, t = np.random.default_rng(4), np.arange(1, n_times + 1)
+    values = np.concatenate([rng.normal(size=n_values), [-0.0, 0.0, np.nan, -np.inf]])[-n_values:]
+    curves = {name: rng.choice(values, n_times) for name in ("regret", "alpha", "reward", "gamma")}
+    arrays, meta = unpack_run("it", pack_run({"t": t, **curves}, META))
+    assert (meta, list(arrays)) == (META, ["t", *curves])
+    for name, curve in curves.items():
+        assert arrays[name].tobytes() == curve.tobytes(), name
+
+
+def test_floats_drawn_from_a_grid_take_a_byte_each_at_most():
+    rng, t = np.random.default_rng(5), np.arange(1, 201) * 50
+    without = len(pack_run({"t": t}, META))
+    assert len(pack_run({"t": t, "alpha": rng.choice(rng.random(12), 200)}, META)) < without + 200 + 12 * 8
+    assert len(pack_run({"t": t, "alpha": rng.random(200)}, META)) > without + 1000
+
+
 def test_a_run_takes_less_than_half_of_what_an_archive_of_it_takes():
     result = execute(specs()[0])
     arrays = {"t": result.curves.t} | {name: result.curves[name][0] for name in result.curves}
@@ -112,7 +131,7 @@ def payload(header, n_curves=1, n_times=3, body=24):
     return struct.pack("<LLL", len(text), n_curves, n_times) + text + bytes(body)
 
 
-HEADER = META | {"curves": {"t": "i"}}
+HEADER = META | {"curves": {"t": "i"}, "few": {}}
 
 
 @pytest.mark.parametrize(
@@ -124,10 +143,17 @@ HEADER = META | {"curves": {"t": "i"}}
         (resealed(payload(HEADER, n_times=4)), "not as long as it says"),
         (resealed(payload(HEADER, n_curves=2, body=48)), "it names 1 curves and has 2"),
         (resealed(payload(META)), "curves"),
-        (resealed(payload(META | {"curves": {"t": "x"}})), "x"),
-        (resealed(payload(META | {"curves": 3})), "cannot be read"),
-        (resealed(payload({"curves": {"t": "i"}})), "does not say which run it holds"),
-        (resealed(payload({"curves": {"t": "i"}, "spec": {}})), "does not say which run it holds"),
+        (resealed(payload(HEADER | {"curves": {"t": "x"}})), "x"),
+        (resealed(payload(HEADER | {"curves": 3})), "cannot be read"),
+        (resealed(payload(META | {"curves": {"t": "i"}})), "few"),
+        (resealed(payload(HEADER | {"few": {"u": 1}}, body=11)), "which curves have few values"),
+        (resealed(payload(HEADER | {"few": {"t": 0}}, body=3)), "which curves have few values"),
+        (resealed(payload(HEADER | {"few": {"t": -1}}, body=3)), "which curves have few values"),
+        (resealed(payload(HEADER | {"few": {"t": 257}}, body=8 * 257 + 3)), "which curves have few values"),
+        (resealed(payload(HEADER | {"few": {"t": 2}}, body=20)), "not as long as it says"),
+        (resealed(payload(HEADER | {"few": {"t": 2}}, body=16) + b"\0\1\2"), "out of bounds"),
+        (resealed(payload({"curves": {"t": "i"}, "few": {}})), "does not say which run it holds"),
+        (resealed(payload({"curves": {"t": "i"}, "few": {}, "spec": {}})), "does not say which run it holds"),
         (resealed(payload(b"[1]")), "cannot be read"),
         (resealed(payload(b"{")), "cannot be read"),
         (resealed(b"short"), "cannot be read"),

@@ -1,7 +1,8 @@
 """A run as bytes: a line that names the format, a seal over everything else, and its header and curves, compressed.
 
 Curves are whole numbers or floats of 64 bits. Kept are the differences of neighbouring bit patterns, byte by byte of
-equal weight: most are then 0. A regret that is t g - reward to the last bit, as it usually is, takes no room, and
+equal weight: most are then 0. Floats that have few values, such as those drawn from a grid, are kept as these values
+and a byte for each checkpoint. A regret that is t g - reward to the last bit, as it usually is, takes no room, and
 neither does a pseudo-regret that equals it.
 """
 
@@ -29,15 +30,24 @@ ALWAYS_ALLOWED, MOST_EXPANSION = 2**26, 100  # bytes that any file may unpack to
 _MARK = b"equirl-run "
 _SEAL_SIZE = 16  # bytes
 _SIZES = struct.Struct("<LLL")  # of the header in bytes, of curves, of checkpoints
+FEW, PER_VALUE = 256, 8  # values of a curve that a byte can number, and checkpoints for each from which on it pays
 _KINDS = {"i": np.dtype("<i8"), "f": np.dtype("<f8")}
 # What headers usually hold: compression starts from it, so it is part of the format.
 _USUAL = (
-    b'{"spec":{"world":"four-room","params":{},"learner":"c-psrl","settings":{},"horizon":1000000,"checkpoints":200,'
-    b'"replicate":0,"seed":,"world_seed":null,"measures":[],"result_version":,"renumber_seed":},"everything":{'
-    b'"reward_law":"deterministic","concentration":4.0,"shuffle":null,"delta":0.05,"discount":1.0,"action_ties":'
-    b'"random","max_sweeps":100000,"threads":1,"warm_start":false,"effort":,"stopping":"either"},"facts":{"gain":0.,'
-    b'"n_episodes":,"n_unconverged":0},"provenance":{"seconds":0.,"versions":{"equirl":"","numpy":"2.","numba":"0."}},'
-    b'"curves":{"t":"i","regret":"f","pseudo_regret":"f","reward":"f","n_classes":"i"}}'
+    b'"discount":0.95,"explore":0.05,"steps":"rescaled","rate":0.7},"sample_complexity":"f","value_regret":"f"'
+    b'"balance":4.0,"merge_rule":"balanced","priority":"random","radius":"pooled","ties":"support","rewards":"per_pair",'
+    b'"delta":0.05,"reward_bound":"laplace","action_ties":"random","warm_start":false,"max_sweeps":100000,"threads":1,'
+    b'"discount":1.0,"stopping":"either","effort":100000.0},"facts":{"effort":Infinity},"facts":{'
+    b'"prior":1.0,"rewards":"per_class","alpha":"drawn","gamma":"drawn","scan":1000,"hope":1.0,"reward_noise":"drawn",'
+    b'"rewards":"shared","accuracy":0.1,"discount":1.0,"episodes":"steady","effort":Infinity,"budget":Infinity},"facts":{'
+    b'"n_states":25,"forward":0.4,"back":0.05,"first_forward":0.4,"last_back":0.05,"left":1.0,"small_reward":0.005,'
+    b'"large_reward":1.0,"reward_law":"deterministic","concentration":4.0,"shuffle":null,"alpha":"f","gamma":"f"},"few":{'
+    b'{"spec":{"world":"riverswim","params":{},"learner":"c-ucrl-c-sigma","settings":{},"horizon":1000000,"checkpoints":200'
+    b',"replicate":0,"seed":,"world_seed":null,"measures":[],"result_version":,"renumber_seed":},"everything":{'
+    b'"height":7,"width":7,"kernel":"main","walls_are_states":false,"goal_reward":1.0,"reward_law":"deterministic",'
+    b'"concentration":4.0,"shuffle":null,"facts":{"gain":0.875,"n_episodes":,"n_unconverged":0},"provenance":{"seconds":0.,'
+    b'"versions":{"equirl":"0.1.0","numpy":"2.4.6","numba":"0.68.1"}},'
+    b'"curves":{"t":"i","regret":"f","pseudo_regret":"f","reward":"f","n_classes":"i"},"few":{}}'
 )
 
 
@@ -45,11 +55,15 @@ def pack_run(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> bytes
     """The content of a file: curves of equal length, ``t`` among them, and what JSON can hold."""
     kinds = {name: "f" if array.dtype.kind == "f" else "i" for name, array in arrays.items()}
     bits = np.array([np.asarray(array, _KINDS[kinds[name]]).view("<i8") for name, array in arrays.items()])
-    _exchange(list(kinds), bits, meta, -1)
-    steps = np.diff(bits, axis=1, prepend=np.int64(0))
-    header = json.dumps({**meta, "curves": kinds}, separators=(",", ":")).encode()
-    by_weight = np.ascontiguousarray(steps.view(np.uint8).reshape(*bits.shape, 8).transpose(0, 2, 1))
-    content = _SIZES.pack(len(header), *bits.shape) + header + by_weight.tobytes()
+    _exchange(dict(zip(kinds, bits, strict=True)), meta, -1)
+    few = {name: values for name, row in zip(kinds, bits, strict=True) if len(values := _few(kinds[name], row))}
+    sizes = {name: len(values) for name, values in few.items()}
+    header = json.dumps({**meta, "curves": kinds, "few": sizes}, separators=(",", ":")).encode()
+    parts = [_SIZES.pack(len(header), *bits.shape), header, _by_weight(bits[[name not in few for name in kinds]])]
+    for name, values in few.items():
+        numbers = np.searchsorted(values, bits[list(kinds).index(name)])
+        parts += [_by_weight(values[None, :]), numbers.astype(np.uint8).tobytes()]
+    content = b"".join(parts)
     packer = zlib.compressobj(9 if len(content) <= ALWAYS_ALLOWED else 0, zdict=_USUAL)
     packed = packer.compress(content) + packer.flush()
     line = _MARK + f"{RESULT_VERSION}\n".encode()
@@ -116,26 +130,49 @@ def _unpacked(packed: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if header_size > LONGEST_HEADER:
         raise ValueError(f"its header has {header_size:,} bytes; at most {LONGEST_HEADER:,} are expected")
     begin = _SIZES.size + header_size
-    if len(content) != begin + 8 * n_curves * n_times:
-        raise ValueError("its curves are not as long as it says")
     meta = json.loads(content[_SIZES.size : begin])
-    kinds = dict(meta.pop("curves"))
+    kinds, few = dict(meta.pop("curves")), dict(meta.pop("few"))
     if not isinstance(meta.get("spec"), dict) or "horizon" not in meta["spec"]:
         raise ValueError("it does not say which run it holds")
     if len(kinds) != n_curves:
         raise ValueError(f"it names {len(kinds)} curves and has {n_curves}")
-    by_weight = np.frombuffer(content, np.uint8, offset=begin).reshape(n_curves, 8, n_times)
-    steps = np.ascontiguousarray(by_weight.transpose(0, 2, 1)).view("<i8")[:, :, 0]
-    bits = np.cumsum(steps, axis=1)
-    _exchange(list(kinds), bits, meta, 1)
-    return {name: bits[i].view(_KINDS[kind]) for i, (name, kind) in enumerate(kinds.items())}, meta
+    if not few.keys() <= kinds.keys() or not all(size in range(1, FEW + 1) for size in few.values()):
+        raise ValueError("it does not say which curves have few values")
+    rest = [name for name in kinds if name not in few]
+    if len(content) != begin + 8 * len(rest) * n_times + sum(8 * size + n_times for size in few.values()):
+        raise ValueError("its curves are not as long as it says")
+    row = dict(zip(rest, _bits(content, begin, len(rest), n_times), strict=True))
+    begin += 8 * len(rest) * n_times
+    for name, size in few.items():
+        values, begin = _bits(content, begin, 1, size)[0], begin + 8 * size
+        row[name] = values[np.frombuffer(content, np.uint8, n_times, begin)]
+        begin += n_times
+    _exchange(row, meta, 1)
+    return {name: row[name].view(_KINDS[kind]) for name, kind in kinds.items()}, meta
 
 
-def _exchange(names: list[str], bits: np.ndarray, meta: Mapping[str, Any], sign: int) -> None:
+def _few(kind: str, bits: np.ndarray) -> np.ndarray:
+    """The values of a curve, sorted as bits, where they are several, yet few; else none."""
+    values = np.unique(bits) if kind == "f" else bits[:0]
+    return values if 1 < len(values) <= min(FEW, len(bits) // PER_VALUE) else bits[:0]
+
+
+def _by_weight(bits: np.ndarray) -> bytes:
+    """Differences of neighbours in rows of 64-bit numbers: of each row the lowest bytes, then the next ones."""
+    steps = np.diff(bits, axis=1, prepend=np.int64(0))
+    return steps.view(np.uint8).reshape(*bits.shape, 8).transpose(0, 2, 1).tobytes()
+
+
+def _bits(content: bytes, begin: int, n_rows: int, n: int) -> np.ndarray:
+    """What :func:`_by_weight` wrote."""
+    by_weight = np.frombuffer(content, np.uint8, 8 * n_rows * n, begin).reshape(n_rows, 8, n)
+    return np.cumsum(np.ascontiguousarray(by_weight.transpose(0, 2, 1)).view("<i8")[:, :, 0], axis=1)
+
+
+def _exchange(row: Mapping[str, np.ndarray], meta: Mapping[str, Any], sign: int) -> None:
     """Bits of the two regrets for their difference from what is expected of them, or (``sign`` 1) back, in place."""
     facts = meta.get("facts")
     gain = facts.get("gain") if isinstance(facts, dict) else None
-    row = {name: bits[i] for i, name in enumerate(names)}
     if not {"t", "reward", "regret"} <= row.keys() or not isinstance(gain, float) or not math.isfinite(gain):
         return
     expected = AVERAGE_REWARD.regret(row["t"], gain, row["reward"].view("<f8")).view("<i8")
