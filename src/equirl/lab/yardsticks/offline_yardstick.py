@@ -57,8 +57,8 @@ METHODS: dict[str, tuple[Method, int]] = {  # name: function, logs a size
     "Pi_b-SPIBB": (lambda world, counts, _: spibb(world, counts), 1000),
     "Pi_<=b-SPIBB": (lambda world, counts, _: spibb_at_most(world, counts), 1000),
     "Soft-SPIBB": (lambda world, counts, _: soft_spibb(world, counts), 1000),
-    "learn": (learned, 300),
-    "learn, no classes": (learned_alone, 100),
+    "learn": (learned, 1000),
+    "learn, no classes": (learned_alone, 40),
     "learn, safe=0.95": (learned_safely, 100),
 }
 
