@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 
 import numpy as np
 
-from equirl.learners.beliefs import CountedBeliefs
+from equirl.learners.beliefs import GivenBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, step_limits
 from equirl.learners.recipes import Blueprint
 from equirl.model.mdp import TabularMDP
@@ -42,8 +41,8 @@ class FixedLearner(CountingLearner):
             self.coins.random()
 
     @property
-    def beliefs(self) -> FixedBeliefs:
-        return FixedBeliefs(self)
+    def beliefs(self) -> GivenBeliefs:
+        return GivenBeliefs(self)
 
     def state(self) -> State:
         arrays, values = super().state()
@@ -57,8 +56,3 @@ class FixedLearner(CountingLearner):
         if self.policy is None and state.values["fixed"]:
             raise ValueError("the policy is missing")
         self.coins.bit_generator.state = state.values["coins"]
-
-
-class FixedBeliefs(CountedBeliefs):
-    def measures(self) -> Mapping[str, float]:
-        return {"n_classes": self.agent.pairs.n_pairs}

@@ -294,6 +294,14 @@ class CountedBeliefs(Beliefs):
         return PairBelief(seen.succ[first:last], prob, *none, mean, 0.0, 1.0, n, "none: it keeps frequencies alone")
 
 
+class GivenBeliefs(CountedBeliefs):
+    """The beliefs of an agent that counts and knows no classes but those it is given."""
+
+    def measures(self) -> Mapping[str, float]:
+        given = self.agent.given
+        return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
+
+
 def shown_plan(plan: Plan, agent: Learner) -> AgentPlan:
     """A plan as people read it: actions, and the units of the rewards."""
     scale, shift = agent.reward_map

@@ -24,7 +24,6 @@ n(c) stands for the visits of a pair. Estimated classes would put samples of oth
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -33,7 +32,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.kl_inf import kl_inf
 from equirl.estimation.pooling import Grouping, estimate, pool_known
-from equirl.learners.beliefs import ActionValues, CountedBeliefs, greedy_actions
+from equirl.learners.beliefs import ActionValues, GivenBeliefs, greedy_actions
 from equirl.learners.contract import CountingLearner, State, Stretch, checked_choice, step_limits
 from equirl.learners.parts import Indices, Problem
 from equirl.learners.recipes import Blueprint
@@ -162,17 +161,13 @@ class ImedLearner(CountingLearner):
         self.chosen = checked_choice(state.values["chosen"], self.pairs)
 
 
-class ImedBeliefs(CountedBeliefs):
+class ImedBeliefs(GivenBeliefs):
     agent: ImedLearner
     has_policy: ClassVar[bool] = True
 
     def action_values(self, state: int) -> ActionValues:
         agent = self.agent
         return ActionValues(agent.indices(state, agent.bias.copy()), "index", of_rewards=False, least=True)
-
-    def measures(self) -> Mapping[str, float]:
-        given = self.agent.given
-        return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
 
     def greedy_policy(self) -> np.ndarray:
         return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))

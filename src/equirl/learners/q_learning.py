@@ -13,7 +13,7 @@ probabilities alone, it teaches those that were played, each with the mean of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
@@ -22,7 +22,7 @@ import numpy as np
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import check_path
 from equirl.estimation.pooling import Grouping, estimate, pool_known
-from equirl.learners.beliefs import ActionValues, CountedBeliefs
+from equirl.learners.beliefs import ActionValues, GivenBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, checked_choice, step_limits
 from equirl.learners.estimates import sets_rewards_apart
 from equirl.learners.parts import AUTO, Known, Steps
@@ -217,17 +217,13 @@ class QLearner(CountingLearner):
         self.chosen = checked_choice(state.values["chosen"], self.pairs)
 
 
-class QBeliefs(CountedBeliefs):
+class QBeliefs(GivenBeliefs):
     agent: QLearner
     has_policy: ClassVar[bool] = True
 
     def action_values(self, state: int) -> ActionValues:
         ptr = self.agent.pairs.ptr
         return ActionValues(self.agent.q[ptr[state] : ptr[state + 1]].copy(), "value per step")
-
-    def measures(self) -> Mapping[str, float]:
-        given = self.agent.given
-        return {"n_classes": given.classes.n_classes if given.classes else self.agent.pairs.n_pairs}
 
     def greedy_policy(self) -> np.ndarray:
         return self.agent.pairs.action[self.agent.best_pairs()]
