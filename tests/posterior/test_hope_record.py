@@ -15,6 +15,7 @@ from equirl.posterior.hope import NEVER, Reach, n_open, reach_of
 from equirl.posterior.hope_record import (
     EXCEPTIONS,
     HELD,
+    IN_VAIN,
     KNOWN,
     NEW_STATES,
     NEWS,
@@ -149,6 +150,22 @@ def test_an_episode_breaks_one_promise_at_most_and_one_that_is_kept_forgives_all
     assert kind.broken == 1.0
     kind.look_back(0.0, 1.0)
     assert kind.broken == 0.0
+
+
+def test_an_episode_that_hoped_for_exceptions_in_vain_breaks_a_little_and_hope_still_goes_on():
+    record = HopeRecord(S * A)
+    for hopeful, tested, broken, untested in (
+        (False, 0.0, 0.0, True), (True, 0.0, IN_VAIN, True), (True, 0.05, IN_VAIN, True), (True, 0.5, 0.5, False)
+    ):  # fmt: skip
+        kind = record.exceptions
+        kind.broken, kind.hopeful = 0.0, hopeful
+        kind.look_back(tested, 0.0)
+        assert (kind.broken, kind.untested) == (broken, untested)
+    record.exceptions.look_back(0.0, 1.0)
+    assert record.exceptions.broken == 0.0
+    record.new_states.hopeful = True
+    record.new_states.look_back(0.0, 0.0)
+    assert record.new_states.broken == 0.0
 
 
 def test_new_states_are_news_also_where_nobody_promised_them():

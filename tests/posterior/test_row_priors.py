@@ -142,13 +142,13 @@ def test_unknown_pairs_are_left_in_the_end_unless_classes_are_given():
 
 
 def test_where_classes_are_given_only_pairs_of_classes_never_visited_stay_put():
-    assert sampler(hope=3.0)._lonely(SEEN) == 3.0
+    assert sampler(hope=3.0)._untried(SEEN) == 3.0
     known = given(hope=3.0)
     known.refresh(SEEN, rng())
-    assert known._lonely(SEEN) == 3.0 * 4 / 2  # of four pairs never visited two are of such a class
+    assert known._untried(SEEN) == 3.0 * 4 / 2  # of four pairs never visited two are of such a class
     full = snapshot([[1], [], [1], [], [1], []])
     known.refresh(full, rng())
-    assert known._lonely(full) == 3.0 * 3
+    assert known._untried(full) == 3.0 * 3
 
 
 def test_a_plain_sampler_makes_no_exceptions():

@@ -17,7 +17,8 @@ Without hope for new states every pair leads to those entered so far; without ho
 - *Exceptions.* A pair never tried breaks a promise at its first visit, one tried n times 1 / (n + 1) at each. One that
   was right forgives all; a pair that was to stay must also pay more than is paid on average.
 - What was hoped for may lie many episodes away. So hope that was not tested goes on into the next draw, with chance
-  ``HELD``.
+  ``HELD``. Trips cost also where nothing is tested at their end, so an episode that hoped for exceptions breaks
+  ``IN_VAIN`` at least; new states may lie behind many trips that fail, and are given more time.
 """
 
 from __future__ import annotations
@@ -38,18 +39,22 @@ NEW_STATES, EXCEPTIONS = 4.0, 10.0  # patience with each
 KNOWN = 5
 NEWS = 3.0
 HELD = 0.9
+IN_VAIN = 0.15
 TESTED = 0.1  # broken promises up to which an episode was no test
 
 
 class Promises:
     """Promises of one kind: how many were broken since one was kept, and whether the last draw made some."""
 
-    def __init__(self, patience: float) -> None:
-        self.patience, self.broken, self.hopeful, self.untested = patience, 0.0, False, False
+    def __init__(self, patience: float, in_vain: float = 0.0) -> None:
+        self.patience, self.in_vain = patience, in_vain
+        self.broken, self.hopeful, self.untested = 0.0, False, False
 
     def look_back(self, tested: float, kept: float) -> None:
-        before, self.broken = self.broken, (self.broken + min(1.0, tested)) * (1.0 - kept)
-        self.untested = 0.0 <= self.broken - before < TESTED
+        after = (self.broken + min(1.0, tested)) * (1.0 - kept)
+        self.untested = 0.0 <= after - self.broken < TESTED
+        least = self.in_vain if self.hopeful else 0.0
+        self.broken = max(after, (self.broken + least) * (1.0 - kept))
 
     def next_draw(self, rng: np.ndarray) -> bool:
         """Whether the next draw hopes: again and again less often, or still where nothing was tested."""
@@ -62,7 +67,7 @@ class HopeRecord:
     """What the last draw promised, and what became of promises so far."""
 
     def __init__(self, n_pairs: int) -> None:
-        self.new_states, self.exceptions = Promises(NEW_STATES), Promises(EXCEPTIONS)
+        self.new_states, self.exceptions = Promises(NEW_STATES), Promises(EXCEPTIONS, IN_VAIN)
         self.promise = np.zeros(n_pairs)  # the probability with which each pair was to enter new states
         self.exception = np.full(n_pairs, -1)  # the state that a pair was to lead to, or -1
 
