@@ -502,10 +502,10 @@ def single_sweep(pair_ptr: np.ndarray, models: Plannable, u: np.ndarray, discoun
     """A function that does one sweep from u each time it is called: to look inside, and to measure."""
     (solver, rows), ptr = models.prepare(), np.array(pair_ptr)
     choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u.copy(), models.r_upper)
-    stop, u_max = Stop(float(discount), 0.0, 1, 0), float(u.max())
+    stop = Stop(float(discount), 0.0, 1, 0)
 
     def sweep() -> Work:
-        solver.sweep(choices, rows, work, stop, u_max, 0.0)
+        solver.iterate(choices, rows, work, stop)  # which planning has compiled, not the sweep alone
         return work
 
     return sweep
