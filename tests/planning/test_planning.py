@@ -13,6 +13,7 @@ from equirl.planning.optimistic_planning import (
     choose,
     extended_value_iteration,
     gain_bounds,
+    iterate_threaded,
     make_work,
     single_sweep,
 )
@@ -209,6 +210,18 @@ def test_threads_share_the_work_and_change_no_bit(threads, policy_sweeps):
     assert (alone.gain, alone.span, alone.n_sweeps) == (shared.gain, shared.span, shared.n_sweeps)
     np.testing.assert_array_equal(alone.bias, shared.bias)
     np.testing.assert_array_equal(alone.policy, shared.policy)
+
+
+def test_whole_rounds_of_a_cycle_are_counted_and_not_swept_by_threads_either():
+    mdp = TabularMDP.from_arrays([[[0.0, 1.0]], [[1.0, 0.0]]], [[0.0], [1.0]])
+    models = ConfidenceSet(mdp.rows, np.zeros(2), mdp.r_mean, mdp.r_mean)
+    (solver, rows), ptr, swept = models.prepare(), np.arange(3), []
+    counted = solver._replace(sweep=lambda *call: swept.append(1) or solver.sweep(*call))
+    for threads, run in ((1, solver.iterate), (2, lambda *call: iterate_threaded(counted, *call, 2))):
+        work = make_work(np.zeros(2), mdp.r_mean)
+        found = run(Choices(ptr[:-1].copy(), ptr[1:].copy()), rows, work, Stop(1.0, 1e-3, 10**6, 0))
+        assert (found, work.u.tolist()) == ((10**6, 0.0, 1.0), [0.0, 1.0]), threads
+    assert len(swept) < 200  # two a sweep
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -177,7 +177,7 @@ class QLearner(CountingLearner):
         there = seen.visits > 0 if self._own_rewards else known.samples > 0
         self.n, row = np.where(there, known.samples, 0).astype(np.int64), owners(known.rows.ptr)
         change, discount = 1.0, self.part.discount
-        while change > FIXED:
+        while change > FIXED:  # the update of every pair at once, on average over what was seen
             best = np.maximum.reduceat(self.q, self.pairs.ptr[:-1])
             after = np.bincount(row, weights=known.rows.prob * best[known.rows.succ], minlength=len(self.q))
             values = np.where(there, (1.0 - discount) * known.r_hat + discount * after, 1.0)

@@ -463,8 +463,8 @@ def _made(
 
 def _minus_cost(entry: Any) -> tuple[Any, Any, Any, float]:
     try:
-        state, action, law, cost = entry
-        return state, action, law, -float(cost)
+        state, action, chances, cost = entry
+        return state, action, chances, -float(cost)
     except (TypeError, ValueError):
         raise ValueError(f"{shown(entry)} in pairs is not (state, action, {{next: probability}}, mean_cost)") from None
 

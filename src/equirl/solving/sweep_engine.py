@@ -58,7 +58,8 @@ def modified_sweeps(
 ) -> tuple[int, float, float]:
     """Sweep until the bracket is narrow enough, or rounding is all that is left of it, or sweeps run out.
 
-    Returns the number of sweeps, with those ``done`` before, and the bracket of the u that the engine then holds.
+    Returns the number of sweeps, with those ``done`` before, and the bracket of the u that the engine then holds. (In
+    plain Python, for any engine; small blocks are swept in compiled loops.)
     """
     while True:
         low, high = engine.sweep(aim.discount)

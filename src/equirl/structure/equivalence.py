@@ -292,9 +292,9 @@ class ClassSummary(NamedTuple):
         return low if low == high else f"{low} to {high}"
 
     def __str__(self) -> str:
-        law = f"{self.n_profiles} different profiles" if self.n_profiles > 1 else f"profile {self.profile_text(4)}"
+        profile = f"{self.n_profiles} different profiles" if self.n_profiles > 1 else f"profile {self.profile_text(4)}"
         paid = f", reward {self.reward_text()}" if self.largest_mean or self.least_mean else ""
-        return f"{self.label}: {counted(self.size, 'pair')}, {law}{paid}"
+        return f"{self.label}: {counted(self.size, 'pair')}, {profile}{paid}"
 
 
 def summarise_class(mdp: TabularMDP, partition: Partition, label: int) -> ClassSummary:
