@@ -41,6 +41,7 @@ from equirl.learners.imed import (
 from equirl.learners.published_learner import quicksort_order
 from equirl.learners.q_learning import Mates, Taught, choose_by_value, place_in_profile, teach_class
 from equirl.learners.stopping import VanishingRule, doubling_limits
+from equirl.learners.structures import number_labels
 from stored_kit import answer, check, store
 
 STEPS = 90
@@ -160,6 +161,8 @@ def limits():
     vanishing = VanishingRule()
     found["vanishing"] = vanishing.limits(visits, groups, 3.0)
     found["growth"] = [vanishing.growth(t) for t in (1, 2, 10, 1000, 10**6)]
+    number, out = np.full(6, -1), np.empty(6, np.int64)
+    found["labels"] = [number_labels(np.array([4, 4, 2, 5, 2, 5]), number, out), *out, *number]
     return found
 
 

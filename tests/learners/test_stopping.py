@@ -15,7 +15,7 @@ from equirl.learners.contract import UNLIMITED
 from equirl.learners.parts import Known, Problem
 from equirl.learners.posterior_sampling import DrawnPlanner, EpisodeLengths
 from equirl.learners.stopping import ClassDoubling, Doubling, PairDoubling, VanishingRule, doubling_limits
-from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure
+from equirl.learners.structures import EstimatedClasses, GivenClasses, GivenProfiles, NoStructure, number_labels
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
 
@@ -174,6 +174,14 @@ def test_priorities_are_drawn_only_where_groups_are_formed_and_ties_fall_at_rand
 def test_a_setting_of_a_structure_that_is_none_is_refused(wrong):
     with pytest.raises(ValueError, match=r"balance|merge_rule|priority|radius|pooling"):
         wrong()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_labels_are_numbered_by_first_appearance(plain):
+    leader, label = np.array([3, 3, 0, 3, 4, 0]), np.empty(6, np.int64)
+    run = number_labels.py_func if plain else number_labels
+    assert run(leader, np.full(6, -1), label) == 3
+    assert label.tolist() == [0, 0, 1, 0, 2, 1]
 
 
 def test_whole_classes_are_pooled_where_every_pair_has_its_own():

@@ -17,6 +17,7 @@ from equirl.learners.structures import (
     GivenProfiles,
     NoStructure,
     clustered,
+    number_labels,
 )
 from equirl.model.pairs import Pairs
 from equirl.structure.partition import Partition
@@ -131,3 +132,10 @@ def test_whole_classes_are_pooled_where_there_is_nothing_to_balance_or_classes_a
 def test_settings_of_structures_are_checked(structure, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         structure(**wrong)
+
+
+def test_labels_are_numbered_as_they_first_appear():
+    for run in (number_labels, number_labels.py_func):
+        out = np.empty(5, np.int64)
+        assert run(np.array([4, 1, 4, 0, 1]), np.full(5, -1), out) == 3
+        assert out.tolist() == [0, 1, 0, 2, 1]

@@ -16,7 +16,7 @@ from equirl.clustering.clusters import Rules
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping
 from equirl.learners.parts import AUTO, Estimate, Known, Problem, Shares, Structure
-from equirl.numerics.arrays import number_by_appearance
+from equirl.numerics.compiling import kernel
 from equirl.words.checking import choice
 
 if TYPE_CHECKING:
@@ -161,7 +161,23 @@ def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **
 
 def clustered(seen: Snapshot, rules: Rules, priority: np.ndarray | None, known: np.ndarray | None) -> Grouping:
     """The clusters of ApproxEquivalence, numbered by first appearance."""
-    priority = np.arange(len(seen.visits)) if priority is None else priority
+    M = len(seen.visits)
+    priority = np.arange(M) if priority is None else priority
     leader, _ = merge_pairs(seen.visits, seen.ptr, seen.count, rules, priority, seen.r_sum, known)
-    label = number_by_appearance(leader)
-    return Grouping(label, int(label.max()) + 1)
+    label = np.empty(M, np.int64)
+    return Grouping(label, number_labels(leader, np.full(M, -1), label))
+
+
+@kernel
+def number_labels(leader: np.ndarray, number: np.ndarray, out: np.ndarray) -> int:
+    """``numerics.arrays.number_by_appearance`` for every episode, where NumPy would take a tenth of its time.
+
+    ``number`` starts at -1. Returns how many labels there are.
+    """
+    n = 0
+    for k in range(len(leader)):
+        if number[leader[k]] < 0:
+            number[leader[k]] = n
+            n += 1
+        out[k] = number[leader[k]]
+    return n
