@@ -126,7 +126,7 @@ def test_hope_fades_with_the_square_of_what_was_broken(broken, chance):
 
 
 def test_hope_not_tested_goes_on_and_hope_tested_is_drawn_anew():
-    rng, kind = draw_state(np.random.SeedSequence(4)), Promises(EXCEPTIONS)
+    rng, kind = draw_state(np.random.SeedSequence(4)), Promises(NEW_STATES, held=HELD)
     kind.broken = 1e9
     went_on = []
     for tested in (0.0, TESTED):
@@ -152,20 +152,25 @@ def test_an_episode_breaks_one_promise_at_most_and_one_that_is_kept_forgives_all
     assert kind.broken == 0.0
 
 
-def test_an_episode_that_hoped_for_exceptions_in_vain_breaks_a_little_and_hope_still_goes_on():
-    record = HopeRecord(S * A)
-    for hopeful, tested, broken, untested in (
-        (False, 0.0, 0.0, True), (True, 0.0, IN_VAIN, True), (True, 0.05, IN_VAIN, True), (True, 0.5, 0.5, False)
-    ):  # fmt: skip
-        kind = record.exceptions
+def test_an_episode_that_hoped_for_exceptions_in_vain_breaks_a_little_and_they_are_not_held():
+    kind, rng = HopeRecord(S * A).exceptions, draw_state(np.random.SeedSequence(5))
+    for hopeful, tested, broken in ((False, 0.0, 0.0), (True, 0.0, IN_VAIN), (True, 0.05, IN_VAIN), (True, 0.5, 0.5)):
         kind.broken, kind.hopeful = 0.0, hopeful
         kind.look_back(tested, 0.0)
-        assert (kind.broken, kind.untested) == (broken, untested)
-    record.exceptions.look_back(0.0, 1.0)
-    assert record.exceptions.broken == 0.0
-    record.new_states.hopeful = True
-    record.new_states.look_back(0.0, 0.0)
-    assert record.new_states.broken == 0.0
+        assert kind.broken == broken
+    kind.look_back(0.0, 1.0)
+    assert kind.broken == 0.0
+    for _ in range(200):
+        kind.broken, kind.hopeful = 1e9, True
+        kind.look_back(0.0, 0.0)
+        assert not kind.next_draw(rng)
+
+
+def test_new_states_are_not_given_up_while_nothing_was_tested():
+    kind = HopeRecord(S * A).new_states
+    kind.hopeful = True
+    kind.look_back(0.0, 0.0)
+    assert (kind.broken, kind.held) == (0.0, HELD)
 
 
 def test_new_states_are_news_also_where_nobody_promised_them():

@@ -16,9 +16,9 @@ Without hope for new states every pair leads to those entered so far; without ho
   was broken. And new states are news, whoever promised them: b is multiplied by (entered before / now)^NEWS.
 - *Exceptions.* A pair never tried breaks a promise at its first visit, one tried n times 1 / (n + 1) at each. One that
   was right forgives all; a pair that was to stay must also pay more than is paid on average.
-- What was hoped for may lie many episodes away. So hope that was not tested goes on into the next draw, with chance
-  ``HELD``. Trips cost also where nothing is tested at their end, so an episode that hoped for exceptions breaks
-  ``IN_VAIN`` at least; new states may lie behind many trips that fail, and are given more time.
+- New states may lie many episodes away, behind trips that fail. So hope for them that was not tested goes on into the
+  next draw, with chance ``HELD``. Exceptions are drawn anew each time; trips to them cost also where nothing is tested
+  at their end, so an episode that hoped for some breaks ``IN_VAIN`` at least.
 """
 
 from __future__ import annotations
@@ -46,20 +46,19 @@ TESTED = 0.1  # broken promises up to which an episode was no test
 class Promises:
     """Promises of one kind: how many were broken since one was kept, and whether the last draw made some."""
 
-    def __init__(self, patience: float, in_vain: float = 0.0) -> None:
-        self.patience, self.in_vain = patience, in_vain
+    def __init__(self, patience: float, held: float = 0.0, in_vain: float = 0.0) -> None:
+        self.patience, self.held, self.in_vain = patience, held, in_vain
         self.broken, self.hopeful, self.untested = 0.0, False, False
 
     def look_back(self, tested: float, kept: float) -> None:
-        after = (self.broken + min(1.0, tested)) * (1.0 - kept)
-        self.untested = 0.0 <= after - self.broken < TESTED
-        least = self.in_vain if self.hopeful else 0.0
-        self.broken = max(after, (self.broken + least) * (1.0 - kept))
+        tested = max(tested, self.in_vain if self.hopeful else 0.0)
+        before, self.broken = self.broken, (self.broken + min(1.0, tested)) * (1.0 - kept)
+        self.untested = 0.0 <= self.broken - before < TESTED
 
     def next_draw(self, rng: np.ndarray) -> bool:
         """Whether the next draw hopes: again and again less often, or still where nothing was tested."""
         raised = uniform(rng) < (self.patience / (self.patience + self.broken)) ** 2
-        self.hopeful = raised or (self.hopeful and self.untested and uniform(rng) < HELD)
+        self.hopeful = raised or (self.hopeful and self.untested and uniform(rng) < self.held)
         return self.hopeful
 
 
@@ -67,7 +66,7 @@ class HopeRecord:
     """What the last draw promised, and what became of promises so far."""
 
     def __init__(self, n_pairs: int) -> None:
-        self.new_states, self.exceptions = Promises(NEW_STATES), Promises(EXCEPTIONS, IN_VAIN)
+        self.new_states, self.exceptions = Promises(NEW_STATES, held=HELD), Promises(EXCEPTIONS, in_vain=IN_VAIN)
         self.promise = np.zeros(n_pairs)  # the probability with which each pair was to enter new states
         self.exception = np.full(n_pairs, -1)  # the state that a pair was to lead to, or -1
 
