@@ -13,7 +13,6 @@ from equirl.posterior import hope_record
 from equirl.posterior.drawn_rows import DrawnRows
 from equirl.posterior.hope import NEVER, Reach, n_open, reach_of
 from equirl.posterior.hope_record import (
-    EXCEPTIONS,
     HELD,
     IN_VAIN,
     KNOWN,
