@@ -13,12 +13,14 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equirl.words.formatting import shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PACKAGE = __name__.partition(".")[0]
 LARGEST = int(np.iinfo(np.int64).max)
@@ -164,6 +166,8 @@ def checked_path(name: str, path: Any) -> Path:
         raise ValueError(f"{name} cannot be written in the system's encoding: {shown(text)}") from None
     if "\0" in text:
         raise ValueError(f"{name} holds a null character: {shown(text)}")
+    from pathlib import Path  # some milliseconds of ``import equirl``, which needs none
+
     return Path(text)
 
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from equirl.words.checking import between, checked_path, choice, unknown_name, whole_number
 from equirl.words.formatting import parse_value, shown
 
 if TYPE_CHECKING:  # ``import equirl`` registers the worlds with Gymnasium: nothing is loaded until one is made
+    from pathlib import Path
+
     from equirl.model.mdp import TabularMDP
 
 # Rivers as in a drawing by the paper's authors; the defaults ("figures") reproduce its curves.
@@ -224,7 +225,8 @@ def load_world(text: str | os.PathLike[str], **params: Any) -> TabularMDP:
 
         return TabularMDP.load(text)
     if text.endswith(".txt"):
-        return replace(make("grid", map=_map_in(checked_path("text", text)), **params), name=Path(text).stem)
+        path = checked_path("text", text)
+        return replace(make("grid", map=_map_in(path), **params), name=path.stem)
     if text.lower().endswith((".csv", ".tsv", ".parquet")):
         raise ValueError(
             f"{text} is no problem but, by its ending, a log: equirl learn {text}, or equirl classes {text}"
