@@ -11,13 +11,13 @@ from equirl.model.rows import Rows
 from equirl.numerics.random_draws import draw_state
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, Stop
+from equirl.posterior.bootstrap import resampled_rows
 from equirl.posterior.drawn_plan import (
     _reach,
     gain_in,
     losses,
     mean_model,
     plan_from,
-    resampled_rows,
     worth_in,
 )
 

@@ -226,7 +226,7 @@ def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
     seen, random, drawn = snapshot(counts), rng(6), []
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
-    placing, rows = placing_of(S, 2, 3)._replace(local=0.5), make_rows(3, 4, 2)
+    placing, rows = placing_of(S, 2, 3)._replace(near=0.5), make_rows(3, 4, 2)
     placing, draw = placing._replace(pair_ptr=np.array([0, *[3] * S])), draw_of(3, len(state.mass), 3)
     for _ in range(2000):
         draw_masses(random, state, draw.w, draw.w_new)
@@ -409,7 +409,7 @@ def test_where_tries_are_in_vain_the_others_are_counted_off(monkeypatch):
 
 
 def test_a_mass_goes_near_or_outward_as_often_as_set(monkeypatch):
-    near = placing_of(5, 2, 1)._replace(local=0.5)
+    near = placing_of(5, 2, 1)._replace(near=0.5)
     outward = near._replace(outward=0.25, never_left=np.array([2, 4]))
     for placing, held, script, x in (
         (near, [1], {"uniform": [0.49], "near_state": [3]}, 3),

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior.drawn_rows import ClassDraw, _class_of_new
+from equirl.posterior.drawn_rows import ClassDraw, _class_of_unvisited
 from equirl.posterior.neighbouring_classes import (
     FREE,
     count_all,
@@ -132,7 +132,7 @@ def test_a_pair_never_visited_is_of_a_class_that_goes_with_its_neighbour():
     space = _labels(drawn)
     random = draw_state(np.random.SeedSequence(1))
     for _ in range(20_000):
-        found[_class_of_new(random, last, state, space)] += 1
+        found[_class_of_unvisited(random, last, state, space)] += 1
     assert chi_square(found, {c: w / total for c, w in weight.items()}) > 1e-3
     assert found[drift] > 0.85 * 20_000
 

@@ -68,7 +68,7 @@ def test_rows_of_single_pairs_reach_what_was_entered_and_as_published_everything
     entered, everything = (placing.reach for placing in asked)
     assert (entered.n_entered, entered.often) == (2, pytest.approx(4.0))  # 4 sqrt(6 steps / 6 pairs)
     assert (everything.n_entered, everything.often) == (3, math.inf)
-    assert all((placing.local, placing.outward, len(placing.never_left)) == (0.0, 0.0, 0) for placing in asked)
+    assert all((placing.near, placing.outward, len(placing.never_left)) == (0.0, 0.0, 0) for placing in asked)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from equirl.numerics.random_draws import (
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Stop
 from equirl.posterior import drawn_rows, reward_priors
+from equirl.posterior.bootstrap import resampled_means, resampled_rows
 from equirl.posterior.class_sampler import (
     class_weights,
     draw_hyper,
@@ -59,8 +60,6 @@ from equirl.posterior.drawn_plan import (
     losses,
     mean_model,
     plan_from,
-    resampled_means,
-    resampled_rows,
     worth_in,
 )
 from equirl.posterior.drawn_rows import ClassDraw, Placing, draw_class_rows, draw_masses, draw_own_rows, make_rows

@@ -14,8 +14,8 @@ import equirl as eq
 from equirl.logs.log_classes import posterior_of
 from equirl.logs.log_policy import drawn_problems
 from equirl.posterior import successor_rewards
+from equirl.posterior.bootstrap import resampled_rows
 from equirl.posterior.deployment import behaviour_worth
-from equirl.posterior.drawn_plan import resampled_rows
 from equirl.posterior.reward_priors import base_of
 from equirl.posterior.successor_rewards import (
     SHARES,

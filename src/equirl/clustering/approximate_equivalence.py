@@ -277,7 +277,7 @@ def _sweep(c: Clusters, tree: Tree, leaders: np.ndarray, rules: Rules, log: Merg
 def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, float, float]:
     """Near(c) by branch and bound: the partner (itself: none), d_hat, L1 distance."""
     a, nodes, low, rank = c.at[leader], tree.node, tree.low, tree.depth + PRIORITY
-    best = (leader, np.inf if rules.granted else 0.0, 0.0, np.inf)
+    best = (leader, np.inf if rules.granted else 0.0, 0.0, np.inf)  # test (i): d_hat is at most 0
     stack, top = tree.stack, 1
     stack[0], nodes[0].bound = 0, -np.inf
     while top > 0:

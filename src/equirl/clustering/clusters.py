@@ -1,5 +1,4 @@
-"""Clusters of pairs inside ApproxEquivalence: their pooled profiles and radii, when two are neighbours, how they become
-one.
+"""Clusters of pairs inside ApproxEquivalence: pooled profiles and radii, when two are neighbours, how they merge.
 
 A cluster is known by its *leader*, the member with the smallest priority, and kept at the leader's place.
 

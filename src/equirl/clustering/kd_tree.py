@@ -61,7 +61,7 @@ def allocate_tree(n_pairs: int, longest: int) -> Tree:
 def build_tree(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> None:
     for k in range(len(leaders)):
         tree.order[k] = leaders[k]
-        _describe(tree, c, leaders[k])
+        _enter(tree, c, leaders[k])
     root, stack = tree.node[0], tree.stack
     root.first, root.stop, root.parent = 0, len(leaders), -1
     n_nodes, top, stack[0] = 1, 1, 0
@@ -85,7 +85,7 @@ def build_tree(tree: Tree, c: Clusters, leaders: np.ndarray, rules: Rules) -> No
 
 
 @inlined
-def _describe(tree: Tree, c: Clusters, leader: int) -> None:
+def _enter(tree: Tree, c: Clusters, leader: int) -> None:
     a, x, K = c.at[leader], tree.feature, tree.depth
     for p in range(K):
         x[leader, p] = c.profile[a.row + p] if p < a.length else 0.0

@@ -1,8 +1,9 @@
 """What was seen: visits, rewards and successors by pair, in a sparse table that grows as it must.
 
 The successors of a pair are kept in the order of its *empirical profile*: decreasing counts, equal counts by state
-number, highest first. So the profile mapping sigma_{s,a,t} is read off the table and never sorted anew. Recording a
-transition costs O(successors seen at the pair), in practice one or two comparisons, since frequent ones stand first.
+number, highest first as in the published program. So the profile mapping sigma_{s,a,t} is read off the table and never
+sorted anew. Recording a transition costs O(successors seen at the pair), in practice one or two comparisons, since
+frequent ones stand first.
 """
 
 from __future__ import annotations

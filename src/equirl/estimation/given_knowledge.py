@@ -10,7 +10,7 @@ import numpy as np
 from equirl.estimation.pooling import tie_groups
 from equirl.model.pairs import Pairs, action_labels, state_labels
 from equirl.model.rows import check_entries
-from equirl.numerics.arrays import owners, starts
+from equirl.numerics.arrays import owners, places_in_rows, starts
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import TOLERANCE, Profiles, profile_l1
 from equirl.words.checking import plain_array, real_array, several, whole_array
@@ -81,7 +81,7 @@ def checked(name: str, needs: Iterable[str], given: Given, pairs: Pairs) -> Give
     if profiles is not None and classes is not None:
         if is_order(profiles):
             _check_lengths(profiles, classes, pairs)
-            tie = np.arange(len(profiles.succ)) - np.repeat(profiles.ptr[:-1], np.diff(profiles.ptr))
+            tie = places_in_rows(profiles.ptr)
         else:
             _check_alike(profiles, classes, pairs, max(ALIKE, 10 * given.tolerance))
             tie = tie_groups(profiles, classes.label, given.tolerance)

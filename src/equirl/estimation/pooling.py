@@ -20,7 +20,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.model.rows import Rows, contains, place_of
-from equirl.numerics.arrays import starts, take_rows
+from equirl.numerics.arrays import places_in_rows, starts, take_rows
 from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition
 from equirl.structure.similarity import Profiles
@@ -45,7 +45,7 @@ class Estimates(NamedTuple):
     samples: np.ndarray  # (M,) samples behind the row
     r_hat: np.ndarray  # (M,)
     r_samples: np.ndarray  # (M,) samples behind the mean
-    spare: Spare | None = None
+    spare: Spare | None = None  # masses placed on no state yet
 
 
 def estimate(seen: Snapshot) -> Estimates:
@@ -118,7 +118,7 @@ class ClassCounts(NamedTuple):
 
 
 def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
-    ptr = _class_starts(seen.ptr, groups)
+    ptr = class_starts(seen.ptr, groups)
     pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), class_sums(groups, seen.visits))
     _add_positions(seen.ptr, seen.count, pooled)
     return pooled
@@ -126,7 +126,7 @@ def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
 
 def count_by_known_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
     """Counts by position of the known profiles, summed over each class; a successor outside them is an error."""
-    ptr = _class_starts(profiles.ptr, groups)
+    ptr = class_starts(profiles.ptr, groups)
     pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), class_sums(groups, seen.visits))
     stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
     if stray >= 0:
@@ -140,14 +140,13 @@ def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -
 
     A pair alone in its class (``label``) has no ties: nothing is pooled, no order is chosen, p_hat stays as it is.
     """
-    size = np.diff(profiles.ptr)
-    position = np.arange(len(profiles.prob)) - np.repeat(profiles.ptr[:-1], size)
-    fresh = np.repeat(np.bincount(label)[label] == 1, size)
+    position = places_in_rows(profiles.ptr)
+    fresh = np.repeat(np.bincount(label)[label] == 1, np.diff(profiles.ptr))
     fresh[1:] |= (position[1:] == 0) | (profiles.prob[:-1] - profiles.prob[1:] > tolerance)
     return position[np.maximum.accumulate(np.where(fresh, np.arange(len(position)), 0))]
 
 
-def _class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
+def class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
     """Where each class's positions begin: as many as its longest row has."""
     length = np.zeros(groups.n_classes, np.int64)
     np.maximum.at(length, groups.label, np.diff(ptr))

@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
+from equirl.estimation.pooling import Grouping, class_starts
 from equirl.model.rows import Rows, contains, place_of
-from equirl.numerics.arrays import owners, starts
+from equirl.numerics.arrays import owners
 from equirl.numerics.compiling import kernel
 from equirl.structure.similarity import Profiles, l1_distance
 
@@ -93,13 +94,12 @@ class StructureTest:
         self.row_bound, self.ordered = self.mean_bound, given.profiles is not None
         if not self.ordered:
             self.row_bound = math.log(max(1.0, (within * (within - 1) / 2).sum())) - log_delta
-        order = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
-        length = np.zeros(given.n_classes, np.int64)
+        M, C = len(given.label), given.n_classes
+        order, class_ptr = Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), np.zeros(C + 1, np.int64)
         if given.profiles is not None:
             order = Rows(*given.profiles)
-            np.maximum.at(length, given.label, np.diff(order.ptr))
-        self.compared = Compared(given.label, order, starts(length), given.n_states, given.rewards)
-        M, C = len(given.label), given.n_classes
+            class_ptr = class_starts(order.ptr, Grouping(given.label, C))
+        self.compared = Compared(given.label, order, class_ptr, given.n_states, given.rewards)
         self.found = Gathered(
             np.zeros(len(order.succ), np.int64), np.zeros(self.compared.class_ptr[-1], np.int64), np.zeros(C, np.int64),
             np.zeros(C), np.full(C, -1), np.full(C, -1), np.zeros(M), np.zeros(M),
@@ -170,7 +170,7 @@ def log_mixture(n: float, strength: float) -> float:
 
 @kernel
 def log_best(n: float, total: float) -> float:
-    """n log(n / total): what an outcome adds to the largest likelihood."""
+    """n log(n / total): what an outcome adds to the logarithm of the largest likelihood."""
     return n * math.log(n / total) if n > 0 else 0.0
 
 

@@ -69,8 +69,8 @@ def variance_mean_radius(variance: np.ndarray, samples: np.ndarray, log_level: f
 
 
 @kernel
-def _share(
-    order: np.ndarray, visits: np.ndarray, r_sum: np.ndarray, r_squares: np.ndarray, bold: np.ndarray,
+def _fill_shared(
+    order: np.ndarray, visits: np.ndarray, r_sum: np.ndarray, r_squares: np.ndarray, riskier: np.ndarray,
     log_level: float, out: np.ndarray,
 ) -> None:  # fmt: skip
     first = 0
@@ -78,23 +78,23 @@ def _share(
         n, total, squares, upper, last = 0.0, 0.0, 0.0, 1.0, first
         while last < len(order):
             k = order[last]
-            if last > first and r_sum[k] / visits[k] - bold[k] > upper:
+            if last > first and r_sum[k] / visits[k] - riskier[k] > upper:
                 break
             n, total, squares, last = n + visits[k], total + r_sum[k], squares + r_squares[k], last + 1
             mean = total / n
             upper = mean + sharp_radius(squares / n - mean * mean, n, log_level)
         for i in range(first, last):
             k = order[i]
-            out[k] = min(out[k], max(upper - r_sum[k] / visits[k], bold[k]))
+            out[k] = min(out[k], max(upper - r_sum[k] / visits[k], riskier[k]))
         first = last
 
 
 def shared_mean_radius(
-    visits: np.ndarray, r_sum: np.ndarray, r_squares: np.ndarray, own: np.ndarray, bold: np.ndarray, log_level: float
+    visits: np.ndarray, r_sum: np.ndarray, r_squares: np.ndarray, own: np.ndarray, riskier: np.ndarray, log_level: float
 ) -> np.ndarray:
-    """Upper radius of each pair's mean in [0, 1] around its own. O(M log M); the order of pairs is no matter."""
+    """Upper radius of each pair's mean, ``own`` being its own bound at the risk of the run, ``riskier`` at d'."""
     there = np.flatnonzero(visits)
-    order = there[np.lexsort((bold[there], r_sum[there] / visits[there]))]
+    order = there[np.lexsort((riskier[there], r_sum[there] / visits[there]))]
     out = own.copy()
-    _share(order, visits, r_sum, r_squares, bold, log_level, out)
+    _fill_shared(order, visits, r_sum, r_squares, riskier, log_level, out)
     return out

@@ -24,12 +24,10 @@ OWN = 0.9  # share of classes of both among pairs from which rewards are what ta
 def sets_rewards_apart(known: Known, quick_rewards: bool = False) -> bool:
     """Whether transition probabilities are pooled over classes of their own, coarser than those with rewards.
 
-    Of machines that wear alike and earn differently, classes of both pool nearly nothing. So they are set apart where
-    there are :data:`MUCH_FINER` times as many classes of both; where the coarser ones are soon learned (a radius of
-    about sqrt(2 S log 2 / n) is below 1 after eight visits to each pair, S C <= :data:`SOON` M; else what is pooled
-    stays vague and pays late); and where not nearly every pair pays an amount of its own (:data:`OWN`), for then all
-    depends on trying every pair. With ``quick_rewards``, sure rewards being known within some visits: wherever the
-    classes of both are more and not soon learned.
+    Of machines that wear alike and earn differently, classes of both pool nearly nothing. They are set apart where they
+    are much finer; where the coarser ones are soon learned (a radius of about sqrt(2 S log 2 / n) is below 1 after
+    eight visits to each pair; else what is pooled pays late); and where not nearly every pair pays an amount of its
+    own, for then all depends on trying every pair. With ``quick_rewards``: where they are finer and not soon learned.
     """
     if known.given.transition_classes is None or known.given.classes is None:
         return False

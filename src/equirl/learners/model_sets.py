@@ -80,8 +80,8 @@ class LaplaceBalls(ModelSetPart):
         own = variance_mean_radius(variance, estimates.r_samples, level)
         if not problem.share_rewards:
             return own, own
-        bold = variance_mean_radius(variance, estimates.r_samples, self.log_level(1))
-        return own, shared_mean_radius(seen.visits, seen.r_sum, seen.r_squares, own, bold, level)
+        riskier = variance_mean_radius(variance, estimates.r_samples, self.log_level(1))
+        return own, shared_mean_radius(seen.visits, seen.r_sum, seen.r_squares, own, riskier, level)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class BernsteinIntervals(ModelSetPart):
     """UCRL2-B's element-wise empirical Bernstein intervals (Fruit, Pirotta and Lazaric 2020)."""
 
     def enclose(self, evidence: Evidence, problem: Problem) -> IntervalModels:
-        """The level pays for all states at once where there are fewer classes."""
+        """The level pays for all states where there are fewer classes; r_hat (1 - r_hat) is at least the variance."""
         estimates, shares = evidence.estimates, evidence.shares
         level = self.log_level(max(shares.transitions, problem.pairs.n_states))
         rows = estimates.rows

@@ -33,6 +33,8 @@ NESTED = "nested"  # means pooled over classes of both, transition probabilities
 
 
 class Known(NamedTuple):
+    """By what a setting that is "auto" is decided."""
+
     pairs: Pairs
     given: Given
 
@@ -73,7 +75,7 @@ class Shares(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a set of models is drawn around."""
+    """What a set of models encloses."""
 
     seen: Snapshot
     groups: Grouping

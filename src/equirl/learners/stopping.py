@@ -10,8 +10,8 @@ anew with every plan. Computing then takes time in proportion to playing, whatev
 Two things keep the cost in regret low. The w steps count from the start of the episode, so that an episode longer than
 that ends as the rule says. And a pair may exceed its own limit by a quarter of the steps still to be played only: a
 plan that hopes for a pair which stays put and pays nothing would otherwise try it w times. In the regret analysis an
-episode gives a pair at most N + w visits instead of N: w visits once more while N < w, a number that does not grow with
-time, and at most twice as many after that, so the bound keeps its order.
+episode gives a pair at most N + w visits instead of N: w once while N < w, which does not grow with time, and at most
+2 N after that, so the bound keeps its order.
 
 Under the vanishing multiplicative rule (Boone and Gaujal 2025) an episode ends before a pair's visits exceed
 (1 + f(t_k)) N_k, with f -> 0: a learner which has strayed from the good policy is called back soon, where doubling lets

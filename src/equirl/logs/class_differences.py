@@ -18,7 +18,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.pooling import Grouping, pooled_positions
-from equirl.numerics.arrays import owners, take_rows
+from equirl.numerics.arrays import owners, places_in_rows, take_rows
 
 CLEAR = 3.0  # standard errors: a difference that is seen
 LEVEL = 0.05  # of the p-value below which a difference speaks against being alike
@@ -51,7 +51,7 @@ def differences(seen: Snapshot, groups: Grouping) -> Differences:
     size, width = np.diff(seen.ptr), np.diff(pooled.ptr)[groups.label]
     beyond = np.flatnonzero(size < width)  # counts of the others fall with the position: the next one says most
     pair = np.concatenate([owners(seen.ptr), beyond])
-    position = np.concatenate([np.arange(len(seen.count)) - seen.ptr[:-1][owners(seen.ptr)], size[beyond]])
+    position = np.concatenate([places_in_rows(seen.ptr), size[beyond]])
     own = np.concatenate([seen.count, np.zeros(len(beyond), np.int64)])
     pair, position, own = (values[compared[pair]] for values in (pair, position, own))
 

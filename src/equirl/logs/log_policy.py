@@ -26,8 +26,9 @@ from equirl.numerics.seeding import Seed, seed_sequence
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan
 from equirl.planning.wary_model import WaryModel
+from equirl.posterior.bootstrap import resampled_rows
 from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, wary_worth
-from equirl.posterior.drawn_plan import losses, resampled_rows, worth_in
+from equirl.posterior.drawn_plan import losses, worth_in
 from equirl.posterior.reward_priors import DrawnRewards
 from equirl.posterior.successor_rewards import SuccessorRewards
 from equirl.solving.policies import policy_weights

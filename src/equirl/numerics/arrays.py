@@ -25,6 +25,11 @@ def owners(ptr: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
 
 
+def places_in_rows(ptr: np.ndarray) -> np.ndarray:
+    """Where each entry stands in its row: [0, 1, 0, 1, 2] for the starts [0, 2, 2, 5]."""
+    return np.arange(ptr[-1]) - np.repeat(ptr[:-1], np.diff(ptr))
+
+
 def take_rows(ptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The starts of some rows laid end to end in the order given, and the old places of their entries."""
     first, last = ptr[rows], ptr[rows + 1]

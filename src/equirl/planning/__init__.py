@@ -2,8 +2,8 @@
 
 A set of models brings its own inner maximum, ``max q.u`` over the plausible transition probabilities q of a pair. In
 reading order: ``l1_ball`` (the paper's set), ``optimistic_planning`` (``extended_value_iteration``, the loop that all
-sets share: a ``Plan``); further sets are ``intervals``, ``kl_ball``; for one MDP
-``exact_model``, and ``wary_model`` for policies that are to be deployed.
+sets share: a ``Plan``); further sets are ``intervals`` and ``kl_ball``; for one MDP ``exact_model``, and ``wary_model``
+for policies that are to be deployed.
 """
 
 from typing import TYPE_CHECKING

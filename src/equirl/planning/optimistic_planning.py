@@ -155,7 +155,7 @@ def extended_value_iteration(
     ----------
     pair_ptr : array of int64, (S + 1,)
         The pairs of state s are ``pair_ptr[s]:pair_ptr[s + 1]``.
-    models : ModelSet
+    models : Plannable
         Plausible transition probabilities and rewards, such as a :class:`~equirl.planning.l1_ball.ConfidenceSet`.
     accuracy : float
         Span of u' - u at which the iteration ends.
@@ -275,9 +275,7 @@ def sweep_states(
 
 
 @inlined
-def iterate(
-    full: Any, cheap: Any, choices: Choices, models: Any, work: Work, stop: Stop
-) -> tuple[int, float, float]:  # fmt: skip
+def iterate(full: Any, cheap: Any, choices: Choices, models: Any, work: Work, stop: Stop) -> tuple[int, float, float]:
     """Sweep until the span of u' - u is at most the accuracy, or ``max_sweeps``; u and q hold the last sweep's.
 
     Values that came up before, bit by bit, come up again for ever: whole rounds of such a cycle are counted and not

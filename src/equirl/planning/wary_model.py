@@ -9,8 +9,8 @@ share of time in each state), whichever is less:
 So a pair of few lucky visits is drawn back to the usual, and one whose visits were poor is not hoped to do better. A
 pair never tried is of no use; in a state where none was, what follows is usual.
 
-All of it may be given several times over, by draws from a posterior. A pair is then worth the ``rank``-th of its values
-in the draws, the least being the first: the policy found is good in all but a few draws.
+All of it may be given several times over, by draws from a posterior. A pair is then worth what all but
+``rank`` of its draws give it at least: the policy found is good in all but a few draws.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class WaryModel(NamedTuple):
     prob: np.ndarray  # (D, entries): of the successors seen, summing to one
     unseen: np.ndarray  # (D, M)
     reward: np.ndarray  # (M,) on average over the draws
-    surplus: np.ndarray  # (D, M): what a draw pays more, over the discount
+    surplus: np.ndarray  # (D, M): what a draw pays more, divided by the discount
     usual: np.ndarray  # (S,) a distribution
     useless: np.ndarray  # (M,) bool: never tried, in a state where others were
     state: np.ndarray  # (M,) int64: the state of each pair
     stay: float  # every pair stays put with this probability, as in ``exact_model``
-    rank: int
+    rank: int  # of the value that counts, from 0: the least
     cell: np.ndarray  # (D,) scratch
 
     @property
@@ -70,7 +70,7 @@ def wary_value(models: WaryModel, k: int, work: Work, usual: float) -> float:
 
 @lean_kernel
 def ranked(cell: np.ndarray, rank: int) -> float:
-    """The rank-th of some values, the least being the first; they are sorted in place."""
+    """Of some values the one that ``rank`` others come before; they are sorted in place, the least first."""
     for i in range(1, len(cell)):
         x, j = cell[i], i
         while j > 0 and cell[j - 1] > x:

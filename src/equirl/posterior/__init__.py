@@ -4,9 +4,9 @@ Which pairs are alike is itself uncertain. In the order of one draw: ``row_prior
 probabilities, and by which sampler), ``class_sampler`` (classes, and which successors correspond; kept in
 ``class_state``, with what ``neighbouring_classes`` say), ``hope`` (pairs that differ, states never entered) and
 ``hope_record`` (how often it came true), ``drawn_rows`` (sparse rows of an MDP), ``reward_priors`` (mean rewards).
-``drawn_plan`` plans in what was drawn, ``deployment`` without hope, ``successor_rewards`` has rewards that come with
-where a pair leads, ``inspection`` opens the posterior to look at. All state lies in plain arrays. docs/posterior.md has
-the model.
+``drawn_plan`` plans in what was drawn, ``deployment`` without hope, ``bootstrap`` draws again what was seen,
+``successor_rewards`` has rewards that come with where a pair leads, ``inspection`` opens the posterior to look at. All
+state lies in plain arrays. docs/posterior.md has the model.
 """
 
 from typing import TYPE_CHECKING

@@ -229,17 +229,11 @@ def resample_range(
     work = 0
     for k in range(first, last):
         if seen.visits[k] > 0 and not (only_new and is_placed(k, seen, state)):
-            if not _step(rng, k, fixed, seen, state, scratch):
+            done = resample_within(rng, k, seen, state, scratch) if fixed else resample(rng, k, seen, state, scratch)
+            if not done:
                 return k, work
             work += (1 if fixed else state.used[0]) * (seen.ptr[k + 1] - seen.ptr[k])
     return last, work
-
-
-@lean_kernel
-def _step(rng: np.ndarray, k: int, fixed: bool, seen: Snapshot, state: ClassState, scratch: Scratch) -> bool:
-    if fixed:
-        return resample_within(rng, k, seen, state, scratch)
-    return resample(rng, k, seen, state, scratch)
 
 
 @lean_kernel

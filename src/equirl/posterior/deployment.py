@@ -9,11 +9,12 @@ from scipy import sparse
 
 from equirl.estimation.counts import Snapshot
 from equirl.model.pairs import Pairs
-from equirl.numerics.arrays import owners, take_rows
+from equirl.numerics.arrays import owners, places_in_rows, take_rows
 from equirl.planning.exact_model import ExactModel
 from equirl.planning.optimistic_planning import Plan, extended_value_iteration
 from equirl.planning.wary_model import WaryModel
-from equirl.posterior.drawn_plan import POLICY_SWEEPS, Paid, chain_worth, resampled_rewards
+from equirl.posterior.bootstrap import Paid, resampled_rewards
+from equirl.posterior.drawn_plan import POLICY_SWEEPS, chain_worth
 from equirl.posterior.drawn_rows import LEAST
 
 ACCURACY = 1e-5
@@ -46,8 +47,7 @@ def wary_model(
 
 def places_of_seen(seen: Snapshot, models: list[ExactModel]) -> list[np.ndarray]:
     """Where drawn rows hold the successors seen: they come first, in the same order."""
-    owner = owners(seen.ptr)
-    after = np.arange(len(owner)) - seen.ptr[:-1][owner]
+    owner, after = owners(seen.ptr), places_in_rows(seen.ptr)
     places = [model.rows.ptr[:-1][owner] + after for model in models]
     assert all(np.array_equal(model.rows.succ[at], seen.succ) for model, at in zip(models, places, strict=True))
     return places

@@ -34,7 +34,7 @@ from equirl.structure.similarity import Profiles
 UNSEEN_POSITIONS = 12  # positions of the class that a pair has not seen, placed one by one; the rest goes to all states
 TRIES = 64  # at drawing a state that a row does not hold yet
 LEAST = 1e-7  # masses below this are not placed
-UNLIKE = 2.0  # times the mass that its class has where a pair has not been: how far they are unlike
+UNLIKE = 2.0  # a pair stands apart so many times as likely as its class has mass where the pair has not been
 
 
 class DrawnRows(NamedTuple):
@@ -49,16 +49,20 @@ class DrawnRows(NamedTuple):
 
 
 class Placing(NamedTuple):
+    """Where masses go that no observed successor has."""
+
     pair_ptr: np.ndarray  # (S + 1,)
     state: np.ndarray  # (M,) int64: the state of each pair
     sticks: int  # pieces into which the mass of new positions is broken
-    local: float  # chance that what a pair has not seen is placed near its state
-    outward: float  # chance that what is not is placed on a state never left
+    near: float  # chance that what a pair has not seen is placed near its state
+    outward: float  # chance that what is not near is placed on a state never left
     never_left: np.ndarray  # int64: these states, none where it does not matter
     reach: Reach
 
 
 class ClassDraw(NamedTuple):
+    """What is drawn before the rows, for all of them."""
+
     w: np.ndarray  # (cells of the class state,) drawn masses by position
     w_new: np.ndarray  # (M + 1,) drawn masses of new positions
     exception: np.ndarray  # (M,) int64: a state that the pair leads to in this draw whatever its class says, or -1
@@ -119,7 +123,7 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, placi
     if free <= 0:
         return end
     x = -1
-    if placing.local > 0.0 and uniform(rng) < placing.local:
+    if placing.near > 0.0 and uniform(rng) < placing.near:
         x = near_state(rng, placing.state[k], placing.pair_ptr, seen)
     outward = n_states == len(order) and len(placing.never_left) > 0
     if outward and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < placing.outward:
@@ -200,8 +204,8 @@ def _normalise(k: int, end: int, rows: DrawnRows) -> None:
 
 
 @lean_kernel
-def _class_of_new(rng: np.ndarray, k: int, state: ClassState, draw: ClassDraw) -> int:
-    """The class of a pair never visited, members times what its neighbours say : alpha; -1 is a new one."""
+def _class_of_unvisited(rng: np.ndarray, k: int, state: ClassState, draw: ClassDraw) -> int:
+    """The class of a pair never visited: members times what its neighbours say, or with weight alpha a new one, -1."""
     total = 0.0
     for c in range(state.used[0]):
         total += state.members[c] * neighbour_factor(k, c, draw.label, state.neighbours)
@@ -302,7 +306,7 @@ def draw_class_rows(
             _normalise(k, end, rows)
             continue
         if c < 0:
-            c = draw.label[k] = _class_of_new(rng, k, state, draw)
+            c = draw.label[k] = _class_of_unvisited(rng, k, state, draw)
         if c < 0:
             end = _break(rng, 1.0, state.hyper[1], k, end, seen, placing, rows)
         elif _stands_apart(rng, k, c, seen, state, draw):

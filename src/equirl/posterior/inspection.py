@@ -125,7 +125,7 @@ class ClassPosterior(Frozen):
     def _together(self, chosen: np.ndarray) -> np.ndarray:
         total = np.zeros((len(chosen), len(chosen)))
         for row in self.labels[:, chosen]:
-            total += _same(row)
+            total += row[:, None] == row[None, :]
         total /= len(self.labels)
         lacks = (self.labels[:, chosen] < 0).any(axis=0)
         total[lacks] = total[:, lacks] = np.nan
@@ -216,10 +216,6 @@ def row_spread(agent: DrawsRows, draws: int = 4, seed: Seed = 0) -> np.ndarray:
             total += np.asarray(abs(matrix - last[0]).sum(axis=1)).ravel() + np.abs(drawn.rest - last[1])
         last = matrix, drawn.rest
     return np.minimum(total / (draws - 1), 2.0)
-
-
-def _same(label: np.ndarray) -> np.ndarray:
-    return label[:, None] == label[None, :]
 
 
 def _canonical(label: np.ndarray | None) -> np.ndarray:

@@ -7,8 +7,8 @@ neighbour of class d, e_c how often it has any, and E the sum of all, a class c 
 
     (m_cd + eta)  /  (e_c e_d / E + eta)
 
-times as much: how often c and d are neighbours, against how often they would be by chance; eta is
-how many times it takes to notice. A new class weighs as it did, and so do two that were hardly met.
+times as much: how often c and d are neighbours, against how often they would be by chance; eta is how many times it
+takes to notice. A new class weighs as it did, and so do two that were hardly met.
 
 All counts are of the other pairs, so that each pair is drawn given the rest (a dependency network, Heckerman et al.
 2000); the steps as a whole need not be those of one prior of all classes.
@@ -32,10 +32,10 @@ class Neighbours(NamedTuple):
 
     eta: float  # infinite: neighbours say nothing
     ring: np.ndarray  # (M, 2) int64: the neighbours of each pair, -1 for none
-    ends: np.ndarray  # (M + 1,) int64: per class
+    ends: np.ndarray  # (M + 1,) int64: e_c, by class
     key: np.ndarray  # (cells,) int64: two classes in one number, or FREE
-    met: np.ndarray  # (cells,) int64: neighbours of these classes, twice those of one class
-    used: np.ndarray  # (2,) int64: cells that are not free, and all ends
+    met: np.ndarray  # (cells,) int64: m_cd; m_cc counts both ends
+    used: np.ndarray  # (2,) int64: cells that are not free, and E
 
 
 def make_neighbours(pair_ptr: np.ndarray, eta: float) -> Neighbours:

@@ -43,7 +43,7 @@ MIXED = 0.1
 SHARES = np.clip(betaincinv(MIXED, MIXED, (np.arange(40) + 0.5) / 40), 1e-6, 1 - 1e-6)  # of pairs, equally likely
 NOISES = np.geomspace(SAME, RANGE_VARIANCE, 12)  # b of ``reward_priors``; the least is none
 STRENGTHS = np.geomspace(0.25, 64.0, 5)  # of the base of coins, in tosses
-NEVER = 1e-3  # a chance below which no pair is taken to pay by successor
+LEAST_CHANCE = 1e-3  # below which no pair is taken to pay by successor
 
 
 class SuccessorRewards:
@@ -62,7 +62,7 @@ class SuccessorRewards:
 
     def coupled(self, model: ExactModel) -> ExactModel:
         """A drawn MDP in which pairs drawn to pay by successor do."""
-        if (self.chance < NEVER).all():
+        if (self.chance < LEAST_CHANCE).all():
             return model
         mean = row_means(self.seen, model, self.sampler.draw(self.cells, self.rng), base_of(self.cells, False)[0])
         return model.with_rewards(np.where(self.pick.random(len(mean)) < self.chance, mean, model.reward))

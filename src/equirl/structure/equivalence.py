@@ -77,7 +77,8 @@ def equivalence_classes(mdp: TabularMDP, rewards: bool = True, tolerance: Tolera
     new = np.empty(mdp.n_pairs, bool)
     _differ(points, means, order, new)
     distinct = order[new]  # one pair, the first, of each run of equal points
-    component = _components(points, means, distinct, height[distinct], tolerance)
+    component, window = np.empty(len(distinct), np.int64), (1.0 + math.sqrt(0.5)) * tolerance + ROUNDING
+    _spread(points, means, distinct, height[distinct], window, tolerance, component)
     _check_widths(mdp, points, means, distinct, component, tolerance)
     label = np.empty(mdp.n_pairs, np.int64)
     label[order] = component[np.cumsum(new) - 1]
@@ -113,14 +114,6 @@ def _apart(points: Rows, means: np.ndarray, k: int, j: int) -> float:
     return max(profile_l1(points, k, j), abs(means[k] - means[j]))
 
 
-def _components(points: Rows, means: np.ndarray, order: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
-    """The component of some points under "profiles and means within tolerance"; they are in order of ``height``."""
-    out = np.empty(len(order), np.int64)
-    window = (1.0 + math.sqrt(0.5)) * tolerance + ROUNDING
-    _spread(points, means, order, height, window, tolerance, out)
-    return out
-
-
 @kernel
 def _next_free(free: np.ndarray, place: int) -> int:
     """The first place from ``place`` on that no component has taken; ``free`` is shortened on the way."""
@@ -138,7 +131,7 @@ def _spread(
     height: np.ndarray,  # of each, increasing
     window: float,  # what is near a point is no further from it in height
     tolerance: float,
-    out: np.ndarray,
+    out: np.ndarray,  # the component of each
 ) -> None:
     """Breadth-first over points within tolerance of each other; a taken place is never looked at again."""
     n = len(order)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equirl.numerics.arrays import check_starts, check_visits, owners
+from equirl.numerics.arrays import check_starts, check_visits, owners, places_in_rows
 from equirl.numerics.compiling import kernel
 from equirl.structure.partition import Partition, check_same_pairs
 from equirl.words.checking import real_array, whole_array
@@ -108,7 +108,7 @@ def misclustering_bias(
     check_starts("profile_ptr", ptr, partition.n_pairs, len(counts))
     check_visits(real_array("visits", visits), ptr, counts)
     row = owners(ptr)
-    column = np.arange(len(counts)) - ptr[row] if successors is None else whole_array("successors", successors)
+    column = places_in_rows(ptr) if successors is None else whole_array("successors", successors)
     if column.shape != counts.shape:
         raise ValueError(f"successors has {len(column)} entries, profile_counts {len(counts)}; they belong together")
     distinct, column = np.unique(column, return_inverse=True)

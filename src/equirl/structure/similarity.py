@@ -71,7 +71,7 @@ def profiles(mdp: TabularMDP) -> Profiles:
 
 
 def sorted_masses(rows: Rows) -> Rows:
-    """The rows with their probabilities decreasing; which states these belong to is not told."""
+    """The rows with their probabilities decreasing; their ``succ`` is left as it was, in another order."""
     prob = np.empty_like(rows.prob)
     for place in rows_by_length(rows.ptr, AT_ONCE):
         prob[place] = -np.sort(-rows.prob[place], axis=1)
