@@ -21,7 +21,7 @@ from equirl.planning.optimistic_planning import Stop, extended_value_iteration
 from equirl.posterior.drawn_plan import plan_from, plan_portions, sweep_by_sweep
 from equirl.posterior.drawn_rows import DrawnRows, put_together
 from equirl.posterior.reward_priors import DrawnRewards, KeptRewards
-from equirl.posterior.row_priors import LARGE, ClassRows, DirichletRows, GivenClassRows, Kept, PublishedRows
+from equirl.posterior.row_priors import LARGE_STATES, ClassRows, DirichletRows, GivenClassRows, Kept, PublishedRows
 from equirl.structure.partition import Partition
 from oracles_posterior import snapshot
 
@@ -93,7 +93,7 @@ def test_every_row_has_its_turn():
 
 @pytest.mark.parametrize(
     ("name", "size", "partly"),
-    [("c-psrl", LARGE, True), ("c-psrl", LARGE - 1, False), ("psrl-published", LARGE, False)],
+    [("c-psrl", LARGE_STATES, True), ("c-psrl", LARGE_STATES - 1, False), ("psrl-published", LARGE_STATES, False)],
 )
 def test_in_small_worlds_and_as_published_all_is_drawn(name, size, partly):
     world = eq.make("random", n_states=size, n_actions=4, branching=2, seed=3)

@@ -22,7 +22,7 @@ from equirl.posterior.class_sampler import (
 )
 from equirl.posterior.class_state import carry_over, move_counts
 from equirl.posterior.neighbouring_classes import has_room
-from equirl.posterior.row_priors import GRIDS, USUAL, ClassRows
+from equirl.posterior.row_priors import GRIDS, START, ClassRows
 from oracles_posterior import (
     beside_factor,
     chi_square,
@@ -83,7 +83,7 @@ WEIGHED = [
 def test_weight_over_chance_of_a_drawn_injection_has_the_sum_over_injections_as_its_mean(counts, gamma):
     seen, state, scratch = one_class(counts, gamma)
     c, random = state.label[1], rng(1)
-    mass = state.mass[state.start[c] : state.start[c] + state.width[c]].tolist()
+    mass = state.pooled[state.start[c] : state.start[c] + state.width[c]].tolist()
     draws = np.exp([draw_injection(random, 0, c, False, seen, state, scratch) for _ in range(20_000)])
     exact = injection_sum(counts[0], mass, gamma)
     assert abs(draws.mean() - exact) < 4 * draws.std() / math.sqrt(len(draws)) + 1e-9 * exact
@@ -226,7 +226,7 @@ def without_chance(rng, k, c, keep, seen, state, scratch):
     draw_injection(rng, k, c, keep, seen, state, scratch)
     weight, gamma = -totals(k, c, state.hyper[1], seen, state), state.hyper[1]
     for n, j in zip(seen.count[seen.ptr[k] : seen.ptr[k + 1]].tolist(), scratch.place.tolist(), strict=False):
-        mass = float(state.mass[state.start[c] + j])
+        mass = float(state.pooled[state.start[c] + j])
         weight += log_rising(mass, float(n)) if j >= 0 else math.log(gamma) + math.lgamma(n)
     return weight
 
@@ -316,7 +316,7 @@ def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior(draws)
             sampler.refresh(seen, random)
         found[read_structure(seen, sampler.state)] += 1
     assert chi_square(found, mixed_posterior(counts, *GRIDS)) > 1e-3
-    assert chi_square(found, posterior(counts, *USUAL)) < 1e-6
+    assert chi_square(found, posterior(counts, *START)) < 1e-6
 
 
 def test_compiled_steps_equal_the_plain_ones():

@@ -39,14 +39,14 @@ def assert_books_balance(seen, state):
     for c in range(int(state.used[0])):
         if members[c]:
             first, width = int(state.start[c]), int(state.width[c])
-            kept = {j: n for j, n in enumerate(state.mass[first : first + width].tolist()) if n}
+            kept = {j: n for j, n in enumerate(state.pooled[first : first + width].tolist()) if n}
             assert kept == mass[c]
             assert state.total[c] == total[c]
             assert width <= state.room[c]
             used.append((first, first + int(state.room[c])))
     used.sort()
     assert all(end <= start for (_, end), (start, _) in pairwise(used))
-    assert not used or used[-1][1] <= state.used[1] <= len(state.mass)
+    assert not used or used[-1][1] <= state.used[1] <= len(state.pooled)
 
 
 def correspondence(seen, state):
@@ -108,7 +108,7 @@ def test_books_balance_over_passes_and_newer_counts(stages, seed):
 def test_where_cells_run_out_a_pass_stops_before_the_pair_and_changes_nothing():
     seen = snapshot([[3, 2, 1], [4, 3], [2, 1]])
     state, scratch = workspace(seen)
-    state = state._replace(mass=np.zeros(15, np.int64))
+    state = state._replace(pooled=np.zeros(15, np.int64))
     stopped, _ = resample_pairs(rng(0), 0, False, False, seen, state, scratch)
     assert 0 < stopped < 3
     assert (state.label[stopped:] == -1).all()
@@ -127,7 +127,7 @@ def test_where_scratch_is_too_small_a_pass_stops():
 def test_reserve_says_where_cells_run_out():
     seen = snapshot([[1]])
     state, _ = workspace(seen)
-    state = state._replace(mass=np.zeros(3, np.int64))
+    state = state._replace(pooled=np.zeros(3, np.int64))
     assert not reserve(0, 2, state)
     assert reserve(0, 1, state)
 
@@ -140,7 +140,7 @@ def test_a_sampler_goes_on_where_cells_run_out_again_and_again(monkeypatch):
         state = carry_over(state, before, seen)
         need = int(state.used[1]) + 2 * int(state.width.max() + np.diff(seen.ptr).max() + 8) + 4
         calls.append(need)
-        return state._replace(mass=state.mass[:need].copy())
+        return state._replace(pooled=state.pooled[:need].copy())
 
     calls = []
     monkeypatch.setattr(row_priors, "carry_over", tight)
@@ -226,7 +226,7 @@ def test_a_step_is_taken_exactly_where_there_is_room_for_it(given, plain):
     step = resample_within if given else resample
     for spare, positions, room in ((14, 6, True), (13, 6, False), (14, 5, False)):
         state = carry_over(held._replace(label=held.label.copy()), seen, seen)
-        state = state._replace(mass=state.mass[: state.used[1] + spare].copy())
+        state = state._replace(pooled=state.pooled[: state.used[1] + spare].copy())
         scratch = make_scratch(3, positions - 1, 0)
         assert len(scratch.taken) == positions
         before = [array.tolist() for array in state[:-1]]
@@ -239,7 +239,7 @@ def test_the_first_pair_of_all_asks_for_room_for_its_own_successors_alone():
     seen = snapshot([[4, 3]])
     for cells, positions, room in ((8, 3, True), (7, 3, False), (8, 2, False)):
         state, _ = workspace(seen)
-        state = state._replace(mass=np.zeros(cells, np.int64))
+        state = state._replace(pooled=np.zeros(cells, np.int64))
         assert bool(resample(rng(1), 0, seen, state, make_scratch(1, positions - 1, 0))) == room
 
 
@@ -253,13 +253,13 @@ def test_classes_get_twice_the_cells_they_need_and_four_more_and_all_of_them_som
     seen = snapshot([[3, 2, 1], [4, 3], [2], [1]])
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1), (1, 1)], [(0, 2)]])], seen, workspace(seen)[0])
     assert (state.room[0], state.start[0], state.used.tolist()) == (2 * 3 + 4, 0, [1, 10])
-    assert len(state.mass) == 10 + 4 * 7 + 8 * 4 + 64
+    assert len(state.pooled) == 10 + 4 * 7 + 8 * 4 + 64
     assert reserve(0, 7, state)
     assert (state.start[0], state.room[0]) == (0, 10)  # there was room
     assert reserve(0, 8, state)
     assert (state.start[0], state.room[0], state.used[1]) == (10, 2 * (3 + 8), 32)
-    assert state.mass[10:14].tolist() == [7, 5, 1, 0]
-    short = state._replace(mass=state.mass[: 32 + 2 * (3 + 20)].copy())
+    assert state.pooled[10:14].tolist() == [7, 5, 1, 0]
+    short = state._replace(pooled=state.pooled[: 32 + 2 * (3 + 20)].copy())
     assert reserve(0, 20, short)
     assert not reserve(0, 44, short)
 
@@ -269,12 +269,12 @@ def test_new_positions_take_the_first_empty_cells_and_the_last_ones_are_given_ba
     seen = snapshot([[3, 2, 1], [4, 3, 2, 2], [1]])
     state, _ = workspace(seen)
     state.members[0], state.total[0], state.width[0], state.room[0], state.used[:] = 1, 8, 5, 9, [1, 9]
-    state.mass[:9] = [5, 0, 3, 0, 0, 7, 7, 7, 7]  # what lies beyond the width is not counted
+    state.pooled[:9] = [5, 0, 3, 0, 0, 7, 7, 7, 7]  # what lies beyond the width is not counted
     run = install.py_func if plain else install
     run(0, 0, seen, state, np.array([2, -1, -1]))
     assert state.position[:3].tolist() == [2, 1, 3]
-    assert (state.mass[:4].tolist(), state.width[0], state.total[0], state.members[0]) == ([5, 2, 6, 1], 4, 14, 2)
+    assert (state.pooled[:4].tolist(), state.width[0], state.total[0], state.members[0]) == ([5, 2, 6, 1], 4, 14, 2)
     run(1, 0, seen, state, np.array([-1, 0, -1, 3]))
     assert state.position[3:7].tolist() == [4, 0, 5, 3]
-    assert (state.mass[:6].tolist(), state.width[0]) == ([8, 2, 6, 3, 4, 2], 6)
+    assert (state.pooled[:6].tolist(), state.width[0]) == ([8, 2, 6, 3, 4, 2], 6)
     assert state.label.tolist() == [0, 0, -1]

@@ -11,8 +11,8 @@ from equirl.posterior.deployment import behaviour_worth, wary_model, wary_plan, 
 
 def drawn(log, n=6, seed=0):
     agent = log.agent("c-psrl", seed)
-    agent.rows.plain()
-    agent.rewards.plain()
+    agent.rows.drop_hope()
+    agent.rewards.drop_hope()
     seen = agent.counts.snapshot()
     return seen, [agent.draw_model(seen)[0] for _ in range(n)]
 

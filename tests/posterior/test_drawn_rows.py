@@ -68,7 +68,7 @@ def class_rows(key, counts, S, gamma, draws, sticks=2, alpha=1.0, seed=1, apart=
     M = len(counts)
     rows = make_rows(M, len(seen.succ), sticks)
     placing, out = placing_of(S, sticks, M), []
-    draw = draw_of(M, len(state.mass), int(state.width.max()), None, apart)
+    draw = draw_of(M, len(state.pooled), int(state.width.max()), None, apart)
     for _ in range(draws):
         draw_masses(random, state, draw.w, draw.w_new)
         draw_class_rows(random, seen, state, placing, draw, rows)
@@ -182,13 +182,13 @@ def test_masses_of_a_class_are_dirichlet():
     seen, random = snapshot([[5, 2], [1, 1]]), rng(2)
     state, _ = workspace(seen, 1.0, 0.3)
     state = write_structure([((0, 1), [[(0, 0), (1, 1)], [(0, 1)], [(1, 0)]])], seen, state)
-    w, w_new, found = np.zeros(len(state.mass)), np.empty(3), []
+    w, w_new, found = np.zeros(len(state.pooled)), np.empty(3), []
     for _ in range(5000):
         draw_masses(random, state, w, w_new)
         found.append([*w[state.start[0] : state.start[0] + 3], w_new[0]])
     found = np.array(found)
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    for column, mass in enumerate([*state.mass[state.start[0] : state.start[0] + 3].tolist(), 0.3]):
+    for column, mass in enumerate([*state.pooled[state.start[0] : state.start[0] + 3].tolist(), 0.3]):
         assert stats.kstest(found[:, column], stats.beta(mass, 9.3 - mass).cdf).pvalue > 1e-3
 
 
@@ -214,7 +214,7 @@ def test_masses_next_to_nothing_are_not_placed():
     seen = snapshot([[5, 3, 2], [5]])
     state, _ = workspace(seen, 1.0, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
-    draw, rows = draw_of(2, len(state.mass), 3), make_rows(2, 4, 2)
+    draw, rows = draw_of(2, len(state.pooled), 3), make_rows(2, 4, 2)
     draw.w[: state.width[0]], draw.w_new[0] = [0.75, 0.25, LEAST / 2], 0.0
     draw_class_rows(rng(1), seen, state, placing_of(9, 2, 2), draw, rows)
     assert np.diff(rows.ptr).tolist() == [3, 2]
@@ -227,7 +227,7 @@ def test_what_a_pair_has_not_seen_is_placed_near_its_state_where_asked():
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(0, 2)]])], seen, state)
     placing, rows = placing_of(S, 2, 3)._replace(near=0.5), make_rows(3, 4, 2)
-    placing, draw = placing._replace(pair_ptr=np.array([0, *[3] * S])), draw_of(3, len(state.mass), 3)
+    placing, draw = placing._replace(pair_ptr=np.array([0, *[3] * S])), draw_of(3, len(state.pooled), 3)
     for _ in range(2000):
         draw_masses(random, state, draw.w, draw.w_new)
         draw_class_rows(random, seen, state, placing, draw, rows)
@@ -246,7 +246,7 @@ def test_what_is_not_placed_near_is_placed_on_states_never_left_as_often_as_aske
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
     placing, rows = placing_of(S, 2, 2)._replace(outward=outward, never_left=left), make_rows(2, 3, 2)
-    draw = draw_of(2, len(state.mass), 2)
+    draw = draw_of(2, len(state.pooled), 2)
     for _ in range(4000):
         draw_masses(random, state, draw.w, draw.w_new)
         draw_class_rows(random, seen, state, placing, draw, rows)
@@ -325,7 +325,7 @@ def test_compiled_rows_of_classes_equal_the_plain_ones():
     ends = []
     for masses, draw in ((draw_masses, draw_class_rows), (draw_masses.py_func, draw_class_rows.py_func)):
         random, rows = rng(5), make_rows(3, 3, 2)
-        drawn = draw_of(3, len(state.mass), 2, exception=[-1, 5, -1])
+        drawn = draw_of(3, len(state.pooled), 2, exception=[-1, 5, -1])
         masses(random, state, drawn.w, drawn.w_new)
         draw(random, seen, state, placing_of(6, 2, 3), drawn, rows)
         ends.append((random.tolist(), laws(dense(rows, 6))))
@@ -338,7 +338,7 @@ def test_an_exceptional_pair_of_a_given_class_stays_put_where_nothing_was_seen_o
     seen, S = snapshot(counts), 4
     state, _ = workspace(seen, 1.0, 1e-9)
     state = write_structure([((0, 1), positions)], seen, state)
-    draw, rows = draw_of(2, len(state.mass) + 1, 2, exception=[-1, 2])._replace(leave=0.2), make_rows(2, 1, 2)
+    draw, rows = draw_of(2, len(state.pooled) + 1, 2, exception=[-1, 2])._replace(leave=0.2), make_rows(2, 1, 2)
     draw_masses(rng(1), state, draw.w, draw.w_new)
     draw_class_rows(rng(1), seen, state, placing_of(S, 2, 2), draw, rows)
     drawn = dense(rows, S)[1]

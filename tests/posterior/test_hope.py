@@ -69,7 +69,7 @@ def rows_of(reach, draws=300, exceptions=False):
         placing = Placing(ptr, np.arange(S), 2, 0.0, 0.0, np.zeros(0, np.int64), reach)
         M = len(counts.visits)
         draw = ClassDraw(
-            np.empty(len(state.mass)), np.empty(M + 1), np.full(M, -1), 0.1, 0.0,
+            np.empty(len(state.pooled)), np.empty(M + 1), np.full(M, -1), 0.1, 0.0,
             np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
         )  # fmt: skip
         if exceptions:

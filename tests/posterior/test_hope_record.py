@@ -227,9 +227,9 @@ def test_without_the_setting_and_with_classes_given_nothing_is_recorded(hope, pa
     sampler.draw(seen, draw_state(np.random.SeedSequence(6)))
 
 
-def test_a_plain_sampler_keeps_no_record():
+def test_a_sampler_without_hope_keeps_no_record():
     sampler, _ = sampler_after(0.0)
-    sampler.plain()
+    sampler.drop_hope()
     assert sampler.record is None
 
 

@@ -93,7 +93,7 @@ def test_without_hope_what_paid_nothing_once_pays_hardly_anything():
     for hopeful in (True, False):
         sampler, random = _Tables(20, None), rng(4)  # each pair at a table of its own
         if not hopeful:
-            sampler.plain()
+            sampler.drop_hope()
         means[hopeful] = np.mean([sampler.draw(seen, random)[19] for _ in range(2000)])
     assert means[True] == pytest.approx(1 / 3, abs=0.02)
     assert means[False] == pytest.approx(base_of(seen, hopeful=False)[0] / 2, abs=0.01)

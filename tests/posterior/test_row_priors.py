@@ -151,10 +151,10 @@ def test_where_classes_are_given_only_pairs_of_classes_never_visited_stay_put():
     assert known._untried(full) == 3.0 * 3
 
 
-def test_a_plain_sampler_makes_no_exceptions():
+def test_a_sampler_without_hope_makes_no_exceptions():
     assert (sampler(hope=2.0).hope, given().hope) == (Hope(2.0, 2.0, 2.0), Hope(1.0, 1.0, 0.0, 0.5))
     for drawn in (sampler(), given()):
-        drawn.plain()
+        drawn.drop_hope()
         assert drawn.hope == Hope(0.0, 0.0, 0.0, 0.0, False)
 
 

@@ -154,8 +154,8 @@ def classes_of(pairs, seen, alpha, gamma, beside, passes, seed, fixed=False):
 def shown(state, random, work=()):
     used = int(state.used[1])
     return {
-        "state": state._replace(mass=state.mass[:used], neighbours=state.neighbours._asdict() | {"eta": 0.0}),
-        "cells": [len(state.mass)], "work": list(work), "rng": after(random),
+        "state": state._replace(pooled=state.pooled[:used], neighbours=state.neighbours._asdict() | {"eta": 0.0}),
+        "cells": [len(state.pooled)], "work": list(work), "rng": after(random),
     }  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def rows_of_classes(S, actions, steps, *, local, outward, sticks, apart, leave, 
         rows, found = make_rows(M, len(seen.succ), sticks), {}
         for turn in range(4):
             draw = ClassDraw(
-                np.full(len(state.mass), 0.5), np.full(M + 1, 0.5), np.empty(M, np.int64), leave, apart,
+                np.full(len(state.pooled), 0.5), np.full(M + 1, 0.5), np.empty(M, np.int64), leave, apart,
                 np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
             )  # fmt: skip
             draw_masses(random, state, draw.w, draw.w_new)
@@ -261,7 +261,7 @@ def row_sampler(part, steps=120, left_out=(6,)):
         sampler = part.row_sampler(pairs, given_of(pairs, whole))
         for turn in range(4):
             if turn == 3:
-                sampler.plain()
+                sampler.drop_hope()
             seen = played(pairs, (turn + 1) * steps, 3, left_out=left_out).snapshot()
             rows, work = sampler.draw(seen, random)
             used = int(rows.ptr[-1])
@@ -269,7 +269,7 @@ def row_sampler(part, steps=120, left_out=(6,)):
             found[f"kept {turn}"] = sampler.arrays() | {"work": [work], "rng": after(random)}
             found[f"measures {turn}"] = list(sampler.measures().values())
         kept, other = sampler.arrays(), part.row_sampler(pairs, given_of(pairs, whole))
-        other.plain()  # as the one that it goes on from
+        other.drop_hope()  # as the one that it goes on from
         other.restore({name: array.copy() for name, array in kept.items()}, seen)
         rows, work = other.draw(seen, random)
         return found | {"restored": rows.prob[: int(rows.ptr[-1])], "work": [work], "rng": after(random)}
@@ -284,7 +284,7 @@ def rewards_of(part):
         sampler = part.reward_sampler(pairs, given)
         for turn, steps in enumerate((0, 6, 40, 200, 200)):
             if turn == 4:
-                sampler.plain()
+                sampler.drop_hope()
             seen = played(pairs, steps, 3, left_out=(6,)).snapshot()
             found[f"means {turn}"] = sampler.draw(seen, random)
             found[f"kept {turn}"] = sampler.arrays() | {"rng": after(random), "tables": sampler.tables()}

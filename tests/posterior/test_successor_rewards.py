@@ -171,8 +171,8 @@ def test_known_rewards_and_logs_without_what_came_are_drawn_as_before():
     log = played(by_arrival, 100)
     plain = eq.Log(log.pairs, log.seen, log.reward_map, log.initial, log.n_rows)
     agent = posterior_of(plain, np.random.SeedSequence(4))
-    agent.rows.plain()
-    agent.rewards.plain()
+    agent.rows.drop_hope()
+    agent.rewards.drop_hope()
     seen, models, _ = drawn_problems(plain, 2, np.random.SeedSequence(4))
     drawn = [agent.draw_model(seen)[0] for _ in range(22)]
     for model, other in zip(models, drawn[20:], strict=True):

@@ -52,9 +52,9 @@ def npz_bytes(kind: str, version: int, arrays: Mapping[str, np.ndarray], meta: M
         if array.dtype.hasobject:
             raise TypeError(f"array {name!r} holds Python objects, which only a pickle could keep")
     listing = {name: described(array) for name, array in arrays.items()}
-    header = json.dumps({
-        "kind": kind, "version": version, "archive": ARCHIVE_FORMAT, "meta": dict(meta), "arrays": listing
-    })  # fmt: skip
+    header = json.dumps(
+        {"kind": kind, "version": version, "archive": ARCHIVE_FORMAT, "meta": dict(meta), "arrays": listing}
+    )
     return pack({"header": np.array(header), **arrays})
 
 

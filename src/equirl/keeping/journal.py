@@ -399,7 +399,7 @@ class JournalledAgent:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.close()
 
 

@@ -196,9 +196,7 @@ def _alike(beliefs: Beliefs, pair: int) -> Table:
 def _actions(beliefs: Beliefs, s: int, played: int, values: ActionValues | None) -> Table:
     pairs, (scale, shift) = beliefs.agent.pairs, beliefs.agent.reward_map
     own = np.arange(pairs.ptr[s], pairs.ptr[s + 1])
-    columns: dict[str, Any] = {
-        "action": action_labels(pairs, pairs.action[own].tolist()), **beliefs.own_columns(own)
-    }  # fmt: skip
+    columns: dict[str, Any] = {"action": action_labels(pairs, pairs.action[own].tolist()), **beliefs.own_columns(own)}
     if values is not None:
         unit, zero = (scale, shift) if values.of_rewards else (1.0, 0.0)
         best = values.value.min() if values.least else values.value.max()

@@ -50,7 +50,7 @@ from equirl.posterior.drawn_plan import POLICY_SWEEPS, gain_in, mean_model, plan
 from equirl.posterior.drawn_rows import DrawnRows
 from equirl.posterior.inspection import class_posterior, row_spread
 from equirl.posterior.reward_priors import KeptRewards
-from equirl.posterior.row_priors import LARGE, Kept
+from equirl.posterior.row_priors import LARGE_STATES, Kept
 from equirl.solving.optimal_gain import Criterion
 from equirl.structure.partition import Partition
 from equirl.words.checking import above, choice, whole_number
@@ -99,12 +99,12 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(its visits before, min(FLOOR, t / M)), or max(SHORTEST, GROWTH
-    sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's visits double.
-    "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite ``effort`` an episode
-    lasts at least as many steps as its drawing and planning took look-ups, over ``effort``. With a finite ``budget`` a
-    step does at most so many look-ups, or one pass over all pairs where that is more: the old plan is played on while
-    the new one is made.
+    "steady": until a pair's visits in it reach max(its visits before, min(FLOOR, max(1, t / M))), or max(SHORTEST,
+    GROWTH sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's visits
+    double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite ``effort`` an
+    episode lasts at least as many steps as its drawing and planning took look-ups, over ``effort``. With a finite
+    ``budget`` a step does at most so many look-ups, or one pass over all pairs where that is more: the old plan is
+    played on while the new one is made.
     """
 
     episodes: str = "steady"
@@ -199,7 +199,7 @@ class PosteriorLearner(CountingLearner):
     def _episode(self, state: int, t: int, seen: Snapshot) -> Portions[tuple[ExactModel, int, Plan]]:
         """Draw an MDP and plan in it, in portions; of a large one what has news is drawn anew, the rest in turn."""
         rng, kept, kept_rewards, share = self.rng, None, None, 1.0
-        if self.model is not None and self.seen is not None and self.pairs.n_states >= LARGE:
+        if self.model is not None and self.seen is not None and self.pairs.n_states >= LARGE_STATES:
             kept = Kept(self.model.rows, self.model.rest, self._fresh(seen, self.seen))
         rows, work = yield from self.rows.portions(seen, rng, kept, self.budget)
         if self.model is not None and kept is not None and len(rows.fresh):
@@ -316,7 +316,7 @@ class PosteriorLearner(CountingLearner):
 
     def _samplers(self) -> dict[str, np.ndarray]:
         """What drawing goes on from."""
-        turn = {"turn": self.turn} if self.pairs.n_states >= LARGE else {}
+        turn = {"turn": self.turn} if self.pairs.n_states >= LARGE_STATES else {}
         return {"rng": self.rng, **turn, **self.rows.arrays(), **self.rewards.arrays()}
 
     def _restore_samplers(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -370,7 +370,7 @@ class PosteriorBeliefs(CountedBeliefs):
     def pair_belief(self, pair: int) -> PairBelief:
         """The mean and the middle 90 % of draws of a pair's row and mean reward, given all that was seen."""
         twin, seen, S = self.agent.copy(), self.counts.snapshot(), self.agent.pairs.n_states
-        twin.rows.plain()
+        twin.rows.drop_hope()
         models = [twin.draw_model(seen)[0] for _ in range(LEAST_DRAWS)]
         succ = np.unique(np.concatenate([model.rows.succ[model.rows.row(pair)] for model in models]))
         prob = np.zeros((len(models), len(succ)))
@@ -412,7 +412,7 @@ class PosteriorBeliefs(CountedBeliefs):
         if agent.criterion.discount < 1.0:
             return None
         twin, seen = agent.copy(), self.counts.snapshot()
-        twin.rows.plain()
+        twin.rows.drop_hope()
         draws = max(LEAST_DRAWS, math.ceil(2 / delta))
         models = [twin.draw_model(seen)[0] for _ in range(draws)]
         accuracy, here = agent.criterion.accuracy(agent.t) / 10, np.eye(1, pairs.n_states, state)[0]

@@ -42,9 +42,9 @@ class Settings:
 
     def resolved(self, known: Known | None) -> Settings:
         """With all settings decided that are "auto": by other settings, and by what is known where that is said."""
-        return Settings(tuple(
-            part.resolved(self, known) if isinstance(part, DependentPart) else part for part in self.parts
-        ))  # fmt: skip
+        return Settings(
+            tuple(part.resolved(self, known) if isinstance(part, DependentPart) else part for part in self.parts)
+        )
 
     def without_given(self) -> Settings:
         """With "auto" decided as where nothing is given."""

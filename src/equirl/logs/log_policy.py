@@ -307,8 +307,8 @@ def drawn_problems(
     Rewards come with successors where the log says so.
     """
     agent = posterior_of(log, root, **settings)
-    agent.rows.plain()
-    agent.rewards.plain()
+    agent.rows.drop_hope()
+    agent.rewards.drop_hope()
     seen, prior = agent.counts.snapshot(), agent.parts.rewards
     rest, of_rewards = root.spawn(2)
     models = [agent.draw_model(seen)[0] for _ in range(BURN_IN + draws)]

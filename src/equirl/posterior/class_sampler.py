@@ -62,14 +62,14 @@ def draw_injection(
     gamma, J, first = state.hyper[1], state.width[c], state.start[c]
     taken, cell, start = scratch.taken, scratch.cell, seen.ptr[k]
     for j in range(J):
-        taken[j] = state.mass[first + j] == 0
+        taken[j] = state.pooled[first + j] == 0
     log_weight, visits = 0.0, 0.0
     for i in range(seen.ptr[k + 1] - start):
         n = float(seen.count[start + i])
         visits += n
         top = cell[J] = math.log(gamma) + math.lgamma(n)
         for j in range(J):
-            cell[j] = -math.inf if taken[j] else log_rising(float(state.mass[first + j]), n)
+            cell[j] = -math.inf if taken[j] else log_rising(float(state.pooled[first + j]), n)
             top = max(top, cell[j])
         total = 0.0
         for j in range(J + 1):
@@ -101,7 +101,7 @@ def _position_weight(n: float, j: int, c: int, state: ClassState) -> float:
     """Log weight of a successor seen n times at position j of class c; -1 is a new position."""
     if j < 0:
         return math.log(state.hyper[1]) + math.lgamma(n)
-    return log_rising(float(state.mass[state.start[c] + j]), n)
+    return log_rising(float(state.pooled[state.start[c] + j]), n)
 
 
 @lean_kernel
@@ -115,12 +115,12 @@ def rearrange(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState
     n = seen.ptr[k + 1] - start
     for j in range(state.width[c]):
         holder[j] = -1
-        if state.mass[state.start[c] + j] > 0:
+        if state.pooled[state.start[c] + j] > 0:
             spot[J] = j
             J += 1
     for i in range(n):
         j = state.position[start + i]
-        place[i] = j if j < state.width[c] and state.mass[state.start[c] + j] > 0 else -1
+        place[i] = j if j < state.width[c] and state.pooled[state.start[c] + j] > 0 else -1
         if place[i] >= 0:
             holder[place[i]] = i
     for _ in range(n * J):
@@ -175,7 +175,7 @@ def resample(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch
     widest = 0
     for c in range(state.used[0]):
         widest = max(widest, state.width[c])
-    if state.used[1] + 2 * (widest + n) + 4 > len(state.mass) or widest + n >= len(scratch.taken):
+    if state.used[1] + 2 * (widest + n) + 4 > len(state.pooled) or widest + n >= len(scratch.taken):
         return False
     if not has_room(state.neighbours):
         return False
@@ -205,7 +205,7 @@ def resample(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch
 def resample_within(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch: Scratch) -> bool:
     """One step for the injection of pair k, whose class is given; False (nothing changed) where cells may run out."""
     n, c, placed = seen.ptr[k + 1] - seen.ptr[k], state.label[k], is_placed(k, seen, state)
-    if state.used[1] + 2 * (state.width[c] + n) + 4 > len(state.mass) or state.width[c] + n >= len(scratch.taken):
+    if state.used[1] + 2 * (state.width[c] + n) + 4 > len(state.pooled) or state.width[c] + n >= len(scratch.taken):
         return False
     move_counts(k, c, -1, seen, state)
     if placed:
@@ -250,7 +250,7 @@ def draw_hyper(rng: np.ndarray, state: ClassState, which: int, grid: np.ndarray,
         if which == 1:
             J = 0
             for j in range(state.width[c]):
-                J += state.mass[state.start[c] + j] > 0
+                J += state.pooled[state.start[c] + j] > 0
             for i in range(len(grid)):
                 cell[i] += J * math.log(grid[i]) - log_rising(grid[i], float(state.total[c]))
     if which == 0:

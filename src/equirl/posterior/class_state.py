@@ -16,7 +16,7 @@ from equirl.posterior.neighbouring_classes import Neighbours, count_all, count_n
 class ClassState(NamedTuple):
     """Classes and positions now, with the pooled counts that follow from them; changed in place.
 
-    Pooled counts of class c by position are ``mass[start[c] : start[c] + width[c]]``, 0 where a position is empty.
+    Pooled counts of class c by position are ``pooled[start[c] : start[c] + width[c]]``, 0 where a position is empty.
     """
 
     label: np.ndarray  # (M,) int64: the class of a pair, -1 where it has none yet
@@ -27,8 +27,8 @@ class ClassState(NamedTuple):
     start: np.ndarray  # (M + 1,) int64
     room: np.ndarray  # (M + 1,) int64: cells reserved
     width: np.ndarray  # (M + 1,) int64: cells in use, empty ones between included
-    mass: np.ndarray  # (cells,) int64: N_j, pooled counts; masses w are drawn from them
-    used: np.ndarray  # (2,) int64: classes and cells given out; classes with no member are holes
+    pooled: np.ndarray  # (cells,) int64: N_j, from which masses w are drawn
+    used: np.ndarray  # (2,) int64: classes and cells given out; classes with no member are gaps
     neighbours: Neighbours  # classes of pairs of the same state
 
 
@@ -63,7 +63,7 @@ def check_classes(label: np.ndarray, position: np.ndarray, hyper: np.ndarray, se
 
 
 def carry_over(state: ClassState, before: Snapshot | None, seen: Snapshot) -> ClassState:
-    """The same classes and positions for newer counts, numbered without holes; what is new has no place yet.
+    """The same classes and positions for newer counts, numbered without gaps; what is new has no place yet.
 
     O(pairs + successors). There is room for a while of sampling; where it runs out, carry over again.
     """
@@ -73,7 +73,7 @@ def carry_over(state: ClassState, before: Snapshot | None, seen: Snapshot) -> Cl
     state = state._replace(position=position)
     cells = _number_classes(seen, state, np.full(len(seen.visits) + 1, -1))
     spare = 4 * len(seen.succ) + 8 * len(seen.visits) + 64
-    state = state._replace(mass=np.zeros(cells + spare, np.int64))
+    state = state._replace(pooled=np.zeros(cells + spare, np.int64))
     _pool(seen, state, np.full(cells, -1))
     count_all(state.label, state.neighbours)
     return state
@@ -118,7 +118,7 @@ def _number_classes(seen: Snapshot, state: ClassState, number: np.ndarray) -> in
 
 @lean_kernel
 def _pool(seen: Snapshot, state: ClassState, moved: np.ndarray) -> None:
-    """Pool the counts; positions are numbered anew, without holes."""
+    """Pool the counts; positions are numbered anew, without gaps."""
     for k in range(len(state.label)):
         c = state.label[k]
         if c < 0:
@@ -132,7 +132,7 @@ def _pool(seen: Snapshot, state: ClassState, moved: np.ndarray) -> None:
                 moved[old] = state.width[c]
                 state.width[c] += 1
             state.position[i] = moved[old]
-            state.mass[first + moved[old]] += seen.count[i]
+            state.pooled[first + moved[old]] += seen.count[i]
             state.total[c] += seen.count[i]
 
 
@@ -143,7 +143,7 @@ def move_counts(k: int, c: int, sign: int, seen: Snapshot, state: ClassState) ->
     count_neighbours(k, c, sign, state.label, state.neighbours)
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
         if state.position[i] >= 0:
-            state.mass[state.start[c] + state.position[i]] += sign * seen.count[i]
+            state.pooled[state.start[c] + state.position[i]] += sign * seen.count[i]
             state.total[c] += sign * seen.count[i]
 
 
@@ -153,10 +153,10 @@ def reserve(c: int, n: int, state: ClassState) -> bool:
     if state.width[c] + n <= state.room[c]:
         return True
     room = 2 * (state.width[c] + n)
-    if state.used[1] + room > len(state.mass):
+    if state.used[1] + room > len(state.pooled):
         return False
     for j in range(state.width[c]):
-        state.mass[state.used[1] + j] = state.mass[state.start[c] + j]
+        state.pooled[state.used[1] + j] = state.pooled[state.start[c] + j]
     state.start[c], state.room[c] = state.used[1], room
     state.used[1] += room
     return True
@@ -176,19 +176,19 @@ def is_placed(k: int, seen: Snapshot, state: ClassState) -> bool:
 @lean_kernel
 def install(k: int, c: int, seen: Snapshot, state: ClassState, place: np.ndarray) -> None:
     """Put pair k into class c with this injection; new positions take the first empty cells."""
-    start, hole = seen.ptr[k], 0
+    start, free = seen.ptr[k], 0
     for i in range(seen.ptr[k + 1] - start):
         j = place[i]
         if j < 0:
-            while hole < state.width[c] and state.mass[state.start[c] + hole] > 0:
-                hole += 1
-            if hole == state.width[c]:
-                state.mass[state.start[c] + hole] = 0
+            while free < state.width[c] and state.pooled[state.start[c] + free] > 0:
+                free += 1
+            if free == state.width[c]:
+                state.pooled[state.start[c] + free] = 0
                 state.width[c] += 1
-            j = hole
-            hole += 1
+            j = free
+            free += 1
         state.position[start + i] = j
     state.label[k] = c
     move_counts(k, c, 1, seen, state)
-    while state.width[c] > 0 and state.mass[state.start[c] + state.width[c] - 1] == 0:
+    while state.width[c] > 0 and state.pooled[state.start[c] + state.width[c] - 1] == 0:
         state.width[c] -= 1

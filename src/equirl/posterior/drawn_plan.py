@@ -37,6 +37,25 @@ from equirl.solving.renewal import share_of_time
 POLICY_SWEEPS = 5  # cheap sweeps between full ones
 
 
+def _all_sweeps(ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray) -> Portions[Plan]:
+    yield math.inf
+    return extended_value_iteration(
+        ptr, model, stop.accuracy, coin=coin, start=start, max_sweeps=stop.max_sweeps,
+        policy_sweeps=stop.policy_sweeps, discount=stop.discount,
+    )  # fmt: skip
+
+
+def sweep_by_sweep(
+    ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray
+) -> Portions[Plan]:
+    """Extended value iteration that can be paused after each full sweep and each round of cheap ones."""
+    ptr, u = np.array(ptr), start - start.min()
+    choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u, model.reward)
+    look_ups = model.n_entries + len(model.reward)
+    end = yield from sweeps_in_portions(sweep_exact, follow_exact, choices, model, work, stop, look_ups)
+    return plan_of(ptr, work, coin, stop, *end)
+
+
 def plan_from(
     state: int, pair_ptr: np.ndarray, model: ExactModel, bias: np.ndarray, stop: Stop, rng: np.ndarray
 ) -> Plan:
@@ -54,10 +73,9 @@ def plan_portions(
     bias: np.ndarray,
     stop: Stop,
     rng: np.ndarray,
-    planned: Callable[..., Portions[Plan]] | None = None,
+    planned: Callable[..., Portions[Plan]] = sweep_by_sweep,
 ) -> Portions[Plan]:
     """The same, sweep by sweep."""
-    planned = planned or sweep_by_sweep
     S, look_ups = len(bias), model.n_entries + len(model.rest)
     yield look_ups
     coin = np.empty(S)
@@ -78,25 +96,6 @@ def plan_portions(
     choose(np.array(pair_ptr), work.q, 1e-12 * (1 + np.abs(whole).max()), coin, policy)
     policy[inside] = pair_ptr[inside] + found.policy - ptr[:-1]
     return found._replace(policy=policy, bias=whole - whole.min())
-
-
-def _all_sweeps(ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray) -> Portions[Plan]:
-    yield math.inf
-    return extended_value_iteration(
-        ptr, model, stop.accuracy, coin=coin, start=start, max_sweeps=stop.max_sweeps,
-        policy_sweeps=stop.policy_sweeps, discount=stop.discount,
-    )  # fmt: skip
-
-
-def sweep_by_sweep(
-    ptr: np.ndarray, model: ExactModel, stop: Stop, coin: np.ndarray, start: np.ndarray
-) -> Portions[Plan]:
-    """Extended value iteration that can be paused after each full sweep and each round of cheap ones."""
-    ptr, u = np.array(ptr), start - start.min()
-    choices, work = Choices(ptr[:-1].copy(), ptr[1:].copy()), make_work(u, model.reward)
-    look_ups = model.n_entries + len(model.reward)
-    end = yield from sweeps_in_portions(sweep_exact, follow_exact, choices, model, work, stop, look_ups)
-    return plan_of(ptr, work, coin, stop, *end)
 
 
 @lean_kernel

@@ -101,14 +101,14 @@ def put_together(kept: Rows, rest: np.ndarray, rows: DrawnRows, out: DrawnRows) 
 
 @lean_kernel
 def draw_masses(rng: np.ndarray, state: ClassState, w: np.ndarray, w_new: np.ndarray) -> None:
-    """w ~ Dirichlet(N_1, ..., N_J, gamma) for every class: by cell of ``state.mass``, and for new positions."""
+    """w ~ Dirichlet(N_1, ..., N_J, gamma) for every class: by cell of ``state.pooled``, and for new positions."""
     for c in range(state.used[0]):
         if state.members[c] == 0:
             continue
         first, last = state.start[c], state.start[c] + state.width[c]
         new = log_gamma_draw(rng, state.hyper[1])
         for j in range(first, last):
-            w[j] = log_gamma_draw(rng, float(state.mass[j])) if state.mass[j] > 0 else -math.inf
+            w[j] = log_gamma_draw(rng, float(state.pooled[j])) if state.pooled[j] > 0 else -math.inf
         w_new[c] = gamma_shares(w, first, last, new)
 
 
@@ -238,7 +238,7 @@ def _class_row(
         end += 1
     extra, anywhere = 0, n_open(float(seen.visits[k]), placing.reach) == len(placing.reach.order)
     for j in range(state.width[c]):
-        if draw.taken[j] or state.mass[first + j] == 0 or w[first + j] <= LEAST:
+        if draw.taken[j] or state.pooled[first + j] == 0 or w[first + j] <= LEAST:
             continue
         if extra == UNSEEN_POSITIONS:
             rows.rest[k] += w[first + j] if anywhere else 0.0
@@ -279,7 +279,7 @@ def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassS
         return False
     known = 0.0
     for i in range(seen.ptr[k], seen.ptr[k + 1]):
-        known += state.mass[state.start[c] + state.position[i]]
+        known += state.pooled[state.start[c] + state.position[i]]
     left = 1.0 - known / (state.total[c] + state.hyper[1])  # on average: the masses drawn must not decide
     return uniform(rng) * seen.visits[k] < draw.apart * min(1.0, UNLIKE * left)
 

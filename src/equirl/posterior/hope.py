@@ -7,8 +7,8 @@ two things, each with a chance that fades with evidence.
 unknown pair far away can be worth a trip. One tried n times may lead somewhere it was not seen to lead, with mass
 Beta(1, n): few unlucky visits may have put it into the wrong class, so that what lies beyond seems out of reach. And
 one of few visits may have a row of its own, Dirichlet(its counts, gamma): where pairs have dozens of successors, a
-class says how large the masses are and not where they go. A draw has about one exception of the first two kinds at
-first, and ever fewer later (``fading``).
+class says how large the masses are and not where they go. A draw has about one exception of each of the first two kinds
+at first, and ever fewer later (``fading``).
 
 *What a pair has not seen may lead anywhere*: as often near by as successors seen so far are, with classes given also to
 states never left. But where states cannot be entered at all, any chance that they pay for ever is worth a trip, again
@@ -136,9 +136,10 @@ def draw_exceptions(
 ) -> None:  # fmt: skip
     """A few pairs do something else in this draw, so that nothing is given up for ever: a state each, or -1.
 
-    Of the pairs never visited ``untried`` on average stay in their own state (for ``stay_length`` steps on average). Of
-    the visited ones ``elsewhere`` on average, in proportion to 1 / visits, may lead somewhere else: half the time to a
-    state never left, if there is one, of whose pairs one then stays there; otherwise to a state near, or to any.
+    Of the pairs never visited ``untried`` on average stay in their own state (for ``stay_length`` steps on average, or
+    for ever where classes are given). Of the visited ones ``elsewhere`` on average, in proportion to 1 / visits, may
+    lead somewhere else: where a pair may lead anywhere, half the time to a state never left, if there is one, of whose
+    pairs one then stays there; otherwise to a state near, or to any in reach.
     """
     n_states, unvisited, free, total = len(pair_ptr) - 1, 0, 0, 0.0
     for s in range(n_states):

@@ -11,9 +11,10 @@ c being the patience with that kind and b the promises broken since one was kept
 fail are then about as many as the cube root of the number of episodes, however many pairs there are, and never cease.
 Without hope for new states every pair leads to those entered so far; without hope for exceptions there are none.
 
-- *New states.* A pair drawn to enter them with probability p breaks p promises at each visit after the first ``KNOWN``:
-  first visits tell what a pair does, not what it cannot do. One that enters a new state forgives the share p of what
-  was broken. And new states are news, whoever promised them: b is multiplied by (entered before / now)^NEWS.
+- *New states.* A pair drawn to enter them with probability p breaks p promises at each visit of an episode, if it had
+  ``KNOWN`` before: first visits tell what a pair does, not what it cannot do. One that enters a new state forgives
+  the share p of what was broken. And new states are news, whoever promised them: b is multiplied by (entered before /
+  now)^NEWS.
 - *Exceptions.* A pair never tried breaks a promise at its first visit, one tried n times 1 / (n + 1) at each. One that
   was right forgives all; a pair that was to stay must also pay more than is paid on average.
 - New states may lie many episodes away, behind trips that fail. So hope for them that was not tested goes on into the

@@ -25,9 +25,9 @@ just like that, and what pays nothing is common enough to be learned together.
 A pair never visited draws its mean from [0, 1], or a learner would believe that all it has not seen pays what it has
 seen. With ``reward_noise="coin"`` every reward is a toss of a coin, as in PSRL as published.
 
-Who explores may hope, so a coin hardly tossed may show anything. For a policy that is to be deployed (``plain``) coins,
-and amounts not yet shown, come from Beta(m, 1 - m), m being what pairs pay on average: where most pay nothing, so does
-one that paid nothing once.
+Who explores may hope, so a coin hardly tossed may show anything. For a policy that is to be deployed (``drop_hope``)
+coins, and amounts not yet shown, come from Beta(m, 1 - m), m being what pairs pay on average: where most pay nothing,
+so does one that paid nothing once.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RewardSampler(ABC):
         """What must be kept to go on."""
         return {}
 
-    def plain(self) -> None:  # noqa: B027 - some have no hope
+    def drop_hope(self) -> None:  # noqa: B027 - some have no hope
         """From now on draw without the hope that keeps a learner exploring."""
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 - some keep nothing
@@ -184,8 +184,8 @@ class _ByClass(RewardSampler):
         means = yield from self.single.portions(pooled, rng, None, budget)  # few, so all are drawn
         return means[label]
 
-    def plain(self) -> None:
-        self.single.plain()
+    def drop_hope(self) -> None:
+        self.single.drop_hope()
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.single.arrays()
@@ -208,7 +208,7 @@ class _Tables(RewardSampler):
         self.surprise = np.empty(0, bool)  # and who is not sure after all
         self.hopeful = True
 
-    def plain(self) -> None:
+    def drop_hope(self) -> None:
         self.hopeful = False
 
     def portions(
@@ -228,9 +228,7 @@ class _Tables(RewardSampler):
             mean = np.where(kept.fresh, mean, kept.mean)
         return np.where(constant, mean, other)
 
-    def _means(
-        self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None, budget: float
-    ) -> Portions[np.ndarray]:  # fmt: skip
+    def _means(self, seen: Snapshot, rng: np.ndarray, kept: KeptRewards | None, budget: float) -> Portions[np.ndarray]:
         yield len(seen.visits)
         M, state = len(seen.visits), self.state
         state.base[:] = base_of(seen, self.hopeful)
@@ -411,9 +409,7 @@ def table_weights(k: int, alpha: float, seen: Snapshot, state: TableState, log_w
 
 
 @lean_kernel
-def resample_tables(
-    rng: np.ndarray, alpha: float, seen: Snapshot, state: TableState, log_weight: np.ndarray
-) -> None:  # fmt: skip
+def resample_tables(rng: np.ndarray, alpha: float, seen: Snapshot, state: TableState, log_weight: np.ndarray) -> None:
     """A Gibbs step for the table of every visited pair whose turn it is."""
     for k in range(state.part[0], state.part[1]):
         if seen.visits[k] == 0 or not state.turn[k]:
@@ -478,14 +474,14 @@ def draw_constant(rng: np.ndarray, seen: Snapshot, base: np.ndarray, mean: np.nd
     A pair seen once that is not sure is left to the tables. Another amount comes from Beta(``base``). Nothing is drawn
     where no pair can be sure. O(pairs).
     """
-    first, same, other = 0, 0, 0
+    candidates, same, other = 0, 0, 0
     for k in range(len(mean)):
         mean[k], sure[k] = math.nan, paid_the_same(k, seen)
-        first += sure[k]
+        candidates += sure[k]
         if seen.visits[k] > 1:
             same += sure[k]
             other += not sure[k] and 0.0 < seen.r_sum[k] < seen.visits[k]
-    if first == 0:
+    if candidates == 0:
         return
     rho = beta_draw(rng, 1.0 + same, 1.0 + other)
     for k in range(len(mean)):

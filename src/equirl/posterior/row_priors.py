@@ -48,9 +48,9 @@ from equirl.posterior.hope_record import HopeRecord
 from equirl.words.checking import between, inside, whole_number
 
 DRAWN = "drawn"
-LARGE = 1000  # states from which on rows are kept from draw to draw
+LARGE_STATES = 1000  # states from which on rows are kept from draw to draw
 GRIDS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.05, 1.0, 12)  # values among which alpha and gamma are drawn
-USUAL = (1.0, 0.5)  # where they start
+START = (1.0, 0.5)  # theirs, before they are first drawn
 
 
 class Kept(NamedTuple):
@@ -89,7 +89,7 @@ class RowSampler(ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         return {}
 
-    def plain(self) -> None:  # noqa: B027 - most have none
+    def drop_hope(self) -> None:  # noqa: B027 - most have none
         """From now on draw without the hope that keeps a learner exploring; where states cannot be entered stays."""
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:  # noqa: B027 - some keep nothing
@@ -137,7 +137,7 @@ class DirichletRows:
     """Each pair on its own: Dirichlet with ``prior`` pseudo-counts in all, ``prior / S`` for every state.
 
     1 is a sparse prior, for worlds in which a pair leads to few states; S is the uniform one. The row of a pair often
-    tried is that of the same prior given that it leads only to states entered so far (``hope``).
+    tried is that of the same prior given that it leads only to states entered so far (``hope.n_open``).
     """
 
     prior: float = 1.0
@@ -196,8 +196,8 @@ class ClassRows:
     gamma: float | str = DRAWN
     scan: int = 1000
     hope: float = 1.0
-    hopes: ClassVar[Hope] = Hope()
-    eta: ClassVar[float] = 0.3  # how many times it takes to notice that classes are found side by side in states
+    kinds: ClassVar[Hope] = Hope()
+    eta: ClassVar[float] = 0.3  # how many times it takes to notice that classes are neighbours in states
     needs: ClassVar[tuple[str, ...]] = ()
     looks_for_classes: ClassVar[bool] = True
 
@@ -215,7 +215,7 @@ class GivenClassRows:
     gamma: float | str = DRAWN
     scan: int = 1000
     hope: float = 1.0
-    hopes: ClassVar[Hope] = Hope(apart=0.0, outward=0.5)
+    kinds: ClassVar[Hope] = Hope(apart=0.0, outward=0.5)
     alpha: ClassVar[float] = 1.0
     eta: ClassVar[float] = math.inf
     needs: ClassVar[tuple[str, ...]] = ("classes",)
@@ -241,11 +241,11 @@ class _ClassSampler(RowSampler):
     STICKS = 2
 
     def __init__(self, part: ClassRows | GivenClassRows, pairs: Pairs, given: np.ndarray | None) -> None:
-        self.part, self.fixed, self.hope = part, given is not None, part.hopes.scaled(part.hope)
+        self.part, self.fixed, self.hope = part, given is not None, part.kinds.scaled(part.hope)
         self.pair_ptr, self.owner = np.array(pairs.ptr), np.array(pairs.state)
         alpha, gamma = (
-            usual if isinstance(value, str) else value
-            for usual, value in zip(USUAL, (part.alpha, part.gamma), strict=True)
+            start if isinstance(value, str) else value
+            for start, value in zip(START, (part.alpha, part.gamma), strict=True)
         )
         self.state: ClassState = empty_state(self.pair_ptr, alpha, gamma, part.eta)
         if given is not None:
@@ -268,7 +268,7 @@ class _ClassSampler(RowSampler):
             self._never_left(seen), reach,
         )  # fmt: skip
         draw = ClassDraw(
-            np.empty(len(state.mass)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
+            np.empty(len(state.pooled)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
             self.hope.apart, np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
         )  # fmt: skip
         draw_masses(rng, state, draw.w, draw.w_new)
@@ -368,9 +368,7 @@ class _ClassSampler(RowSampler):
                 scratch = self._scratch(seen)
         return work
 
-    def _affordable(
-        self, seen: Snapshot, first: int, last: int, only_new: bool, budget: float
-    ) -> tuple[int, float]:  # fmt: skip
+    def _affordable(self, seen: Snapshot, first: int, last: int, only_new: bool, budget: float) -> tuple[int, float]:
         """Up to which pair a budget lets one draw classes anew, and the look-ups it takes at most."""
         if budget == math.inf:
             return last, budget
@@ -388,7 +386,7 @@ class _ClassSampler(RowSampler):
         longest = int(np.diff(seen.ptr).max())
         return make_scratch(len(seen.visits), longest, 2 * int(self.state.width.max()) + 4 * longest + 8)
 
-    def plain(self) -> None:
+    def drop_hope(self) -> None:
         self.hope, self.record = self.hope.scaled(0.0), None
 
     def labels(self) -> np.ndarray | None:
@@ -402,7 +400,7 @@ class _ClassSampler(RowSampler):
             "class_label": self.state.label, "class_position": self.state.position, "class_hyper": self.state.hyper,
             "class_next": np.array([self.next], np.int64),
             **({} if self.record is None else self.record.arrays()),
-        } | ({} if len(self.pair_ptr) <= LARGE else {"class_excepted": self.excepted})  # fmt: skip
+        } | ({} if len(self.pair_ptr) <= LARGE_STATES else {"class_excepted": self.excepted})  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray], seen: Snapshot) -> None:
         label, position, hyper = (arrays[f"class_{name}"].copy() for name in ("label", "position", "hyper"))

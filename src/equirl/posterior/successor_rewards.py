@@ -56,7 +56,7 @@ class SuccessorRewards:
         self.seen, self.cells = seen, seen._replace(visits=seen.count, r_sum=total, r_squares=squares)
         self.chance = np.where(seen.visits > 0, chance_by_successor(seen, total, squares), 0.0)
         self.sampler = prior.sampler_of(len(total))
-        self.sampler.plain()
+        self.sampler.drop_hope()
         of_means, of_pairs = seed.spawn(2)
         self.rng, self.pick = draw_state(of_means), np.random.default_rng(of_pairs)
 

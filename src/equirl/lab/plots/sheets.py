@@ -149,6 +149,4 @@ def draw_arrows(axes: Axes, sheet: Sheet, steps: dict[int, tuple[int, int]]) -> 
     still = (down == 0) & (right == 0)
     axes.plot(at[still, 1], at[still, 0], "o", color="#0072B2", markersize=3)
     x, y, u, v = at[~still, 1], at[~still, 0], right[~still] * 0.7, down[~still] * 0.7
-    axes.quiver(
-        x, y, u, v, angles="xy", scale_units="xy", scale=1, pivot="mid", units="x", width=0.1, color="#0072B2"
-    )  # fmt: skip
+    axes.quiver(x, y, u, v, angles="xy", scale_units="xy", scale=1, pivot="mid", units="x", width=0.1, color="#0072B2")

@@ -149,7 +149,7 @@ def _textbooks() -> list[Answer]:
             Answer("grid 5 x 5, discount 0.9", f"value of {s}", JUMPING[s], jumped, jumping_grid, jump, 1.0, s)
             for s in (0, 1, 2, 3, 4, 20, 24)
         ),
-    ]  # fmt: skip
+    ]
 
 
 PLACES = ("example 6.2", "figure 4.1", "figure 3.5")
