@@ -17,11 +17,11 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import MOST_STATES, Choices, Law, State, mdp_from_start, mixed
+from equirl.worlds.rules import MOST_STATES, Distribution, Effects, StateTuple, mdp_from_start, mixed
 from equirl.worlds.world_registry import World
 
-Step = Callable[[State, str], Law]  # where an action leads that is played as it was chosen
-Pay = Callable[[State, str, State], float]  # the mean reward of a state, the action chosen and the state reached
+Step = Callable[[StateTuple, str], Distribution]  # where an action leads that is played as it was chosen
+Pay = Callable[[StateTuple, str, StateTuple], float]  # the mean reward of a state, an action and the state reached
 
 TURNS = ("forward", "right", "left")
 WAYS = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}  # clockwise
@@ -42,10 +42,10 @@ def river_swim(
     size = whole_number("size", size, least=2, most=MOST_STATES)
     last = size - 1
 
-    def step(state: State, action: str) -> Law:
+    def step(state: StateTuple, action: str) -> Distribution:
         return {(min(state[0] + 1, last) if action == "right" else max(state[0] - 1, 0),): 1.0}
 
-    def pay(state: State, action: str, _: State) -> float:
+    def pay(state: StateTuple, action: str, _: StateTuple) -> float:
         if state == (last,) and action == "right":
             return optimal
         return suboptimal if state == (0,) and action == "left" else other
@@ -63,13 +63,13 @@ def deep_sea(
     size = whole_number("size", size, least=2, most=isqrt(MOST_STATES))
     last = size - 1
 
-    def step(state: State, action: str) -> Law:
+    def step(state: StateTuple, action: str) -> Distribution:
         row, column = state
         if row == last:
             return {(0, 0): 1.0}
         return {(row + 1, min(column + 1, last) if action == "right" else max(column - 1, 0)): 1.0}
 
-    def pay(state: State, action: str, _: State) -> float:
+    def pay(state: StateTuple, action: str, _: StateTuple) -> float:
         if action == "left":
             return suboptimal
         return optimal if state == (last, last) else other
@@ -89,11 +89,11 @@ def simple_grid(
     size = whole_number("size", size, least=3, most=isqrt(MOST_STATES))
     last = size - 1
 
-    def step(state: State, action: str) -> Law:
+    def step(state: StateTuple, action: str) -> Distribution:
         right, up = WAYS.get(action, (0, 0))
         return {(min(max(state[0] + right, 0), last), min(max(state[1] + up, 0), last)): 1.0}
 
-    def pay(state: State, _: str, reached: State) -> float:
+    def pay(state: StateTuple, _: str, reached: StateTuple) -> float:
         if reached != state or not {*state} <= {0, last}:
             return other
         return optimal if state[0] != state[1] else suboptimal
@@ -119,18 +119,18 @@ def frozen_lake(
     start, end, last = (0, 0), (size - 1, size - 1), size - 1
     frozen = _lake(size, p_frozen, np.random.default_rng(whole_number("seed", seed, least=0)))
 
-    def step(state: State, action: str) -> Law:
+    def step(state: StateTuple, action: str) -> Distribution:
         if state == end:
             return {start: 1.0}
         k = [*WAYS].index(action)
         return mixed((_moved(state, k + turn), p) for turn, p in ((0, 0.5), (-1, 0.25), (1, 0.25)))
 
-    def _moved(state: State, way: int) -> State:
+    def _moved(state: StateTuple, way: int) -> StateTuple:
         right, up = DIRECTIONS[way % 4]
         cell = (min(max(state[0] + right, 0), last), min(max(state[1] + up, 0), last))
         return cell if frozen[cell] else start
 
-    def pay(_: State, __: str, reached: State) -> float:
+    def pay(_: StateTuple, __: str, reached: StateTuple) -> float:
         return goal if reached == end else other
 
     return _continuous(tuple(WAYS), step, pay, p_lazy, p_rand, [start])
@@ -163,7 +163,7 @@ def minigrid_empty(
     rng = np.random.default_rng(whole_number("seed", seed, least=0))
     turned = int(rng.integers(4))
 
-    def on_side(far: int, place: int) -> State:
+    def on_side(far: int, place: int) -> StateTuple:
         """A cell of the first or the far side, the field turned by quarters."""
         x, y = far * (size - 1), place
         for _ in range(turned):
@@ -196,7 +196,7 @@ def minigrid_rooms(
     starts = whole_number("starts", starts, most=4 * room_size**2)
     middle, pitch = room_size // 2, room_size + 1
 
-    def room(x: int, y: int) -> list[State]:
+    def room(x: int, y: int) -> list[StateTuple]:
         return [(pitch * x + i, pitch * y + j) for i, j in product(range(room_size), repeat=2)]
 
     cells = {cell for place in product(range(side), repeat=2) for cell in room(*place)}
@@ -213,19 +213,19 @@ def minigrid_rooms(
 
 
 def _walked(
-    cells: set[State], goal: State, first: Sequence[State], numbers: tuple[float, float, float, float]
+    cells: set[StateTuple], goal: StateTuple, first: Sequence[StateTuple], numbers: tuple[float, float, float, float]
 ) -> TabularMDP:
     """Cells in which one faces a direction, goes forward or turns; whatever ends in the goal pays."""
     p_lazy, p_rand, optimal, other = numbers
 
-    def step(state: State, action: str) -> Law:
+    def step(state: StateTuple, action: str) -> Distribution:
         x, y, facing = state
         if action != "forward":
             return {(x, y, (facing + (1 if action == "right" else -1)) % 4): 1.0}
         right, up = DIRECTIONS[facing]
         return {((x + right, y + up, facing) if (x + right, y + up) in cells else state): 1.0}
 
-    def pay(_: State, __: str, reached: State) -> float:
+    def pay(_: StateTuple, __: str, reached: StateTuple) -> float:
         return optimal if reached[:2] == goal else other
 
     return _continuous(TURNS, step, pay, p_lazy, p_rand, first)
@@ -257,7 +257,7 @@ def taxi(
     cells = {cell for cell, wall in _walls(size, length, width, space) if not wall}
     stands = _stands(size, locations, cells, np.random.default_rng(whole_number("seed", seed, least=0)))
 
-    def step(state: State, action: str) -> Law:
+    def step(state: StateTuple, action: str) -> Distribution:
         x, y, *passenger, to_x, to_y = state
         if action == "drop" and passenger == [ABROAD, ABROAD] and (x, y) == (to_x, to_y):
             orders = [(p, to) for p in stands if p != (x, y) for to in stands if to != p]
@@ -268,7 +268,7 @@ def taxi(
         cell = (x + right, y + up) if (x + right, y + up) in cells else (x, y)
         return {(*cell, *passenger, to_x, to_y): 1.0}
 
-    def pay(state: State, action: str, reached: State) -> float:
+    def pay(state: StateTuple, action: str, reached: StateTuple) -> float:
         before, after = state[2] == ABROAD, reached[2] == ABROAD
         if action == "fetch":
             return other if after and not before else failed
@@ -280,7 +280,7 @@ def taxi(
     return _continuous((*WAYS, "fetch", "drop"), step, pay, p_lazy, p_rand, first)
 
 
-def _walls(size: int, length: int, width: int, space: int) -> Iterator[tuple[State, int]]:
+def _walls(size: int, length: int, width: int, space: int) -> Iterator[tuple[StateTuple, int]]:
     """Every cell, and whether it is a wall: bands of ``length`` rows with walls, free rows between them."""
     for row in range(size):
         band, within = divmod(row, length + 1)
@@ -290,7 +290,7 @@ def _walls(size: int, length: int, width: int, space: int) -> Iterator[tuple[Sta
             yield (row, column), wall if within < length else 0
 
 
-def _stands(size: int, locations: int, cells: set[State], rng: np.random.Generator) -> list[State]:
+def _stands(size: int, locations: int, cells: set[StateTuple], rng: np.random.Generator) -> list[StateTuple]:
     """Locations in different parts of the field, further apart from each other than 2 and half a part."""
     side = ceil(sqrt(locations))
     split = [set(map(int, part)) for part in np.array_split(np.arange(size), side)]
@@ -304,19 +304,19 @@ def _stands(size: int, locations: int, cells: set[State], rng: np.random.Generat
 
 
 def _continuous(
-    actions: Sequence[str], step: Step, pay: Pay, p_lazy: float, p_rand: float, first: Sequence[State]
+    actions: Sequence[str], step: Step, pay: Pay, p_lazy: float, p_rand: float, first: Sequence[StateTuple]
 ) -> TabularMDP:
     """The MDP of such steps and rewards, with lazy steps and random actions, begun in one of some states."""
     p_lazy, p_rand = between("p_lazy", p_lazy, most=0.9999), between("p_rand", p_rand, most=0.9999)
 
-    def law(state: State, action: str) -> Law:
+    def follows(state: StateTuple, action: str) -> Distribution:
         played = {name: (name == action) * (1 - p_rand) + p_rand / len(actions) for name in actions}
         moves = [(x, (1 - p_lazy) * q * p) for name, q in played.items() if q for x, p in step(state, name).items()]
         return mixed([*moves, (state, p_lazy)])
 
-    def rule(state: State) -> Choices:
-        laws = {action: law(state, action) for action in actions}
-        return {name: (to, sum(p * pay(state, name, x) for x, p in to.items())) for name, to in laws.items()}
+    def rule(state: StateTuple) -> Effects:
+        leads = {action: follows(state, action) for action in actions}
+        return {name: (to, sum(p * pay(state, name, x) for x, p in to.items())) for name, to in leads.items()}
 
     mdp = mdp_from_start(rule, first[0], reward_range=(0.0, 1.0))
     place = {name: k for k, name in enumerate(mdp.pairs.state_names or ())}

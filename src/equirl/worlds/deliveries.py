@@ -8,7 +8,7 @@ import numpy as np
 
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.worlds.grids import ACTIONS, SIDES, Kernel, neighbours, read_kernel, read_map
-from equirl.worlds.rules import Choices, State, mdp_from_rules, mixed
+from equirl.worlds.rules import Effects, StateTuple, mdp_from_rules, mixed
 
 LANDFORMS = ".~:"  # road, ice, sand
 ENDS = {"P": "pick-up point", "D": "door to deliver to"}
@@ -52,7 +52,7 @@ def delivery(
     ground = cells[tuple(cell.T)].tolist()
     fetch, door = ground.index("P"), ground.index("D")
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         loaded, at = state
         if at == (door if loaded else fetch):
             return dict.fromkeys(ACTIONS, ({(1 - loaded, at): 1.0}, float(loaded)))
@@ -64,7 +64,7 @@ def delivery(
             choices[name] = (mixed(((loaded, to), p) for to, p in steps), 0.0)
         return choices
 
-    def name(state: State) -> str:
+    def name(state: StateTuple) -> str:
         row, column = cell[state[1]]
         return f"{row},{column}{',loaded' if state[0] else ''}"
 

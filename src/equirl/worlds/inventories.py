@@ -10,7 +10,7 @@ import numpy as np
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, choice, inside, whole_number
-from equirl.worlds.rules import Choices, State, check_size, mdp_from_rules
+from equirl.worlds.rules import Effects, StateTuple, check_size, mdp_from_rules
 
 MOST_MEAN = 1e6
 
@@ -48,8 +48,8 @@ def gamma_demand(mean: float, variation: float, most: int) -> Demand:
     from scipy.stats import gamma
 
     shape = inside("variation", variation, 0, 10) ** -2
-    law = gamma(shape, scale=inside("mean", mean, 0, 1000) / shape)
-    above = law.sf(np.arange(max(most, int(law.isf(1e-18)) + 2)) + 0.5)
+    distribution = gamma(shape, scale=inside("mean", mean, 0, 1000) / shape)
+    above = distribution.sf(np.arange(max(most, int(distribution.isf(1e-18)) + 2)) + 0.5)
     return Demand(above[:most], float(above.sum()))
 
 
@@ -101,13 +101,13 @@ def lost_sales(
     most = whole_number("max_order", max_order, most=room)
     n_states = min(comb(room + lead_time, lead_time), (room + 1) * (most + 1) ** (lead_time - 1))  # at most
     check_size(n_states, "lead_time, max_stock or max_order")
-    law = DEMANDS[choice("demand", demand, DEMANDS)](mean, room)
+    distribution = DEMANDS[choice("demand", demand, DEMANDS)](mean, room)
     holding, penalty = between("holding", holding, 0, MOST), between("penalty", penalty, 0, MOST)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         hand, *due = state
-        left = [(hand - sold, p) for sold, p in enumerate(law.sales(hand))]
-        cost = holding * sum(rest * p for rest, p in left) + penalty * law.lost(hand)
+        left = [(hand - sold, p) for sold, p in enumerate(distribution.sales(hand))]
+        cost = holding * sum(rest * p for rest, p in left) + penalty * distribution.lost(hand)
         choices = {}
         for order in range(min(most, room - sum(state)) + 1):
             arrives, *later = *due, order
@@ -161,14 +161,14 @@ def perishable(
     life, most = whole_number("life", life), whole_number("max_order", max_order)
     check_size((most + 1) ** life, "life or max_order")
     newest_first = choice("issue", issue, ISSUES) == "lifo"
-    law = gamma_demand(mean, variation, life * most)
+    distribution = gamma_demand(mean, variation, life * most)
     ordered, lost = between("order_cost", order_cost, 0, MOST), between("lost_cost", lost_cost, 0, MOST)
     wasted, held = between("waste_cost", waste_cost, 0, MOST), between("hold_cost", hold_cost, 0, MOST)
 
-    def rule(state: State) -> Choices:
-        after: dict[State, float] = {}
-        cost = lost * law.lost(sum(state))
-        for sold, p in enumerate(law.sales(sum(state))):
+    def rule(state: StateTuple) -> Effects:
+        after: dict[StateTuple, float] = {}
+        cost = lost * distribution.lost(sum(state))
+        for sold, p in enumerate(distribution.sales(sum(state))):
             old, *kept = _left(state, sold, newest_first)
             after[tuple(kept)] = after.get(tuple(kept), 0.0) + p
             cost += p * (wasted * old + held * sum(kept))
@@ -181,7 +181,7 @@ def perishable(
     return mdp_from_rules(states, [str(order) for order in range(most + 1)], rule, (0,) * life)
 
 
-def _left(stock: State, sold: int, newest_first: bool) -> State:
+def _left(stock: StateTuple, sold: int, newest_first: bool) -> StateTuple:
     """What is left of each age after ``sold`` units are sold."""
     left = list(stock)
     for age in reversed(range(len(left))) if newest_first else range(len(left)):

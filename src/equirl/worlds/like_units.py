@@ -10,7 +10,7 @@ from itertools import product
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
 from equirl.worlds.inventories import poisson_demand
-from equirl.worlds.rules import Choices, State, check_size, joint_distribution, mdp_from_rules
+from equirl.worlds.rules import Effects, StateTuple, check_size, joint_distribution, mdp_from_rules
 
 NONE = "none"  # of the units is served
 MOST = 1e6  # of a price or a cost
@@ -66,7 +66,7 @@ def sites(
         for stock in range(full + 1)
     ]
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         choices = {}
         for served in range(n_sites + 1):
             morning = [min(full, stock + load) if k == served else stock for k, stock in enumerate(state, 1)]
@@ -117,12 +117,12 @@ def machines(
     repair_cost = between("repair_cost", repair_cost, 0, MOST)
     tomorrow = [{level: 1 - wear, level + 1: wear} for level in range(broken)] + [{broken: 1.0}]
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         choices = {}
         for served in range(n_machines + 1):
-            laws = [{0: 1.0} if k == served else tomorrow[level] for k, level in enumerate(state, 1)]
+            parts = [{0: 1.0} if k == served else tomorrow[level] for k, level in enumerate(state, 1)]
             left = sum(broken - level for k, level in enumerate(state, 1) if k != served)
-            choices[_unit(served)] = (joint_distribution(laws), earning * left / broken - repair_cost * (served > 0))
+            choices[_unit(served)] = (joint_distribution(parts), earning * left / broken - repair_cost * (served > 0))
         return choices
 
     states = product(range(broken + 1), repeat=n_machines)

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, State, mdp_from_rules, mixed
+from equirl.worlds.rules import Effects, StateTuple, mdp_from_rules, mixed
 
 TORQUES = {"left": -1, "none": 0, "right": 1}
 
@@ -46,7 +46,7 @@ def pendulum(n_angles: int = 16, max_speed: int = 3, gravity: float = 2.0, noise
     pull = [round(round(gravity * sin(2 * pi * k / n_angles), 9)) for k in range(n_angles)]  # free of rounding errors
     height = [round((1 - cos(2 * pi * k / n_angles)) / 2, 12) for k in range(n_angles)]
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         angle, speed = state
         choices = {}
         for name, torque in TORQUES.items():

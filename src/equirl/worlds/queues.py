@@ -14,7 +14,7 @@ from equirl.model.rows import rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import between, inside, whole_number
 from equirl.words.formatting import shown
-from equirl.worlds.rules import Choices, State, mdp_from_rules
+from equirl.worlds.rules import Effects, StateTuple, mdp_from_rules
 
 
 def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4/8", free: float = 0.06) -> TabularMDP:
@@ -51,8 +51,8 @@ def access_control(n_servers: int = 10, payments: str | Sequence[float] = "1/2/4
     ptr = starts([2 if k else 1 for k, _ in head])
     pairs = Pairs(ptr, np.array([a for _, _, a in keys]), names, ("accept", "reject"))
 
-    law = np.array([after[k - (a == accept)] for k, _, a in keys])  # (M, n + 1), of the free servers
-    prob = np.repeat(law, len(pays), axis=1) / len(pays)
+    distribution = np.array([after[k - (a == accept)] for k, _, a in keys])  # (M, n + 1), of the free servers
+    prob = np.repeat(distribution, len(pays), axis=1) / len(pays)
     pair, succ = np.nonzero(prob)
     rows = rows_from_triplets(pairs, pair, succ, prob[pair, succ])
     scale, shift = unit_map(np.array([0.0, *pays]))
@@ -114,13 +114,13 @@ def admission(
     def wait(there: int) -> float:
         return waiting * max(0, there - n_servers) / rate
 
-    def follows(there: int) -> dict[State, float]:
+    def follows(there: int) -> dict[StateTuple, float]:
         busy = min(there, n_servers)
-        law: dict[State, float] = {(there, door): rates[door - 1] / rate for door in doors[1:]}
-        law[there, 0] = (n_servers - busy) * service / rate
-        return law | ({(there - 1, 0): busy * service / rate} if busy else {})
+        distribution: dict[StateTuple, float] = {(there, door): rates[door - 1] / rate for door in doors[1:]}
+        distribution[there, 0] = (n_servers - busy) * service / rate
+        return distribution | ({(there - 1, 0): busy * service / rate} if busy else {})
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         there, door = state
         choices = {"reject": (follows(there), -wait(there))}
         if door and there < n_places:
@@ -136,10 +136,10 @@ def _free_after(n_servers: int, free: float) -> np.ndarray:
     """(n + 1, n + 1) from servers free after a decision to servers free at the next one: busy ones, each on its own."""
     from scipy.stats import binom
 
-    law = np.zeros((n_servers + 1, n_servers + 1))
+    distribution = np.zeros((n_servers + 1, n_servers + 1))
     for k in range(n_servers + 1):
-        law[k, k:] = binom.pmf(np.arange(n_servers - k + 1), n_servers - k, free)
-    return law
+        distribution[k, k:] = binom.pmf(np.arange(n_servers - k + 1), n_servers - k, free)
+    return distribution
 
 
 def _amounts(name: str, given: Any, example: str) -> list[float]:

@@ -10,15 +10,15 @@ import numpy as np
 from equirl.model.mdp import Picture, TabularMDP
 from equirl.model.reward_distributions import rescale_rewards, reward_map_of
 
-State = tuple[int, ...]
-Law = Mapping[State, float]  # of the next state
-Choices = Mapping[str, tuple[Law, float]]  # what each allowed action leads to, and its mean reward in any unit
+StateTuple = tuple[int, ...]
+Distribution = Mapping[StateTuple, float]  # of the next state
+Effects = Mapping[str, tuple[Distribution, float]]  # what each allowed action leads to, and its mean reward in any unit
 
 MOST_STATES = 20_000  # rules are read pair by pair, in plain Python
 NOTHING = 1e-12  # probability left over by rounding
 
 
-def state_name(state: State) -> str:
+def state_name(state: StateTuple) -> str:
     return ",".join(map(str, state))
 
 
@@ -28,22 +28,22 @@ def check_size(n_states: int, remedy: str) -> None:
 
 
 def mdp_from_rules(
-    states: Iterable[State],
+    states: Iterable[StateTuple],
     actions: Sequence[str],
-    rule: Callable[[State], Choices],
-    first: State,
+    rule: Callable[[StateTuple], Effects],
+    first: StateTuple,
     *,
-    names: Callable[[State], str] = state_name,
+    names: Callable[[StateTuple], str] = state_name,
     picture: Picture | None = None,
     reward_range: tuple[float, float] | None = None,
 ) -> TabularMDP:
     """The MDP of some rules, with mean rewards mapped to [0, 1]: from their own range, or from a given one."""
     label = {state: names(state) for state in states}
-    listed = [(label[s], a, law, pay) for s in label for a, (law, pay) in rule(s).items()]
+    listed = [(label[s], a, distribution, pay) for s in label for a, (distribution, pay) in rule(s).items()]
     means, reward_map = _mapped(np.array([pay for *_, pay in listed], float), reward_range)
     pairs = [
-        (s, a, {label[x]: p for x, p in law.items()}, mean)
-        for (s, a, law, _), mean in zip(listed, means.tolist(), strict=True)
+        (s, a, {label[x]: p for x, p in distribution.items()}, mean)
+        for (s, a, distribution, _), mean in zip(listed, means.tolist(), strict=True)
     ]
     return TabularMDP.from_pairs(
         pairs, len(label), label[first], state_names=list(label.values()), action_names=list(actions),
@@ -59,14 +59,14 @@ def _mapped(pays: np.ndarray, given: tuple[float, float] | None) -> tuple[np.nda
 
 
 def mdp_from_start(
-    rule: Callable[[State], Choices], first: State, *, reward_range: tuple[float, float] | None = None
+    rule: Callable[[StateTuple], Effects], first: StateTuple, *, reward_range: tuple[float, float] | None = None
 ) -> TabularMDP:
     """The MDP of some rules whose states are those that can be reached from the first one, in order of distance."""
     choices = {first: rule(first)}
     waiting = [first]
     for state in waiting:
-        for law, _ in choices[state].values():
-            for x in law:
+        for distribution, _ in choices[state].values():
+            for x in distribution:
                 if x not in choices:
                     choices[x] = rule(x)
                     waiting.append(x)
@@ -75,28 +75,28 @@ def mdp_from_start(
     return mdp_from_rules(choices, list(actions), choices.__getitem__, first, reward_range=reward_range)
 
 
-def one_event(state: State, events: Iterable[tuple[State, float]]) -> dict[State, float]:
+def one_event(state: StateTuple, events: Iterable[tuple[StateTuple, float]]) -> dict[StateTuple, float]:
     """One of some events with their probabilities, or none: then the state stays."""
-    law = mixed(events)
-    rest = 1 - sum(law.values())
-    return law if rest < NOTHING else mixed([*law.items(), (state, rest)])
+    distribution = mixed(events)
+    rest = 1 - sum(distribution.values())
+    return distribution if rest < NOTHING else mixed([*distribution.items(), (state, rest)])
 
 
-def mixed(outcomes: Iterable[tuple[State, float]]) -> dict[State, float]:
+def mixed(outcomes: Iterable[tuple[StateTuple, float]]) -> dict[StateTuple, float]:
     """A distribution from outcomes, of which several may be the same state."""
-    law: dict[State, float] = {}
+    distribution: dict[StateTuple, float] = {}
     for x, p in outcomes:
         if p > 0:
-            law[x] = law.get(x, 0.0) + p
-    return law
+            distribution[x] = distribution.get(x, 0.0) + p
+    return distribution
 
 
-def joint_distribution(laws: Sequence[Mapping[int, float]]) -> dict[State, float]:
+def joint_distribution(parts: Sequence[Mapping[int, float]]) -> dict[StateTuple, float]:
     """The distribution of several parts that change independently of each other."""
-    law: dict[State, float] = {}
-    for outcome in product(*(part.items() for part in laws)):
+    distribution: dict[StateTuple, float] = {}
+    for outcome in product(*(part.items() for part in parts)):
         chance = 1.0
         for p in sorted(p for _, p in outcome):  # in one order, so that equal distributions are equal to the last bit
             chance *= p
-        law[tuple(x for x, _ in outcome)] = chance
-    return law
+        distribution[tuple(x for x, _ in outcome)] = chance
+    return distribution

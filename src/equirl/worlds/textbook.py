@@ -12,7 +12,7 @@ from equirl.model.reward_distributions import rescale_rewards
 from equirl.model.rows import Rows, rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, Law, State, mdp_from_rules
+from equirl.worlds.rules import Distribution, Effects, StateTuple, mdp_from_rules
 
 Alternative = tuple[Sequence[float], Sequence[float]]  # probabilities and rewards of the transitions to each state
 
@@ -63,11 +63,11 @@ def taxicab() -> TabularMDP:
 def _howard(names: Sequence[str], tables: Sequence[Mapping[str, Alternative]]) -> TabularMDP:
     """The MDP of Howard's tables: probabilities and rewards by transition, alternative by alternative."""
 
-    def rule(state: State) -> Choices:
-        choices: dict[str, tuple[Law, float]] = {}
+    def rule(state: StateTuple) -> Effects:
+        choices: dict[str, tuple[Distribution, float]] = {}
         for name, (chances, pays) in tables[state[0]].items():
-            law: Law = {(x,): p for x, p in enumerate(chances) if p}
-            choices[name] = (law, float(sum(p * r for p, r in zip(chances, pays, strict=True))))
+            distribution: Distribution = {(x,): p for x, p in enumerate(chances) if p}
+            choices[name] = (distribution, float(sum(p * r for p, r in zip(chances, pays, strict=True))))
         return choices
 
     actions = list(dict.fromkeys(name for table in tables for name in table))

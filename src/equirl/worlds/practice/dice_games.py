@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement, product
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, Law, State, mdp_from_start, mixed
+from equirl.worlds.rules import Distribution, Effects, StateTuple, mdp_from_start, mixed
 
 SIDES = 6
 
@@ -15,7 +15,7 @@ def pig(most: int = 30) -> TabularMDP:
     """Pig: roll on, where a one loses the turn's points, or hold and bank them; what is banked pays."""
     most = whole_number("most", most, least=SIDES)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (points,) = state
         rolled = mixed([((0,), 1 / SIDES), *(((min(points + k, most),), 1 / SIDES) for k in range(2, SIDES + 1))])
         return {"roll": (rolled, 0.0), "hold": ({(0,): 1.0}, float(points))}
@@ -33,7 +33,7 @@ def seventeen(goal: int = 21) -> TabularMDP:
             bank[total + card] = bank.get(total + card, 0.0) + bank.get(total, 0.0) * p
     ends = {total: p for total, p in bank.items() if total >= goal - 4}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (total,) = state
         drawn = mixed(((total + card if total + card <= goal else 0,), p) for card, p in cards.items())
         wins = sum(p for end, p in ends.items() if end < total or end > goal)
@@ -47,7 +47,7 @@ def three_dice(rolls: int = 1) -> TabularMDP:
     rolls = whole_number("rolls", rolls, least=1, most=4)
     faces = range(1, SIDES + 1)
 
-    def thrown(kept: tuple[int, ...], left: int) -> Law:
+    def thrown(kept: tuple[int, ...], left: int) -> Distribution:
         fresh = product(faces, repeat=3 - len(kept))
         return mixed(((*sorted(kept + new), left), SIDES ** (len(kept) - 3.0)) for new in fresh)
 
@@ -57,7 +57,7 @@ def three_dice(rolls: int = 1) -> TabularMDP:
             return 10.0 + a
         return 6.0 if (a + 1, b + 1) == (b, c) else 2.0 if a == b or b == c else 0.0
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         *dice, left = state
         if not left:
             return {"again": (thrown((), rolls), score(tuple(dice)))}
@@ -76,7 +76,7 @@ def hands(habit: float = 0.6) -> TabularMDP:
     """Rock, paper, scissors against one who, by habit, plays what would have beaten your last hand."""
     habit = between("habit", habit)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         mine, _ = state
         theirs = [habit * (hand == (mine + 1) % 3) + (1 - habit) / 3 for hand in range(3)]
         choices = {}
@@ -93,11 +93,11 @@ def higher_lower(cards: int = 13) -> TabularMDP:
     cards = whole_number("cards", cards, least=3)
     longest = 4
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         card, streak = state
-        anew: Law = {(x, 0): 1 / cards for x in range(cards)}
+        anew: Distribution = {(x, 0): 1 / cards for x in range(cards)}
         grown = min(streak + 1, longest)
-        choices: dict[str, tuple[Law, float]] = {"cash": (anew, float(2**streak - 1))}
+        choices: dict[str, tuple[Distribution, float]] = {"cash": (anew, float(2**streak - 1))}
         for name, sign in (("higher", 1), ("lower", -1)):
             choices[name] = (mixed(((x, grown if sign * (x - card) > 0 else 0), 1 / cards) for x in range(cards)), 0.0)
         return choices

@@ -6,7 +6,7 @@ from itertools import product
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, Law, State, joint_distribution, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Distribution, Effects, StateTuple, joint_distribution, mdp_from_start, mixed, one_event
 
 
 def battery(charge: int = 8, loss: float = 0.1) -> TabularMDP:
@@ -14,11 +14,11 @@ def battery(charge: int = 8, loss: float = 0.1) -> TabularMDP:
     charge, loss = whole_number("charge", charge), between("loss", loss)
     prices = (1.0, 2.0, 3.5, 6.0)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         held, level = state
         moves = [(max(level - 1, 0), 0.25), (level, 0.5), (min(level + 1, 3), 0.25)]
         leaks = [(held, 1 - loss), (max(held - 1, 0), loss)]
-        choices: dict[str, tuple[Law, float]] = {
+        choices: dict[str, tuple[Distribution, float]] = {
             "wait": (mixed(((x, y), p * q) for x, p in leaks for y, q in moves), 0.0)
         }
         if held < charge:
@@ -34,12 +34,12 @@ def lift(floors: int = 5, calls: float = 0.1) -> TabularMDP:
     """A lift: go up, go down or let people in; whoever waits on a floor costs until they are let in."""
     floors, calls = whole_number("floors", floors, least=2), between("calls", calls)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         at, *waits = state
 
-        def follows(to: int, waiting: list[int]) -> Law:
-            law = joint_distribution([{to: 1.0}, *({1: 1.0} if n else {0: 1 - calls, 1: calls} for n in waiting)])
-            return {x: p for x, p in law.items() if p > 0}
+        def follows(to: int, waiting: list[int]) -> Distribution:
+            parts = {to: 1.0}, *({1: 1.0} if n else {0: 1 - calls, 1: calls} for n in waiting)
+            return {x: p for x, p in joint_distribution(parts).items() if p > 0}
 
         cost = -float(sum(waits))
         served = [0 if floor == at else n for floor, n in enumerate(waits)]
@@ -57,7 +57,7 @@ def thermostat(levels: int = 5, cold: float = 0.4) -> TabularMDP:
     """A room that cools down: heat or not; the middle temperature is the pleasant one, and heating costs."""
     levels, cold = whole_number("levels", levels, least=2), between("cold", cold)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (warmth,) = state
         pleasant = 1 - abs(2 * warmth / (levels - 1) - 1)
         up, down = (min(warmth + 1, levels - 1),), (max(warmth - 1, 0),)
@@ -74,14 +74,14 @@ def parking(places: int = 12, free: float = 0.25) -> TabularMDP:
     places, free = whole_number("places", places), between("free", free)
     garage = (0, 0)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         far, is_free = state
-        arrives: Law = mixed([((places, 1), free), ((places, 0), 1 - free)])
+        arrives: Distribution = mixed([((places, 1), free), ((places, 0), 1 - free)])
         if state == garage:
             return {"garage": (arrives, -12.0)}
         chance = free * far / places  # fewer are free near the shop
-        on: Law = mixed([((far - 1, 1), chance), ((far - 1, 0), 1 - chance)]) if far > 1 else {garage: 1.0}
-        choices: dict[str, tuple[Law, float]] = {"on": (on, -0.2)}
+        on: Distribution = mixed([((far - 1, 1), chance), ((far - 1, 0), 1 - chance)]) if far > 1 else {garage: 1.0}
+        choices: dict[str, tuple[Distribution, float]] = {"on": (on, -0.2)}
         if is_free:
             choices["park"] = (arrives, -float(far))
         return choices
@@ -95,12 +95,12 @@ def job_search(wages: int = 9, found: float = 0.6, fired: float = 0.02) -> Tabul
     found, fired = between("found", found), between("fired", fired)
     none = (0, 0)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         wage, works = state
         searching = mixed([(none, 1 - found), *(((w, 0), found / wages) for w in range(1, wages + 1))])
         if works:
             return {"stay": (mixed([(state, 1 - fired), (none, fired)]), float(wage)), "leave": (searching, 0.0)}
-        choices: dict[str, tuple[Law, float]] = {"search": (searching, 1.0)}
+        choices: dict[str, tuple[Distribution, float]] = {"search": (searching, 1.0)}
         if wage:
             choices["take"] = ({(wage, 1): 1.0}, float(wage))
         return choices
@@ -113,14 +113,14 @@ def treatment(stages: int = 5) -> TabularMDP:
     stages = whole_number("stages", stages, least=2)
     doses = {"none": (0.1, 0.35, 0.0), "mild": (0.4, 0.15, 0.25), "strong": (0.75, 0.05, 0.7)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         ill, effect = state
         choices = {}
         for name, (better, worse, harm) in doses.items():
             course = [(max(ill - 1, 0), better), (min(ill + 1, stages), worse), (ill, 1 - better - worse)]
             harmed = [(min(effect + 1, 2), harm), (max(effect - 1, 0), (1 - harm) * 0.4), (effect, (1 - harm) * 0.6)]
-            law = mixed(((x, y), p * q) for x, p in course for y, q in harmed)
-            choices[name] = (law, 10 - 1.5 * ill - 2.0 * effect**2 - 0.5 * (name == "strong"))
+            distribution = mixed(((x, y), p * q) for x, p in course for y, q in harmed)
+            choices[name] = (distribution, 10 - 1.5 * ill - 2.0 * effect**2 - 0.5 * (name == "strong"))
         return choices
 
     return mdp_from_start(rule, (0, 0))
@@ -131,12 +131,12 @@ def rides(zones: int = 6) -> TabularMDP:
     zones = whole_number("zones", zones, least=3)
     wanted = [1 + (3 if zone == 0 else 0) for zone in range(zones)]  # the first zone is the centre
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         at, to = state
         ring = min((to - at) % zones, (at - to) % zones)
         pay = 2.0 + 3 * ring if at == 0 else 1.0 + 2 * ring
 
-        def offers(zone: int) -> Law:
+        def offers(zone: int) -> Distribution:
             return {(zone, x): wanted[x] / sum(wanted) for x in range(zones)}
 
         return {
@@ -153,7 +153,7 @@ def advertising(levels: int = 9) -> TabularMDP:
     levels = whole_number("levels", levels)
     spends = {"0": (0.02, 0.0), "1": (0.25, 1.0), "2": (0.4, 2.0), "4": (0.6, 4.0)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (fame,) = state
         sales = 9 * (fame / levels) ** 0.7
         up, down = (min(fame + 1, levels),), (max(fame - 1, 0),)
@@ -170,7 +170,7 @@ def lights(most: int = 5) -> TabularMDP:
     most = whole_number("most", most)
     comes = (0.35, 0.2)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         *cars, green = state
         choices = {}
         for name, side, flows in (("keep", green, True), ("change", 1 - green, False)):

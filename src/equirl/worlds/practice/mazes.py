@@ -8,7 +8,7 @@ from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
 from equirl.worlds.grids import ACTIONS, MOVES, SIDES, grid, random_walls
 from equirl.worlds.rivers import riverswim, two_kinds_river
-from equirl.worlds.rules import Choices, Law, State, mdp_from_start, mixed
+from equirl.worlds.rules import Distribution, Effects, StateTuple, mdp_from_start, mixed
 
 KEY_MAP = "#########/#S..#...#/#...#...#/#.K.D..G#/#...#...#/#########"
 ICE_MAP = "S..../.H.H./...../.H..H/....G"
@@ -21,7 +21,7 @@ def windy(height: int = 6, width: int = 9, gust: float = 0.5) -> TabularMDP:
     gust = between("gust", gust)
     goal, start = (height // 2, width - 2), (height // 2, 0)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         if state == goal:
             return dict.fromkeys(ACTIONS, ({start: 1.0}, 1.0))
         blows = int(width // 3 <= state[1] < width - 2)
@@ -47,7 +47,7 @@ def key_and_door(slip: float = 0.2) -> TabularMDP:
             return (*at, key)
         return (int(row), int(column), int(key or mark == "K"))
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         *cell, key = state
         at = (cell[0], cell[1])
         if at == places["G"]:
@@ -66,11 +66,11 @@ def thin_ice(forward: float = 0.7) -> TabularMDP:
     rows, forward = ICE_MAP.split("/"), between("forward", forward)
     last = len(rows) - 1
 
-    def step(at: State, way: int) -> State:
+    def step(at: StateTuple, way: int) -> StateTuple:
         row, column = (min(max(int(x), 0), last) for x in at + MOVES[way])
         return (0, 0) if rows[row][column] == "H" else (row, column)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         if rows[state[0]][state[1]] == "G":
             return dict.fromkeys(ACTIONS, ({(0, 0): 1.0}, 1.0))
         choices = {}
@@ -97,11 +97,11 @@ def combination_lock(digits: int = 8, buttons: int = 4, seed: int = 1) -> Tabula
     digits, buttons = whole_number("digits", digits, least=2), whole_number("buttons", buttons, least=2)
     code = np.random.default_rng(whole_number("seed", seed, least=0)).integers(buttons, size=digits).tolist()
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (entered,) = state
         last = entered == digits - 1
-        right: tuple[Law, float] = ({(0,) if last else (entered + 1,): 1.0}, 1.0 if last else 0.0)
-        wrong: tuple[Law, float] = ({(0,): 1.0}, 0.02)
+        right: tuple[Distribution, float] = ({(0,) if last else (entered + 1,): 1.0}, 1.0 if last else 0.0)
+        wrong: tuple[Distribution, float] = ({(0,): 1.0}, 0.02)
         return {str(k): right if k == code[entered] else wrong for k in range(buttons)}
 
     return mdp_from_start(rule, (0,))
@@ -114,9 +114,9 @@ def deep_sea(depth: int = 9, seed: int = 2, cost: float = 0.1) -> TabularMDP:
     swapped = rng.integers(2, size=(depth, depth)).tolist()
     cost = between("cost", cost) / depth
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         row, column = state
-        choices: dict[str, tuple[Law, float]] = {}
+        choices: dict[str, tuple[Distribution, float]] = {}
         for way in (0, 1):
             right = way != swapped[row][column]
             to = (row + 1, column + 1 if right else max(column - 1, 0))
@@ -141,12 +141,12 @@ def tides(places: int = 5, period: int = 6) -> TabularMDP:
     """Islands joined at low tide: go on, go back or fish; the clock of the tides is part of the state."""
     places, period = whole_number("places", places, least=2), whole_number("period", period, least=2)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         at, hour = state
         later, low = (hour + 1) % period, 2 * hour < period
         catch = 1.0 if at == places - 1 and not low else 0.15 if at == 0 else 0.0
         on, back = (min(at + 1, places - 1), later), (max(at - 1, 0), later)
-        stays: Law = {(at, later): 1.0}
+        stays: Distribution = {(at, later): 1.0}
         return {
             "on": (mixed([(on, 0.8), ((at, later), 0.2)]) if low else stays, 0.0),
             "back": ({back: 1.0} if low else stays, 0.0),

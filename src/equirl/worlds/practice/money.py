@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, Law, State, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Distribution, Effects, StateTuple, mdp_from_start, mixed, one_event
 
 EUROS = (-8000.0, 1500.0)  # a step
 
@@ -20,7 +20,7 @@ def press(levels: int = 9, fire: float = 0.003) -> TabularMDP:
     stopped, burnt = (levels + 1,), (levels + 2,)
     speeds = {"slow": (0.1, 0.3, 420.0), "normal": (0.35, 1.0, 640.0), "fast": (0.8, 4.0, 900.0)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (wear,) = state
         if state == stopped:
             return {"repair": ({(0,): 1.0}, -3000.0)}
@@ -44,7 +44,7 @@ def haulage(vans: int = 4) -> TabularMDP:
     robbed = 2  # in place of the market
     bids = {"low": (0.0, 210.0), "fair": (0.1, 260.0), "high": (0.35, 330.0)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         n, market = state
         if market == robbed:
             return {"replace": (mixed([((n, 0), 0.5), ((n, 1), 0.5)]), -5000.0)}
@@ -54,8 +54,8 @@ def haulage(vans: int = 4) -> TabularMDP:
         for name, (lost, pays) in bids.items():
             turned = lost * (1.5 if not market else 0.6)
             stolen = 0.002 * n * (1 + (name == "low"))
-            law = mixed([*(((n, mood), p * (1 - stolen)) for mood, p in moods), ((n, robbed), stolen)])
-            choices[name] = (law, 150 + pays * work * (1 - turned) - 90.0 * n)
+            distribution = mixed([*(((n, mood), p * (1 - stolen)) for mood, p in moods), ((n, robbed), stolen)])
+            choices[name] = (distribution, 150 + pays * work * (1 - turned) - 90.0 * n)
         if n < vans:
             choices["lease"] = (mixed(((n + 1, mood), p) for mood, p in moods), -300.0)
         if n > 1:
@@ -70,14 +70,14 @@ def greenhouse(stages: int = 5) -> TabularMDP:
     stages = whole_number("stages", stages, least=2)
     lost = (0, 2)  # a dead crop
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         growth, blight = state
         if state == lost:
             return {"clear": ({(0, 0): 1.0}, -4000.0)}
         grown = min(growth + 1, stages)
         dies, heals = (0.015, 0.05) if blight else (0.0, 0.92)
         spreads = mixed([((grown, 1), 1 - dies - heals), ((grown, 0), heals), (lost, dies)])
-        choices: dict[str, tuple[Law, float]] = {
+        choices: dict[str, tuple[Distribution, float]] = {
             "water": (spreads, 330.0 + 30 * growth),
             "spray": (mixed([((grown, 0), 0.85), ((grown, blight), 0.15)]), 180.0 + 30 * growth),
             "sow": ({(0, 0): 1.0}, -100.0),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
 from equirl.worlds.practice.waiting_lines import binomial
-from equirl.worlds.rules import Choices, State, mdp_from_start, mixed
+from equirl.worlds.rules import Effects, StateTuple, mdp_from_start, mixed
 
 
 def forest(oldest: int = 14, fire: float = 0.05) -> TabularMDP:
     """A stand of trees by its age: wait or cut; old wood pays more than in proportion, and a fire takes it all."""
     oldest, fire = whole_number("oldest", oldest), between("fire", fire)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (age,) = state
         wait = mixed([((0,), fire), ((min(age + 1, oldest),), 1 - fire)])
         return {"wait": (wait, 0.3 * (age == oldest)), "cut": ({(0,): 1.0}, age**1.5 / 4 - 1.0 * (age > 0))}
@@ -24,7 +24,7 @@ def fishery(most: int = 20, boats: int = 5) -> TabularMDP:
     """Fish that grow back the faster the more there are, up to a point: how many boats to send out this year."""
     most, boats = whole_number("most", most, least=4), whole_number("boats", boats)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (fish,) = state
         choices = {}
         for sent in range(boats + 1):
@@ -32,8 +32,8 @@ def fishery(most: int = 20, boats: int = 5) -> TabularMDP:
             left = fish - catch
             grown = left + 0.9 * left * (1 - left / most) + 0.3  # and a few that swim in
             years = ((0.7, 0.25), (1.0, 0.5), (1.3, 0.25))  # poor, fair and good ones
-            law = mixed(((_rounded(grown * year, most),), p) for year, p in years)
-            choices[str(sent)] = (law, catch - 0.25 * sent)
+            distribution = mixed(((_rounded(grown * year, most),), p) for year, p in years)
+            choices[str(sent)] = (distribution, catch - 0.25 * sent)
         return choices
 
     return mdp_from_start(rule, (most // 2,))
@@ -44,7 +44,7 @@ def epidemic(people: int = 10) -> TabularMDP:
     people = whole_number("people", people)
     measures = {"nothing": (0.8, 0.0), "masks": (0.35, 1.0), "close": (0.1, 3.0)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (sick,) = state
         choices = {}
         for name, (contagion, cost) in measures.items():
@@ -62,7 +62,7 @@ def reservoir(full: int = 10) -> TabularMDP:
     full = whole_number("full", full, least=4)
     inflow = ({1: 0.3, 2: 0.4, 3: 0.3}, {0: 0.6, 1: 0.4})
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         level, dry = state
         choices = {}
         for released in range(min(level, 4) + 1):
@@ -82,7 +82,7 @@ def crops(fertility: int = 4) -> TabularMDP:
     fertility = whole_number("fertility", fertility)
     takes, yields = (2, -1, 3, -2), (5.0, 2.0, 8.0, 0.0)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         soil, last = state
         choices = {}
         for crop, name in enumerate(("wheat", "beans", "maize", "fallow")):
@@ -98,11 +98,11 @@ def pests(most: int = 6, predators: int = 4) -> TabularMDP:
     """Pests and those that eat them: wait, spray, which kills both, or release predators."""
     most, predators = whole_number("most", most), whole_number("predators", predators)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         pest, hunters = state
         damage = 0.4 * pest**1.5
 
-        def after(pest: int, hunters: int) -> dict[State, float]:
+        def after(pest: int, hunters: int) -> dict[StateTuple, float]:
             up, down = 0.6 if pest else 0.3, min(0.95, 0.25 * hunters)
             fewer, more = max(pest - 1, 0), min(pest + 1, most)
             fed, starved = min(hunters + 1, predators), max(hunters - 1, 0)

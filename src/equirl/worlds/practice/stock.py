@@ -7,7 +7,7 @@ from itertools import product
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, inside, whole_number
 from equirl.worlds.inventories import MOST_MEAN, poisson_demand
-from equirl.worlds.rules import Choices, Law, State, joint_distribution, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Distribution, Effects, StateTuple, joint_distribution, mdp_from_start, mixed, one_event
 
 
 def corner_shop(shelf: int = 20, mean: float = 6.0, max_order: int = 10) -> TabularMDP:
@@ -15,7 +15,7 @@ def corner_shop(shelf: int = 20, mean: float = 6.0, max_order: int = 10) -> Tabu
     shelf, max_order = whole_number("shelf", shelf), whole_number("max_order", max_order)
     demand = poisson_demand(mean, shelf)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         choices = {}
         for order in range(min(max_order, shelf - state[0]) + 1):
             stock = state[0] + order
@@ -33,7 +33,7 @@ def slow_supplier(shelf: int = 8, mean: float = 1.5, max_order: int = 4) -> Tabu
     shelf, max_order = whole_number("shelf", shelf), whole_number("max_order", max_order)
     demand = poisson_demand(mean, shelf)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         hand, due = state
         sales = demand.sales(hand)
         left = [(min(hand - k + due, shelf), p) for k, p in enumerate(sales)]
@@ -48,7 +48,7 @@ def milk(max_order: int = 5, mean: float = 2.5) -> TabularMDP:
     max_order = whole_number("max_order", max_order)
     demand = poisson_demand(mean, 2 * max_order)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         old, new = state
         kept, pay = [], 0.0
         for sold, p in enumerate(demand.sales(old + new)):
@@ -66,14 +66,14 @@ def two_products(shelf: int = 5, trip: float = 4.0) -> TabularMDP:
     demands = [poisson_demand(mean, shelf) for mean in (1.0, 0.6)]
     fills = {"none": (False, False), "first": (True, False), "second": (False, True), "both": (True, True)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         choices = {}
         for name, filled in fills.items():
             morning = [shelf if full else n for n, full in zip(state, filled, strict=True)]
             sales = [demand.sales(n) for demand, n in zip(demands, morning, strict=True)]
-            laws = [{n - k: p for k, p in enumerate(law)} for n, law in zip(morning, sales, strict=True)]
-            sold = sum(k * p for law in sales for k, p in enumerate(law))
-            choices[name] = (joint_distribution(laws), 3 * sold - 0.2 * sum(morning) - trip * any(filled))
+            parts = [{n - k: p for k, p in enumerate(own)} for n, own in zip(morning, sales, strict=True)]
+            sold = sum(k * p for own in sales for k, p in enumerate(own))
+            choices[name] = (joint_distribution(parts), 3 * sold - 0.2 * sum(morning) - trip * any(filled))
         return choices
 
     return mdp_from_start(rule, (shelf, shelf))
@@ -85,14 +85,14 @@ def workshop(backlog: int = 10) -> TabularMDP:
     jobs = {0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}  # days of work, 0: nobody at the door
     pays = (0.0, 2.0, 3.5, 7.0)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         load, job = state
         choices = {}
         for name, size in (("decline", 0), ("accept", job)):
             if load + size <= backlog and (size or name == "decline"):
                 after = load + size
-                law: Law = {(max(after - 1, 0), new): p for new, p in jobs.items()}
-                choices[name] = (law, pays[size] - 0.15 * max(after - 4, 0) ** 2)
+                distribution: Distribution = {(max(after - 1, 0), new): p for new, p in jobs.items()}
+                choices[name] = (distribution, pays[size] - 0.15 * max(after - 4, 0) ** 2)
         return choices
 
     return mdp_from_start(rule, (0, 0))
@@ -102,7 +102,7 @@ def spare_parts(parts: int = 3, failure: float = 0.12, repair: float = 0.05) -> 
     """Spares for a plant: buy, scrap or wait; a failure without a spare is rare and stops the plant at a great cost."""
     parts, failure, repair = whole_number("parts", parts), between("failure", failure), between("repair", repair)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         spares, away, stopped = state
         back = [((spares + 1, away - 1, stopped), min(1.0, repair * away))] if away else []
         if stopped:
@@ -126,7 +126,7 @@ def season(days: int = 10, seats: int = 7) -> TabularMDP:
     days, seats = whole_number("days", days), whole_number("seats", seats)
     prices = {"60": 60.0, "90": 90.0, "130": 130.0, "200": 200.0}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         left, free = state
         after = (left - 1, free) if left > 1 else (days, seats)
         sold = (left - 1, free - 1) if left > 1 else (days, seats)
@@ -147,7 +147,7 @@ def two_depots(capacity: int = 4, mean: float = 0.9) -> TabularMDP:
     capacity, mean = whole_number("capacity", capacity), inside("mean", mean, 0, MOST_MEAN)
     demand = poisson_demand(mean, capacity)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         choices = {}
         for supplied, moved in product((False, True), repeat=2):
             near, far = state
@@ -155,11 +155,11 @@ def two_depots(capacity: int = 4, mean: float = 0.9) -> TabularMDP:
             near, far = near - over, far + over
             near += min(2, capacity - near) if supplied else 0
             sales = [demand.sales(n) for n in (near, far)]
-            laws = [{n - k: p for k, p in enumerate(law)} for n, law in zip((near, far), sales, strict=True)]
-            sold = [sum(k * p for k, p in enumerate(law)) for law in sales]
+            parts = [{n - k: p for k, p in enumerate(own)} for n, own in zip((near, far), sales, strict=True)]
+            sold = [sum(k * p for k, p in enumerate(own)) for own in sales]
             name = "+".join([*["supply"] * supplied, *["move"] * moved]) or "none"
             pay = 3 * sold[0] + 4 * sold[1] - 1.5 * supplied - 1.0 * moved - 0.1 * (near + far)
-            choices[name] = (joint_distribution(laws), pay)
+            choices[name] = (joint_distribution(parts), pay)
         return choices
 
     return mdp_from_start(rule, (capacity, capacity))

@@ -6,7 +6,7 @@ from itertools import product
 
 from equirl.model.mdp import TabularMDP
 from equirl.words.checking import between, whole_number
-from equirl.worlds.rules import Choices, Law, State, mdp_from_start, mixed, one_event
+from equirl.worlds.rules import Distribution, Effects, StateTuple, mdp_from_start, mixed, one_event
 
 MOST = 1e6  # of a price or a cost
 
@@ -17,10 +17,10 @@ def gate(places: int = 10, arrival: float = 0.4, service: float = 0.45, holding:
     arrival, service = between("arrival", arrival), between("service", service)
     holding = between("holding", holding, 0, MOST)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (n,) = state
         served = ((n - 1,), service if n else 0.0)
-        choices: dict[str, tuple[Law, float]] = {"shut": (one_event(state, [served]), -holding * n)}
+        choices: dict[str, tuple[Distribution, float]] = {"shut": (one_event(state, [served]), -holding * n)}
         if n < places:
             choices["open"] = (one_event(state, [served, ((n + 1,), arrival)]), 5 * arrival - holding * n)
         return choices
@@ -33,13 +33,13 @@ def router(places: int = 6, arrival: float = 0.5, fast: float = 0.3, slow: float
     places = whole_number("places", places)
     arrival, fast, slow = between("arrival", arrival), between("fast", fast), between("slow", slow)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         served = [(_less(state, 0), fast), (_less(state, 1), slow)]
         choices = {}
         for k, line in enumerate(("fast", "slow")):
             full = state[k] == places
-            law = one_event(state, [*served, (_more(state, k, places), arrival)])
-            choices[line] = (law, -float(sum(state)) - 20 * arrival * full)
+            distribution = one_event(state, [*served, (_more(state, k, places), arrival)])
+            choices[line] = (distribution, -float(sum(state)) - 20 * arrival * full)
         return choices
 
     return mdp_from_start(rule, (0, 0))
@@ -51,7 +51,7 @@ def service_rate(places: int = 15, arrival: float = 0.4, holding: float = 1.0) -
     holding = between("holding", holding, 0, MOST)
     speeds = {"rest": (0.0, 0.0), "slow": (0.25, 1.0), "normal": (0.45, 4.0), "fast": (0.6, 10.0)}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (n,) = state
         cost = holding * n + 30 * arrival * (n == places)
         return {
@@ -67,7 +67,7 @@ def tandem(places: int = 5, arrival: float = 0.3, first: float = 0.35, second: f
     places = whole_number("places", places)
     arrival, first, second = between("arrival", arrival), between("first", first), between("second", second)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         n, m = state
         always = [(_more(state, 0, places), arrival), (_less(state, 1), second)]
         passed = [((n - 1, m + 1), first)] if n and m < places else []
@@ -82,7 +82,7 @@ def polling(places: int = 4, arrival: float = 0.2, service: float = 0.55, switch
     places = whole_number("places", places)
     arrival, service, switch = between("arrival", arrival), between("service", service), between("switch", switch)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         *lines, at = state
         cost = lines[0] + 2.0 * lines[1]
         coming = [(_more(state, k, places), arrival) for k in (0, 1)]
@@ -98,16 +98,16 @@ def loss_network(circuits: int = 4) -> TabularMDP:
     circuits = whole_number("circuits", circuits)
     arrivals, ends, pays = (0.15, 0.15, 0.1), 0.05, (1.0, 1.0, 1.5)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         a, b, both = state
         room = (a + both < circuits, b + both < circuits, max(a, b) + both < circuits)
         over = [(_less(state, k), ends * n) for k, n in enumerate(state)]
         choices = {}
         for taken in product((False, True), repeat=3):
             coming = [k for k in range(3) if taken[k] and room[k]]
-            law = one_event(state, [*over, *((_more(state, k, circuits), arrivals[k]) for k in coming)])
+            distribution = one_event(state, [*over, *((_more(state, k, circuits), arrivals[k]) for k in coming)])
             name = "".join(kind for kind, take in zip("ab2", taken, strict=True) if take) or "none"
-            choices[name] = (law, sum(arrivals[k] * pays[k] for k in coming))
+            choices[name] = (distribution, sum(arrivals[k] * pays[k] for k in coming))
         return choices
 
     return mdp_from_start(rule, (0, 0, 0))
@@ -118,7 +118,7 @@ def priority(places: int = 6, arrival: float = 0.22, quick: float = 0.55, long: 
     places = whole_number("places", places)
     arrival, quick, long = between("arrival", arrival), between("quick", quick), between("long", long)
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         coming = [(_more(state, k, places), arrival) for k in (0, 1)]
         cost = state[0] + 2.0 * state[1] + 10 * arrival * sum(n == places for n in state)
         return {
@@ -134,17 +134,17 @@ def call_centre(places: int = 16, arrival: float = 0.4) -> TabularMDP:
     places, arrival = whole_number("places", places), between("arrival", arrival)
     serves, leaves = 0.12, 0.005
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (n,) = state
         choices = {}
         for clerks in range(5):
             busy = min(clerks, n)
-            law = one_event(
+            distribution = one_event(
                 state,
                 [(_more(state, 0, places), arrival), (_less(state, 0), serves * busy + leaves * (n - busy))],
             )
             lost = leaves * (n - busy) + arrival * (n == places)
-            choices[str(clerks)] = (law, 3 * serves * busy - 5 * lost - 0.15 * clerks)
+            choices[str(clerks)] = (distribution, 3 * serves * busy - 5 * lost - 0.15 * clerks)
         return choices
 
     return mdp_from_start(rule, (0,))
@@ -155,7 +155,7 @@ def shared_channel(stations: int = 12, arrival: float = 0.02) -> TabularMDP:
     stations, arrival = whole_number("stations", stations), between("arrival", arrival)
     sending = {"1/12": 1 / 12, "1/6": 1 / 6, "1/3": 1 / 3, "1/2": 1 / 2, "1": 1.0}
 
-    def rule(state: State) -> Choices:
+    def rule(state: StateTuple) -> Effects:
         (n,) = state
         new = binomial(stations - n, arrival)
         choices = {}
@@ -171,17 +171,17 @@ def shared_channel(stations: int = 12, arrival: float = 0.02) -> TabularMDP:
 
 def binomial(n: int, p: float) -> list[float]:
     """P(k of n), each on its own with probability p."""
-    law = [1.0]
+    prob = [1.0]
     for _ in range(n):
-        law = [stays * (1 - p) + comes * p for stays, comes in zip([*law, 0.0], [0.0, *law], strict=True)]
-    return law
+        prob = [stays * (1 - p) + comes * p for stays, comes in zip([*prob, 0.0], [0.0, *prob], strict=True)]
+    return prob
 
 
-def _more(state: State, k: int, most: int) -> State:
+def _more(state: StateTuple, k: int, most: int) -> StateTuple:
     """One more in place k, if there is room."""
     return (*state[:k], min(state[k] + 1, most), *state[k + 1 :])
 
 
-def _less(state: State, k: int) -> State:
+def _less(state: StateTuple, k: int) -> StateTuple:
     """One less in place k, if there is one."""
     return (*state[:k], max(state[k] - 1, 0), *state[k + 1 :])
