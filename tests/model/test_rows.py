@@ -7,7 +7,8 @@ import pytest
 
 from equirl.model import rows as rows_module
 from equirl.model.pairs import Pairs
-from equirl.model.rows import Rows, check_n_states, checked_rows, reached, rows_from_table, rows_from_triplets
+from equirl.model.reachability import reached
+from equirl.model.rows import Rows, check_n_states, checked_rows, rows_from_table, rows_from_triplets
 
 PAIRS = Pairs.uniform(3, 1)
 ROWS = Rows(np.array([0, 2, 3, 5]), np.array([0, 2, 1, 0, 1], np.int32), np.array([0.25, 0.75, 1.0, 0.5, 0.5]))

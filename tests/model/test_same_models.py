@@ -29,6 +29,7 @@ from equirl.model.pairs import (
     plain_name,
     state_labels,
 )
+from equirl.model.reachability import reached
 from equirl.model.renumbering import by_state, permutation, random_numbers, restriction
 from equirl.model.reward_distributions import (
     draw_rewards,
@@ -45,7 +46,6 @@ from equirl.model.rows import (
     check_entries,
     check_n_states,
     checked_rows,
-    reached,
     rows_from_table,
     rows_from_triplets,
 )

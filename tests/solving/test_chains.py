@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.model.mdp import TabularMDP
-from equirl.model.rows import reached
+from equirl.model.reachability import reached
 from equirl.solving import chains
 from equirl.solving.chains import block, chain_kind, closed_classes, decided, end_components, incoming, whole
 from equirl.solving.policies import Policy

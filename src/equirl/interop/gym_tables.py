@@ -15,9 +15,10 @@ from equirl.interop.encoder import episode_flag
 from equirl.interop.gym import TabularEnv
 from equirl.model.mdp import Picture, TabularMDP, split_extras
 from equirl.model.pairs import Pairs
+from equirl.model.reachability import reached
 from equirl.model.reward_distributions import unit_map
 from equirl.model.row_readers import initial_distribution
-from equirl.model.rows import Rows, check_entries, check_n_states, reached, rows_from_triplets
+from equirl.model.rows import Rows, check_entries, check_n_states, rows_from_triplets
 from equirl.numerics.arrays import starts
 from equirl.words.checking import choice, flag, several, warn_caller, whole_number
 from equirl.words.formatting import shown

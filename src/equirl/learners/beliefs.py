@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 
 from equirl.estimation.counts import Counts, Snapshot
-from equirl.estimation.pooling import Estimates
+from equirl.estimation.pooling import Estimates, estimate
 from equirl.model.pairs import Name, Pairs, named_policy, policy_table
 from equirl.model.reward_distributions import original_rewards
 from equirl.model.rows import Rows
@@ -284,6 +284,12 @@ class CountedBeliefs(Beliefs):
     @property
     def counts(self) -> Counts:
         return self.agent.counts
+
+    def greedy_policy(self) -> ByNumber[np.ndarray]:
+        """With ``has_policy``, and unless it says otherwise: optimal in each pair's own estimates as they are now."""
+        if not self.has_policy:
+            return super().greedy_policy()
+        return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))
 
     def pair_belief(self, pair: int) -> PairBelief:
         seen = self.counts.snapshot()

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import estimate
 from equirl.learners.beliefs import (
     ActionValues,
     AgentPlan,
@@ -22,7 +21,6 @@ from equirl.learners.beliefs import (
     FormedClasses,
     PairBelief,
     PolicyGap,
-    greedy_actions,
     plan_values,
     shown_plan,
 )
@@ -401,10 +399,6 @@ class PosteriorBeliefs(CountedBeliefs):
         if self.agent.drawn_plan is None:
             raise ValueError("the learner has not decided anything yet; call act(state) first")
         return shown_plan(self.agent.drawn_plan, self.agent)
-
-    def greedy_policy(self) -> np.ndarray:
-        """What it would play without drawing: optimal in each pair's own estimates as they are now."""
-        return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))
 
     def policy_gap(self, state: int, delta: float) -> PolicyGap | None:
         """Of the best policy in the mean of drawn MDPs: the (1 - delta)-quantile of what it loses in them."""

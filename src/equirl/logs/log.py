@@ -16,8 +16,9 @@ from equirl.logs.log_columns import LogColumns, read_log
 from equirl.logs.log_files import Origin
 from equirl.model.mdp import TabularMDP
 from equirl.model.pairs import Pairs, action_labels, checked_names, pairs_from, plain_name, state_labels
+from equirl.model.reachability import reached
 from equirl.model.reward_distributions import original_rewards, reward_map_of
-from equirl.model.rows import reached, rows_from_triplets
+from equirl.model.rows import rows_from_triplets
 from equirl.numerics.arrays import owners, starts
 from equirl.numerics.compiling import kernel
 from equirl.numerics.seeding import Seed

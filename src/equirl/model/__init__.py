@@ -1,9 +1,9 @@
 """Finite Markov decision processes: state-action pairs, sparse rows of transition probabilities, rewards.
 
 In reading order: ``pairs`` (which actions each state allows, how pairs are numbered and named), ``rows`` (transition
-probabilities by pair), ``reward_distributions``, ``mdp`` (``TabularMDP``, what every other folder works
-on); ``row_readers`` (what users hold, as rows), ``renumbering`` (other numbers, or fewer states), ``dynamics`` (an MDP
-as compiled loops play it). All are immutable and own their arrays.
+probabilities by pair), ``reachability``, ``reward_distributions``, ``mdp`` (``TabularMDP``, what every other folder
+works on); ``row_readers`` (what users hold, as rows), ``renumbering`` (other numbers, or fewer states), ``dynamics``
+(an MDP as compiled loops play it). All are immutable and own their arrays.
 """
 
 from typing import TYPE_CHECKING

@@ -19,6 +19,7 @@ import numpy as np
 from equirl.files.archives import load_npz, save_npz
 from equirl.files.whole_files import DamagedFile
 from equirl.model.pairs import Name, Pairs, action_labels, checked_names, names_from_json, state_labels
+from equirl.model.reachability import reached_along
 from equirl.model.renumbering import (
     Renumbering,
     by_state,
@@ -29,7 +30,7 @@ from equirl.model.renumbering import (
 )
 from equirl.model.reward_distributions import REWARD_DISTRIBUTIONS, original_rewards, rescale_rewards
 from equirl.model.row_readers import initial_distribution, read_arrays, read_pairs, read_rows
-from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows, reached_along
+from equirl.model.rows import ROW_TOLERANCE, Rows, checked_rows
 from equirl.numerics.arrays import Frozen, frozen, owners
 from equirl.numerics.seeding import seed_sequence
 from equirl.words.answer_units import ByName, InUnits, UnitReward

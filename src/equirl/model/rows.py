@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.model.pairs import Pairs
-from equirl.numerics.arrays import check_starts, frozen, owners, read_only, sealed, starts, take_rows
-from equirl.numerics.compiling import kernel, lean_kernel
+from equirl.numerics.arrays import check_starts, frozen, owners, sealed, starts, take_rows
+from equirl.numerics.compiling import lean_kernel
 from equirl.words.formatting import shown
 
 INDEX = np.int32  # states are numbered with this type
@@ -168,32 +168,3 @@ def place_of(values: np.ndarray, first: int, last: int, wanted: int) -> int:
 @lean_kernel
 def contains(values: np.ndarray, first: int, last: int, wanted: int) -> bool:
     return place_of(values, first, last, wanted) < last
-
-
-def reached(start: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """What can be reached from some nodes along edges, in time linear in nodes and edges."""
-    order = np.argsort(source, kind="stable")
-    return reached_along(start, starts(np.bincount(source, minlength=len(start))), target[order])
-
-
-def reached_along(start: np.ndarray, ptr: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The same, the edges of node s leading to ``target[ptr[s]:ptr[s + 1]]``."""
-    seen, first = np.array(start, bool), np.flatnonzero(start)
-    queue = np.empty(len(seen), INDEX)
-    queue[: len(first)] = first
-    _search(read_only(ptr), read_only(np.asarray(target, INDEX)), seen, queue, len(first))
-    return seen
-
-
-@kernel
-def _search(ptr: np.ndarray, target: np.ndarray, seen: np.ndarray, queue: np.ndarray, n: int) -> None:
-    """Breadth-first search from the nodes ``queue[:n]``, which are ``seen``."""
-    i = 0
-    while i < n:
-        s = queue[i]
-        i += 1
-        for j in range(ptr[s], ptr[s + 1]):
-            x = target[j]
-            if not seen[x]:
-                seen[x], queue[n] = True, x
-                n += 1

@@ -33,7 +33,8 @@ import numpy as np
 import scipy
 
 from equirl.model.mdp import TabularMDP, check_mdp
-from equirl.model.rows import INDEX, Rows, reached
+from equirl.model.reachability import reached
+from equirl.model.rows import INDEX, Rows
 from equirl.numerics.arrays import number_by_appearance, owners, read_only, starts
 from equirl.numerics.compiling import kernel
 from equirl.words.checking import flag

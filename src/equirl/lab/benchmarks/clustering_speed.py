@@ -18,7 +18,7 @@ import numpy as np
 from equirl.clustering import approx_equivalence
 from equirl.estimation import log_events, weissman
 from equirl.lab.benchmarks.measurement import Finding, Measure, Sizes, power, seconds_of
-from equirl.numerics.arrays import owners, starts
+from equirl.numerics.arrays import owners, places_in_rows, starts
 from equirl.structure import profiles
 from equirl.worlds import make
 
@@ -53,7 +53,7 @@ def count_in_grid(n_pairs: int) -> Counted:
     table = profiles(mdp)
     row = owners(table.ptr)
     probabilities = np.zeros((mdp.n_pairs, int(np.diff(table.ptr).max())))
-    probabilities[row, np.arange(len(row)) - table.ptr[row]] = table.prob
+    probabilities[row, places_in_rows(table.ptr)] = table.prob
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     counts = np.random.default_rng(0).multinomial(VISITS, probabilities)
     counts = -np.sort(-counts, axis=1)

@@ -28,6 +28,7 @@ from equirl.lab.benchmarks.measurement import (
 )
 from equirl.lab.benchmarks.planning_speed import lists_for_mdpsolver, random_mdp
 from equirl.model import TabularMDP
+from equirl.numerics.arrays import owners, places_in_rows
 from equirl.solving import solve
 from equirl.structure import equivalence_classes
 from equirl.worlds import make
@@ -133,11 +134,10 @@ def _classes(sizes: Sizes) -> Iterator[Finding]:
 
 def sorting(mdp: TabularMDP) -> Case:
     """Sorting each row, and then the rows, as they lie in a table filled up with zeros."""
-    length = np.diff(mdp.rows.ptr)
-    table = np.zeros((mdp.n_pairs, length.max() + 1))
+    ptr = mdp.rows.ptr
+    table = np.zeros((mdp.n_pairs, np.diff(ptr).max() + 1))
     table[:, 0] = mdp.r_mean
-    place = np.arange(len(mdp.rows.prob)) - np.repeat(mdp.rows.ptr[:-1], length)
-    table[np.repeat(np.arange(mdp.n_pairs), length), 1 + place] = mdp.rows.prob
+    table[owners(ptr), 1 + places_in_rows(ptr)] = mdp.rows.prob
 
     def sort() -> None:
         rows = table.copy()
