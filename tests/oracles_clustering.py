@@ -47,7 +47,7 @@ def d_hat(u, v):
 
 def approx_equivalence(
     visits, profile_ptr, profile_counts, n_states, *, delta=0.05, balance=4.0, radius="pooled", merge_rule="balanced",
-    nearest_by="law", r_sum=None, priority=None, known=None,
+    nearest_by="law", r_sum=None, priority=None, given=None,
 ):  # fmt: skip
     """Labels (the member with the smallest priority), merges [(sweep, left, right, d_hat)] and the number of sweeps."""
     M = len(visits)
@@ -79,8 +79,8 @@ def approx_equivalence(
     def is_neighbour(u, v):
         if merge_rule == "balanced" and not is_balanced(u, v):
             return False
-        if known is not None:
-            return known[u.members[0]] == known[v.members[0]]
+        if given is not None:
+            return given[u.members[0]] == given[v.members[0]]
         return (
             similar(u, v)
             and all(similar(alone[j], alone[k]) for j, k in product(u.members, v.members))

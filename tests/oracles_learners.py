@@ -38,7 +38,7 @@ class Oracle:
             delta=s.delta, balance=s.balance, radius=s.radius, merge_rule=s.merge_rule,
             nearest_by=s.nearest_by, priority=priority,
             r_sum=[tally.r_sum[k] for k in range(M)] if s.rewards == "per_class" and estimated else None,
-            known=None if estimated else self.classes,
+            given=None if estimated else self.classes,
         )[0]  # fmt: skip
 
     def law(self, k, members):

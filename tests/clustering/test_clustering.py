@@ -73,7 +73,7 @@ def test_counts_full_of_ties_are_merged_as_line_by_line(rows, seed, with_rewards
     known = rng.integers(0, 2, len(rows)) if with_known else None
     near = nearness(rng, with_rewards and not with_known)
     S, kw = int(rng.integers(4, 9)), settle(rng, len(rows))
-    check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, known=known, **kw)
+    check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, given=known, **kw)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -94,7 +94,7 @@ def test_more_pairs_than_fit_a_leaf_are_merged_as_line_by_line(seed, kind):
     r_sum = counted[0] * rng.choice([0.0, 0.1, 0.5], M) if kind == "rewards" else None
     known = rng.integers(0, 3, M) if kind == "known" else None
     near = nearness(rng, kind == "rewards")
-    check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, known=known, **settle(rng, M))
+    check_against_oracle(counted, S, nearest_by=near, r_sum=r_sum, given=known, **settle(rng, M))
 
 
 @pytest.mark.parametrize("seed", [*range(12), *(pytest.param(k, marks=pytest.mark.long) for k in range(12, 60))])
@@ -185,13 +185,13 @@ def test_different_means_keep_pairs_apart_when_rewards_are_compared():
 
 def test_known_classes_are_never_crossed_and_their_tests_granted():
     counted = tell([[10**6], [5 * 10**5, 5 * 10**5], [10**6], [10**6]])
-    found = approx_equivalence(*counted, 3, known=["a", "a", "b", "b"])
+    found = approx_equivalence(*counted, 3, given=["a", "a", "b", "b"])
     assert found.partition.label.tolist() == [0, 0, 1, 1]
     assert found.merges.d_hat.max() > 0
 
 
 def test_balance_is_kept_inside_known_classes():
-    found = approx_equivalence(*tell([[1000], [100], [90]]), 3, known=[0, 0, 0])
+    found = approx_equivalence(*tell([[1000], [100], [90]]), 3, given=[0, 0, 0])
     assert found.partition.label.tolist() == [0, 1, 1]
 
 
@@ -249,8 +249,8 @@ def test_inputs_are_left_as_they_were():
 def test_the_unchecked_form_gives_the_same_partition():
     rng = np.random.default_rng(4)
     counted, priority, known = sample(rng, 40, 5), rng.permutation(40), rng.integers(0, 2, 40)
-    for kw in ({}, {"known": known}, {"r_sum": counted[0] * 0.5}):
-        rules = make_rules(40, 5, means="r_sum" in kw, known="known" in kw)
+    for kw in ({}, {"given": known}, {"r_sum": counted[0] * 0.5}):
+        rules = make_rules(40, 5, means="r_sum" in kw, given="given" in kw)
         label, n_merges = merge_pairs(*counted, rules, priority, **kw)
         found = approx_equivalence(*counted, 5, priority=priority, **kw)
         assert Partition.from_labels(label) == found.partition
@@ -307,7 +307,7 @@ GOOD = {"visits": [3, 2], "profile_ptr": [0, 2, 3], "profile_counts": [2, 1, 2],
         ({"r_sum": [3.5, 1.0]}, ValueError, "r_sum of pair 0 is 3.5 in 3 visits"),
         ({"priority": [0]}, ValueError, r"priority has shape \(1,\)"),
         ({"priority": [1, 1]}, ValueError, "priority must hold different numbers"),
-        ({"known": [0, 0, 1]}, ValueError, "known has 3 labels; there are 2 pairs"),
+        ({"given": [0, 0, 1]}, ValueError, "given has 3 labels; there are 2 pairs"),
     ],
 )
 def test_a_wrong_argument_is_named(change, error, message):

@@ -50,7 +50,7 @@ def drawn(seed, n_pairs=6):
 
 def formed(seed):
     sample, counts = drawn(seed)
-    rules = make_rules(6, S, delta=0.1, balance=4.0, merge_rule="balanced", means=True, known=False)
+    rules = make_rules(6, S, delta=0.1, balance=4.0, merge_rule="balanced", means=True, given=False)
     clusters = allocate_clusters(6, len(sample.counts), S)
     singletons(sample, clusters, rules)
     return sample, counts, clusters, rules

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equirl.clustering.kd_tree import (
-    KNOWN,
+    GIVEN,
     LEAF,
     MEAN,
     N_FEATURES,
@@ -28,7 +28,7 @@ from equirl.clustering.kd_tree import (
 
 K = 2  # positions of a profile
 FEATURES = {
-    "radius": RADIUS, "ratio": RATIO, "mean": MEAN, "r_radius": R_RADIUS, "known": KNOWN, "priority": PRIORITY,
+    "radius": RADIUS, "ratio": RATIO, "mean": MEAN, "r_radius": R_RADIUS, "given": GIVEN, "priority": PRIORITY,
 }  # fmt: skip
 RULES = SimpleNamespace(nearest=False, balance=4.0, by_mean=False)
 
@@ -50,8 +50,8 @@ def boxes(low, high, **features):
 @pytest.mark.parametrize(
     ("tree", "rules", "feature"),
     [
-        (boxes([0, 0], [0.9, 0.1], known=(1, 2)), RULES, K + KNOWN),
-        (boxes([0, 0], [0.9, 0.1], known=(2, 2)), RULES, 0),
+        (boxes([0, 0], [0.9, 0.1], given=(1, 2)), RULES, K + GIVEN),
+        (boxes([0, 0], [0.9, 0.1], given=(2, 2)), RULES, 0),
         (boxes([0.2, 0], [0.4, 0.3]), RULES, 1),
         (boxes([0.2, 0], [0.4, 0.1], radius=(0.0, 0.5)), RULES, K + RADIUS),
         (boxes([0.2, 0], [0.4, 0.1], mean=(0.1, 0.9)), RULES, K + MEAN),
@@ -81,7 +81,7 @@ def test_halves_are_ordered_and_hold_the_same_clusters(seed):
 
 
 def cluster(**change):
-    told = {"alive": 1, "settled": 0, "ratio": 1.0, "known": 0, "r_mean": 0.0, "r_radius": 0.1, "radius": 0.05}
+    told = {"alive": 1, "settled": 0, "ratio": 1.0, "given": 0, "r_mean": 0.0, "r_radius": 0.1, "radius": 0.05}
     return SimpleNamespace(**told | change)
 
 
@@ -107,7 +107,7 @@ def test_a_bound_is_the_distance_to_the_box_less_the_radii():
     ("tree", "change"),
     [
         (boxes(**BOX, ratio=(4.1, 9.0)), {}), (boxes(**BOX, ratio=(0.1, 0.24)), {}),
-        (boxes(**BOX, known=(1, 2)), {}), (boxes(**BOX, known=(0, 2)), {"known": 3}),
+        (boxes(**BOX, given=(1, 2)), {}), (boxes(**BOX, given=(0, 2)), {"given": 3}),
         (boxes(**BOX, mean=(0.35, 0.5), r_radius=(0.0, 0.2)), {}),
         (boxes(**BOX, mean=(0.0, 0.1), r_radius=(0.0, 0.2)), {"r_mean": 0.45}),
     ],
@@ -120,7 +120,7 @@ def test_a_node_without_a_possible_partner_is_infinitely_far(tree, change):
     ("tree", "change"),
     [
         (boxes(**BOX, ratio=(4.0, 9.0)), {}), (boxes(**BOX, ratio=(0.1, 0.25)), {}),
-        (boxes(**BOX, known=(0, 2)), {}), (boxes(**BOX, known=(0, 2)), {"known": 2}),
+        (boxes(**BOX, given=(0, 2)), {}), (boxes(**BOX, given=(0, 2)), {"given": 2}),
         (boxes(**BOX, mean=(0.25, 0.5), r_radius=(0.0, 0.2)), {}),
     ],
 )  # fmt: skip

@@ -65,11 +65,11 @@ def found_by(M, kinds, steps, means=False, priority=False, known=0, empty=0.1, *
         if priority:
             given["priority"] = np.random.default_rng(3).permutation(M)
         if known:
-            given["known"] = np.arange(M) % known
+            given["given"] = np.arange(M) % known
         found = approx_equivalence(visits, ptr, counts, 12, **given, **settings)
-        rules = make_rules(M, 12, means=means, known=bool(known), **settings)
+        rules = make_rules(M, 12, means=means, given=bool(known), **settings)
         first = given.get("priority", np.arange(M))
-        labels, n = merge_pairs(visits, ptr, counts, rules, first, sums, given.get("known"))
+        labels, n = merge_pairs(visits, ptr, counts, rules, first, sums, given.get("given"))
         return {
             "label": found.partition.label, "merges": found.merges, "sweeps": [found.n_sweeps],
             "rules": rules, "leaders": labels, "n": [n],
@@ -78,10 +78,10 @@ def found_by(M, kinds, steps, means=False, priority=False, known=0, empty=0.1, *
     return case
 
 
-def begun(M=70, kinds=5, steps=60, means=True, theory=False, nearest=False, known=False, by_mean=False):
+def begun(M=70, kinds=5, steps=60, means=True, theory=False, nearest=False, given=False, by_mean=False):
     """Every pair alone, those never visited left out."""
     visits, ptr, counts, sums = counts_of(M, kinds, steps, 5, empty=0.0)
-    rules = Rules(log_events(12), math.log(0.05 / M), 4.0, theory, nearest, means and not known, known, by_mean)
+    rules = Rules(log_events(12), math.log(0.05 / M), 4.0, theory, nearest, means and not given, given, by_mean)
     longest = int(np.diff(ptr).max())
     at = np.zeros(M, CLUSTER)
     c = Clusters(at, np.zeros(len(counts) + longest), np.zeros(len(counts), np.int64), np.zeros(len(counts)))
@@ -171,7 +171,7 @@ CASES = {
     "steps": steps_of(),
     "steps without means": steps_of(means=False),
     "steps of theory": steps_of(theory=True, nearest=True, steps=200),
-    "steps of known classes": steps_of(known=True),
+    "steps of known classes": steps_of(given=True),
     "steps by means": steps_of(by_mean=True, steps=15),
     "formulas": formulas,
 }

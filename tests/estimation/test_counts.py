@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from equirl.estimation.counts import Counts
-from equirl.estimation.pooling import PLACEMENTS, Grouping, estimate, pool, pool_known, tie_groups
+from equirl.estimation.pooling import PLACEMENTS, Grouping, estimate, pool, pool_given, tie_groups
 from equirl.learners.published_learner import place_by_quicksort, quicksort_order
 from equirl.model.mdp import TabularMDP
 from equirl.structure.equivalence import equivalence_classes
@@ -124,7 +124,7 @@ def test_known_profiles_pool_position_by_position_and_ties_share():
     table = profiles(mdp)
     label = equivalence_classes(mdp).label
     groups = Grouping(label, 1)
-    got = pool_known(counts.snapshot(), groups, table, tie_groups(table, label), means=groups)
+    got = pool_given(counts.snapshot(), groups, table, tie_groups(table, label), means=groups)
     for k in range(3):
         part = got.rows.row(k)
         law = dict(zip(got.rows.succ[part].tolist(), got.rows.prob[part].tolist(), strict=True))
@@ -139,7 +139,7 @@ def test_a_successor_outside_the_known_profile_is_named():
     counts.record(1, 0.0, 1)
     table, label = profiles(mdp), np.zeros(2, int)
     with pytest.raises(ValueError, match="pair 1 was seen to reach state 1"):
-        pool_known(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), means=None)
+        pool_given(counts.snapshot(), Grouping(label, 1), table, tie_groups(table, label), means=None)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(-1, 1)), max_size=60), st.integers(0, 2))

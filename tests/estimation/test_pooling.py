@@ -11,7 +11,7 @@ from equirl.estimation.pooling import (
     contains,
     estimate,
     pool,
-    pool_known,
+    pool_given,
     reward_variance,
     tie_groups,
 )
@@ -48,7 +48,7 @@ def drawn(seed, n_pairs=7):
 def test_known_profiles_pool_counts_by_position_and_equal_probabilities_share(seed):
     seen, table, label, profiles, order, prob = drawn(seed)
     groups = Grouping(label, 4)
-    found = pool_known(seen, groups, profiles, tie_groups(profiles, label), means=groups)
+    found = pool_given(seen, groups, profiles, tie_groups(profiles, label), means=groups)
     for k in range(7):
         members = np.flatnonzero(label == label[k])
         total = np.zeros(len(order[k]))
@@ -61,7 +61,7 @@ def test_known_profiles_pool_counts_by_position_and_equal_probabilities_share(se
         np.testing.assert_allclose(found.rows.prob[row], total / n if n else 0 * total)
         assert (found.samples[k], found.r_samples[k]) == (n, n)
         assert found.r_hat[k] == pytest.approx(seen.r_sum[members].sum() / n if n else 0.0)
-    own = pool_known(seen, groups, profiles, tie_groups(profiles, label), means=None)
+    own = pool_given(seen, groups, profiles, tie_groups(profiles, label), means=None)
     np.testing.assert_array_equal(own.r_samples, seen.visits)
     np.testing.assert_allclose(own.r_hat, estimate(seen).r_hat)
 
@@ -72,7 +72,7 @@ def test_means_may_be_pooled_over_finer_groups_than_rows(seed):
     groups, finer = Grouping(label, 4), np.unique(2 * label + np.arange(7) % 2, return_inverse=True)[1]
     means = Grouping(finer, finer.max() + 1)
     coarse, found = (
-        pool_known(seen, groups, profiles, tie_groups(profiles, label), means=by) for by in (groups, means)
+        pool_given(seen, groups, profiles, tie_groups(profiles, label), means=by) for by in (groups, means)
     )
     np.testing.assert_array_equal(found.rows.prob, coarse.rows.prob)
     np.testing.assert_array_equal(found.samples, coarse.samples)

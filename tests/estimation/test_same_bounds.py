@@ -24,7 +24,7 @@ from equirl.estimation.pooling import (
     contains,
     estimate,
     pool,
-    pool_known,
+    pool_given,
     pooled_positions,
     reward_variance,
     tie_groups,
@@ -101,8 +101,8 @@ def estimates():
             found[f"{name} {rewards}"] = pooled
             found[f"variance {name} {rewards}"] = reward_variance(seen, means, pooled)
     tie = tie_groups(profiles(), label)
-    found["known"] = pool_known(seen, groups, profiles(), tie, means=groups)
-    found["known, apart"] = pool_known(seen, groups, profiles(), tie, means=None)
+    found["known"] = pool_given(seen, groups, profiles(), tie, means=groups)
+    found["known, apart"] = pool_given(seen, groups, profiles(), tie, means=None)
     found["tie"] = tie
     found["positions"] = pooled_positions(seen, groups)
     found["held"] = [contains(np.array([4, 2, 9, 2]), a, b, x) for a in (0, 1, 3) for b in (1, 3, 4) for x in (4, 2, 9)]

@@ -311,7 +311,7 @@ CALLS: dict[str, Call] = {
             "n_states": st.integers(1, 9),
             "r_sum": optional([1.0] * 8),
             "priority": optional(list(range(8))),
-            "known": optional([0] * 8),
+            "given": optional([0] * 8),
             "delta": RISK,
             "balance": sampled_from([1.5, 4.0]),
             "radius": sampled_from(["pooled", "theory"]),

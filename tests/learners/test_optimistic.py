@@ -56,7 +56,7 @@ def test_an_episode_begins_with_a_plan_for_all_that_was_seen_and_limits_for_the_
         assert (ptr.tolist(), accuracy) == (list(range(0, 9, 2)), pytest.approx(1 / math.sqrt(401)))
         seen, groups, work = stopping.calls[-1]
         assert seen.tolist() == agent.counts.visits.tolist()
-        assert groups.n_classes == M
+        assert groups.n_groups == M
         assert work == SWEEP_WORK * 3 * models.n_entries + ESTIMATE_WORK * len(agent.counts.snapshot().succ)
     assert (agent.episode_starts, agent.n_unconverged) == ([401, 401], 2)
     assert agent.episode.start == 401

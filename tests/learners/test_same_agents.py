@@ -39,7 +39,7 @@ from equirl.learners.imed import (
     write_indices,
 )
 from equirl.learners.published_learner import quicksort_order
-from equirl.learners.q_learning import Mates, Taught, choose_by_value, place_in_profile, teach_class
+from equirl.learners.q_learning import Members, Taught, choose_by_value, place_in_profile, teach_class
 from equirl.learners.stopping import VanishingRule, doubling_limits
 from equirl.learners.structures import number_labels
 from stored_kit import answer, check, store
@@ -204,13 +204,15 @@ def teaching():
         pair, used = choose_by_value(i % 3, q, ptr, 0.4, coins, used)
         said += [pair, used]
     found["chosen"] = said
-    alone = Mates(ptr, np.arange(6), np.arange(7), np.arange(6), np.zeros(7, np.int64), np.zeros(0, np.int32))
+    alone = Members(ptr, np.arange(6), np.arange(7), np.arange(6), np.zeros(7, np.int64), np.zeros(0, np.int32))
     label = np.array([0, 1, 0, 1, 0, 1])
     order, starts = np.argsort(label, kind="stable"), np.array([0, 3, 6])
     succ = np.array([0, 1, 1, 2, 2, 0, 0, 2, 1, 0, 2, 1], np.int32)
-    shared = Mates(ptr, label, starts, order, np.arange(7) * 2, succ)
-    found["places"] = [place_in_profile(k, x, mates) for mates in (alone, shared) for k in range(6) for x in range(3)]
-    for name, mates in (("alone", alone), ("shared", shared)):
+    shared = Members(ptr, label, starts, order, np.arange(7) * 2, succ)
+    found["places"] = [
+        place_in_profile(k, x, members) for members in (alone, shared) for k in range(6) for x in range(3)
+    ]
+    for name, members in (("alone", alone), ("shared", shared)):
         for rate in (0.0, 0.7):
             for own in (False, True):
                 sums, visits = (
@@ -220,7 +222,7 @@ def teaching():
                 )
                 taught = Taught(q.copy(), np.arange(6), np.zeros(3, np.int64), sums, visits)
                 for pair, state, x in ((0, 0, 1), (3, 1, 2), (5, 2, 1), (2, 1, 1), (0, 0, 0)):
-                    teach_class(pair, state, 0.25 * pair / 2, x, (0.9, rate), mates, taught)
+                    teach_class(pair, state, 0.25 * pair / 2, x, (0.9, rate), members, taught)
                 found[f"{name} {rate} {own}"] = {"q": taught.q, "n": taught.n, "policy": taught.policy}
     for n in (1, 15, 16, 17, 40, 200):
         for kinds in (2, 5, 1000):

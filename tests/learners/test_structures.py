@@ -56,10 +56,10 @@ def test_the_risk_goes_into_parts_for_all_sets_that_must_hold_at_once(structure,
 
 def test_pairs_stand_alone_or_in_the_classes_given():
     alone = NoStructure().groups(some_counts(), problem(), None, None)
-    assert (alone.label.tolist(), alone.n_classes) == ([0, 1, 2, 3, 4, 5], 6)
+    assert (alone.label.tolist(), alone.n_groups) == ([0, 1, 2, 3, 4, 5], 6)
     for structure in (GivenProfiles(), GivenClasses(pooling="class")):
         found = structure.groups(some_counts(), problem(), None, None)
-        assert (found.label.tolist(), found.n_classes) == (CLASSES.label.tolist(), 3)
+        assert (found.label.tolist(), found.n_groups) == (CLASSES.label.tolist(), 3)
         found.label[0] = 9
         assert CLASSES.label[0] == 0
 
@@ -72,11 +72,11 @@ def test_groups_are_those_of_approx_equivalence_inside_the_classes_given_or_anyw
     rules = structure.rules(problem(pool_rewards))
     found = structure.groups(seen, problem(pool_rewards), rules, priority)
     expected = approx_equivalence(
-        seen.visits, seen.ptr, seen.count, 3, priority=priority, balance=1.5, known=CLASSES if given else None,
+        seen.visits, seen.ptr, seen.count, 3, priority=priority, balance=1.5, given=CLASSES if given else None,
         r_sum=seen.r_sum if pool_rewards else None,
     ).partition  # fmt: skip
-    assert (found.label.tolist(), found.n_classes) == (expected.label.tolist(), expected.n_classes)
-    assert (rules.balance, rules.granted, rules.means) == (1.5, given, pool_rewards and not given)
+    assert (found.label.tolist(), found.n_groups) == (expected.label.tolist(), expected.n_classes)
+    assert (rules.balance, rules.given, rules.means) == (1.5, given, pool_rewards and not given)
     assert rules.log_level == pytest.approx(math.log(0.05 / 18))
     again = clustered(seen, rules, None, CLASSES.label if given else None)
     by_number = clustered(seen, rules, np.arange(6), CLASSES.label if given else None)

@@ -8,8 +8,8 @@ import pytest
 from equirl.planning import optimistic_planning
 from equirl.planning.l1_ball import ConfidenceSet
 from equirl.planning.optimistic_planning import (
+    CHEAP_UNTIL,
     LONGEST_CYCLE,
-    PATIENCE,
     Choices,
     Solver,
     Stop,
@@ -69,7 +69,7 @@ def test_pieces_go_on_from_where_the_last_ended_until_the_accuracy_or_the_cap(mo
 
 
 @pytest.mark.parametrize(
-    ("lookups", "cheap", "at_once"), [(10_000, 5, 200), (200, 5, 10), (10**9, 5, PATIENCE), (9, 0, 1)]
+    ("lookups", "cheap", "at_once"), [(10_000, 5, 200), (200, 5, 10), (10**9, 5, CHEAP_UNTIL), (9, 0, 1)]
 )
 def test_fewer_sweeps_are_asked_for_at_once_where_cheap_ones_come_between(lookups, cheap, at_once, monkeypatch):
     monkeypatch.setattr(optimistic_planning, "LOOKUPS_AT_ONCE", lookups)
@@ -79,7 +79,7 @@ def test_fewer_sweeps_are_asked_for_at_once_where_cheap_ones_come_between(lookup
 
 
 def test_cheap_sweeps_are_given_up_after_some_patience():
-    models = Scripted(*[(n, 0.0, 1.0, [0.0, 0.0]) for n in (PATIENCE - 1, 1, 1)], (1, 0.0, 0.0, [0.0, 0.0]))
+    models = Scripted(*[(n, 0.0, 1.0, [0.0, 0.0]) for n in (CHEAP_UNTIL - 1, 1, 1)], (1, 0.0, 0.0, [0.0, 0.0]))
     extended_value_iteration(PTR, models, 0.25, policy_sweeps=5)
     assert [stop.policy_sweeps for stop in models.stops] == [5, 5, 0, 0]
 

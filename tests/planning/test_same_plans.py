@@ -137,7 +137,7 @@ def planned(name):
                 "n": [plan.n_sweeps],
                 "converged": [plan.converged],
             }
-        with mock.patch.multiple(optimistic_planning, LOOKUPS_AT_ONCE=200, PATIENCE=6):
+        with mock.patch.multiple(optimistic_planning, LOOKUPS_AT_ONCE=200, CHEAP_UNTIL=6):
             for cheap in (0, 2):
                 plan = extended_value_iteration(PTR, models, 1e-6, policy_sweeps=cheap, max_sweeps=300)
                 found[f"in parts {cheap}"] = {"policy": plan.policy, "gain": [plan.gain], "n": [plan.n_sweeps]}

@@ -27,9 +27,9 @@ def drawn_model(rng, n_states=6, n_actions=3, draws=1, rank=0, stay=0.5):
 
 def defined_values(model, u, k):
     """By draw, sorted: what pair k is worth beyond its mean reward."""
-    if model.useless[k]:
+    if model.avoided[k]:
         return [-np.inf]
-    row, usual, found = slice(model.ptr[k], model.ptr[k + 1]), float(model.usual @ u), []
+    row, usual, found = slice(model.ptr[k], model.ptr[k + 1]), float(model.share @ u), []
     for prob, unseen, surplus in zip(model.prob, model.unseen[:, k], model.surplus[:, k], strict=True):
         known = float(prob[row] @ u[model.succ[row]])
         value = (1 - unseen) * known + unseen * min(known, usual) if row.start < row.stop else usual
@@ -68,11 +68,11 @@ def test_planning_finds_the_best_of_all_policies():
         model = drawn_model(rng, n_states=4, n_actions=2)
         model = model._replace(unseen=np.full_like(model.unseen, 0.3), surplus=np.zeros_like(model.surplus))
         plan = extended_value_iteration(np.arange(0, 9, 2), model, 1e-9, max_sweeps=20_000)
-        assert not model.useless[plan.policy].any()
+        assert not model.avoided[plan.policy].any()
         best = -np.inf
         for code in range(2**4):
             policy = np.array([2 * s + (code >> s & 1) for s in range(4)])
-            if not model.useless[policy].any():
+            if not model.avoided[policy].any():
                 best = max(best, gain_of(model, policy))
         assert plan.converged
         assert plan.gain == pytest.approx(best, abs=1e-6)

@@ -41,7 +41,7 @@ def test_the_mean_and_the_draws_hold_what_was_drawn_of_the_successors_seen():
             assert mean.reward[k] == pytest.approx(np.mean([model.reward[k] for model in models]))
     assert (each.rank, len(each.prob), mean.rank, len(mean.prob)) == (1, 6, 0, 1)
     np.testing.assert_allclose(each.surplus.mean(axis=0), 0.0, atol=1e-12)
-    assert mean.usual.sum() == pytest.approx(1.0)
+    assert mean.share.sum() == pytest.approx(1.0)
     alone = wary_model(log.pairs, seen, models[:1], caution=0.9)  # of one draw there is one rank
     assert (alone.rank, len(alone.prob), alone.stay) == (0, 1, models[0].stay)
 
@@ -56,7 +56,7 @@ def test_a_wary_policy_is_worth_what_its_chain_earns(discount):
         policy = wary_plan(log.pairs.ptr, model, discount, np.zeros(S)).policy
         u = np.zeros(S)
         for _ in range(3000):
-            new, usual = np.empty(S), model.usual @ u
+            new, usual = np.empty(S), model.share @ u
             for s, k in enumerate(policy):
                 row = slice(model.ptr[k], model.ptr[k + 1])
                 known = model.prob[0, row] @ u[model.succ[row]]

@@ -209,7 +209,7 @@ def test_playing_at_random_is_the_same_step_by_step_where_the_table_must_grow():
     assert np.diff(long.agent.counts.snapshot().ptr).max() > 4
     drawn = np.random.default_rng(np.random.SeedSequence(1).spawn(2)[1].spawn(1)[0])
     drawn.random(3000)
-    assert long.agent.coins.random() == drawn.random()
+    assert long.agent.rng.random() == drawn.random()
 
 
 def test_a_pending_end_of_episode_is_learned_where_the_world_starts():

@@ -308,7 +308,7 @@ def methods(kind):
             found[f"worth going to, {name}"] = list(gain_methods._states_worth_going_to(part, u.astype(float)))
         with mock.patch.multiple(gain_methods, LARGE=5, LARGE_SWEEPS=4, FIRST_SWEEPS=40):
             found["large"] = shown(solve_block(part, "auto", LIMITS))
-        with mock.patch.multiple(gain_methods, FIRST_SWEEPS=2, POLICY_SWEEPS=3):
+        with mock.patch.multiple(gain_methods, FIRST_SWEEPS=2, MOST_POLICY_SWEEPS=3):
             for method in ("auto", "policy"):
                 found[f"short {method}"] = shown(solve_block(part, method, SolverLimits(1e-8, 400)))
         with mock.patch.multiple(gain_methods, POLISH_WORK=0.0, FACTOR_WORK=0.0):

@@ -76,7 +76,7 @@ def approx_equivalence(
     *,
     r_sum: Any = None,
     priority: Any = None,
-    known: Any = None,
+    given: Any = None,
     **settings: Any,
 ) -> ClusteredPairs:
     """Estimate the classes of M pairs from what was observed of them.
@@ -96,8 +96,8 @@ def approx_equivalence(
         Sums of rewards in [0, 1]; with them means are compared too.
     priority : array_like, shape (M,), optional
         Different numbers that break ties; default the pair's own.
-    known : Partition or array_like, shape (M,), optional
-        Known classes: any two clusters inside a class may merge and none across; balance is still asked for.
+    given : Partition or array_like, shape (M,), optional
+        Classes that are given: any two clusters inside a class may merge and none across; balance is still asked for.
     **settings
         ``delta`` (0.05): the risk of all radii together. ``balance`` (4): alpha, the largest ratio of the visits per
         pair of two clusters that merge. ``radius`` ("pooled"): a cluster's, from its pooled visits; "theory": the mean
@@ -125,9 +125,9 @@ def approx_equivalence(
             raise TypeError(unknown_name("setting", name, SETTINGS))
     n_states = whole_number("n_states", n_states)
     visits, ptr, counts = _check_counts(visits, profile_ptr, profile_counts, n_states)
-    rules = make_rules(len(visits), n_states, **settings, means=r_sum is not None, known=known is not None)
-    sums = _NO_SUMS if r_sum is None or known is not None else _check_sums(r_sum, visits)
-    labels = _NO_LABELS if known is None else _check_labels(known, len(visits))
+    rules = make_rules(len(visits), n_states, **settings, means=r_sum is not None, given=given is not None)
+    sums = _NO_SUMS if r_sum is None or given is not None else _check_sums(r_sum, visits)
+    labels = _NO_LABELS if given is None else _check_labels(given, len(visits))
     sample = ObservedPairs(visits, ptr, counts, sums, _check_priority(priority, len(visits)), labels)
     label, log, n_merges, n_sweeps = merge(sample, rules)
     sweep, left, right = log.who[:n_merges].T
@@ -145,7 +145,7 @@ def make_rules(
     merge_rule: str = "balanced",
     nearest_by: str = "law",
     means: bool = False,
-    known: bool = False,
+    given: bool = False,
 ) -> Rules:
     """The settings of ApproxEquivalence, checked, as kernels read them."""
     n_pairs, n_states = whole_number("n_pairs", n_pairs), whole_number("n_states", n_states)
@@ -153,10 +153,10 @@ def make_rules(
     theory = choice("radius", radius, RADII) == "theory"
     nearest = choice("merge_rule", merge_rule, MERGE_RULES) == "nearest"
     by_mean = choice("nearest_by", nearest_by, NEARNESS) == "law_and_mean"
-    if by_mean and (known or not means):
-        raise ValueError("nearest_by='law_and_mean' needs means to compare: rewards='per_class', no known classes")
+    if by_mean and (given or not means):
+        raise ValueError("nearest_by='law_and_mean' needs means to compare: rewards='per_class', no classes given")
     log_level = math.log(delta) - math.log(n_pairs if theory else 3 * n_pairs)
-    return Rules(log_events(n_states), log_level, balance, theory, nearest, means and not known, known, by_mean)
+    return Rules(log_events(n_states), log_level, balance, theory, nearest, means and not given, given, by_mean)
 
 
 def check_balance(balance: Any) -> float:
@@ -171,14 +171,14 @@ def merge_pairs(
     rules: Rules,
     priority: np.ndarray,
     r_sum: np.ndarray | None = None,
-    known: np.ndarray | None = None,
+    given: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
     """:func:`approx_equivalence` without its checks and its log, for arrays of int64 (``r_sum``: float).
 
     Returns (M,) the leader of each pair's cluster, and the number of merges.
     """
     sums = _NO_SUMS if r_sum is None or not rules.means else r_sum
-    labels = _NO_LABELS if known is None or not rules.granted else known.copy()  # a read-only one compiles anew
+    labels = _NO_LABELS if given is None or not rules.given else given.copy()  # a read-only one compiles anew
     sample = ObservedPairs(visits, profile_ptr, profile_counts, sums, priority, labels)
     label, _, n_merges, _ = merge(sample, rules)
     return label, n_merges
@@ -277,7 +277,7 @@ def _sweep(c: Clusters, tree: Tree, leaders: np.ndarray, rules: Rules, log: Merg
 def _near(c: Clusters, tree: Tree, leader: int, rules: Rules) -> tuple[int, float, float]:
     """Near(c) by branch and bound: the partner (itself: none), d_hat, L1 distance."""
     a, nodes, low, rank = c.at[leader], tree.node, tree.low, tree.depth + PRIORITY
-    best = (leader, np.inf if rules.granted else 0.0, 0.0, np.inf)  # test (i): d_hat is at most 0
+    best = (leader, np.inf if rules.given else 0.0, 0.0, np.inf)  # test (i): d_hat is at most 0
     stack, top = tree.stack, 1
     stack[0], nodes[0].bound = 0, -np.inf
     while top > 0:
@@ -311,7 +311,7 @@ def _scan(c: Clusters, leaf: np.ndarray, leader: int, best: Best, rules: Rules) 
     partner, least, dist, first = best
     for k in leaf:
         b = at[k]
-        if k == leader or not b.alive or (a.settled and not b.fresh) or a.known != b.known:
+        if k == leader or not b.alive or (a.settled and not b.fresh) or a.given != b.given:
             continue
         if not rules.nearest and not balanced(a.ratio, b.ratio, rules.balance):
             continue
@@ -324,9 +324,9 @@ def _scan(c: Clusters, leaf: np.ndarray, leader: int, best: Best, rules: Rules) 
             d_hat = max(d_hat, abs(a.r_mean - b.r_mean) - (a.r_radius + b.r_radius))
         if d_hat > least or (d_hat == least and b.priority > first):
             continue
-        if not rules.granted and abs(a.r_mean - b.r_mean) > a.r_radius + b.r_radius:
+        if not rules.given and abs(a.r_mean - b.r_mean) > a.r_radius + b.r_radius:
             continue
-        if rules.granted or surely_agree(a, b, total, rules) or members_agree(c, leader, k, total, rules):
+        if rules.given or surely_agree(a, b, total, rules) or members_agree(c, leader, k, total, rules):
             partner, least, dist, first = k, d_hat, total, float(b.priority)
     return partner, least, dist, first
 
@@ -409,8 +409,8 @@ def _check_priority(priority: Any, n_pairs: int) -> np.ndarray:
     return rank
 
 
-def _check_labels(known: Any, n_pairs: int) -> np.ndarray:
-    labels = known.label if isinstance(known, Partition) else Partition.from_labels(known).label
+def _check_labels(given: Any, n_pairs: int) -> np.ndarray:
+    labels = given.label if isinstance(given, Partition) else Partition.from_labels(given).label
     if len(labels) != n_pairs:
-        raise ValueError(f"known has {len(labels)} labels; there are {n_pairs} pairs")
+        raise ValueError(f"given has {len(labels)} labels; there are {n_pairs} pairs")
     return np.array(labels)

@@ -34,7 +34,7 @@ class ObservedPairs(NamedTuple):
     counts: np.ndarray  # (nnz,) int64, decreasing inside a pair
     r_sum: np.ndarray  # (M,) sums of rewards; empty where means are not compared
     priority: np.ndarray  # (M,) int64, all different: breaks ties
-    known: np.ndarray  # (M,) int64, labels of known classes; empty where there are none
+    given: np.ndarray  # (M,) int64, labels of given classes; empty where there are none
 
 
 class Rules(NamedTuple):
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
     theory: bool  # radii are means of the members' radii
     nearest: bool  # take the nearest neighbour first, ask for balance then
     means: bool  # mean rewards are compared too
-    granted: bool  # known classes stand in for the tests
+    given: bool  # given classes stand in for the tests
     by_mean: bool  # nearness is the larger of the lower distances of profiles and of means
 
 
@@ -60,7 +60,7 @@ CLUSTER_FIELDS = [
     ("row", np.int64),  # the pooled profile lies at row:row + length of count and profile
     ("length", np.int64),
     ("priority", np.int64),  # of the leader
-    ("known", np.int64),  # label of the known class
+    ("given", np.int64),  # label of the given class
     ("r_mean", float),
     ("r_radius", float),
     ("n", np.int64),  # visits
@@ -116,7 +116,7 @@ def allocate_clusters(n_pairs: int, n_counts: int, longest: int) -> Clusters:
 def singletons(sample: ObservedPairs, c: Clusters, rules: Rules) -> None:
     """Every pair alone; those without visits are left blank."""
     at, own_profile, pooled, profile = c
-    visits, start, counts, r_sum, priority, known = sample
+    visits, start, counts, r_sum, priority, given = sample
     for j in range(len(visits)):
         a, n = at[j], visits[j]
         if n == 0:
@@ -127,7 +127,7 @@ def singletons(sample: ObservedPairs, c: Clusters, rules: Rules) -> None:
             profile[i] = own_profile[i] = counts[i] / n
         a.n, a.n_pairs, a.after, a.last, a.tight, a.priority = n, 1, -1, j, 1, priority[j]
         a.row, a.length = a.start, a.own_length
-        a.known = known[j] if rules.granted else 0
+        a.given = given[j] if rules.given else 0
         a.r_sum = r_sum[j] if rules.means else 0.0
         a.weight = n * weissman(n, rules.log_n_events, rules.log_level) if rules.theory else 0.0
         a.r_weight = n * hoeffding(n, rules.log_level) if rules.theory else 0.0

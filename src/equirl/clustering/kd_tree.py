@@ -1,7 +1,7 @@
 """An index over clusters: a k-d tree whose boxes bound d_hat from below, so that a search visits few clusters.
 
 Each cluster is a row of features: the leading positions of its pooled profile, its radius, visits per pair, mean,
-radius of the mean, known class and priority. A node keeps the smallest and largest value of each feature among its
+radius of the mean, given class and priority. A node keeps the smallest and largest value of each feature among its
 clusters. Rounded sums of non-negative terms are monotone, and a box distance is summed in the order of the distance
 itself; so it never exceeds the computed distance, not even by one bit, and ties can be pruned by priority.
 
@@ -20,7 +20,7 @@ from equirl.numerics.compiling import inlined, lean_kernel
 
 LEAF = 32
 LEADING = 6  # positions of a profile that are indexed
-RADIUS, RATIO, MEAN, R_RADIUS, KNOWN, PRIORITY, N_FEATURES = 0, 1, 2, 3, 4, 5, 6  # after the positions
+RADIUS, RATIO, MEAN, R_RADIUS, GIVEN, PRIORITY, N_FEATURES = 0, 1, 2, 3, 4, 5, 6  # after the positions
 
 
 NODE_FIELDS = [
@@ -93,7 +93,7 @@ def _enter(tree: Tree, c: Clusters, leader: int) -> None:
     x[leader, K + RATIO] = a.ratio
     x[leader, K + MEAN] = a.r_mean
     x[leader, K + R_RADIUS] = a.r_radius
-    x[leader, K + KNOWN] = a.known
+    x[leader, K + GIVEN] = a.given
     x[leader, K + PRIORITY] = a.priority
     a.alive = 1
 
@@ -115,10 +115,10 @@ def _enclose(tree: Tree, c: Clusters, number: int) -> None:
 
 @inlined
 def _widest(tree: Tree, number: int, rules: Rules) -> int:
-    """The feature to split by: the known class first, the priority only among equals."""
+    """The feature to split by: the given class first, the priority only among equals."""
     low, high, K = tree.low[number], tree.high[number], tree.depth
-    if high[K + KNOWN] > low[K + KNOWN]:
-        return K + KNOWN
+    if high[K + GIVEN] > low[K + GIVEN]:
+        return K + GIVEN
     best, width = K + PRIORITY, 0.0
     for p in range(K + MEAN + 1):
         extent = high[p] - low[p]
@@ -176,7 +176,7 @@ def set_bound(tree: Tree, number: int, a: np.record, leader: int, rules: Rules) 
     least, most = low[number, K + RATIO], high[number, K + RATIO]
     if not rules.nearest and (least > rules.balance * a.ratio or a.ratio > rules.balance * most):
         return
-    if a.known < low[number, K + KNOWN] or a.known > high[number, K + KNOWN]:
+    if a.given < low[number, K + GIVEN] or a.given > high[number, K + GIVEN]:
         return
     gap = max(low[number, K + MEAN] - a.r_mean, a.r_mean - high[number, K + MEAN])
     if gap > a.r_radius + high[number, K + R_RADIUS]:

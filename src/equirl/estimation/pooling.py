@@ -1,7 +1,7 @@
 """Estimates of transition probabilities and mean rewards, by pair or pooled over classes (equations 4-7 of the paper).
 
 Pooled: ``p_hat(j | c) = (1 / n(c)) sum over (s,a) in c of count of sigma_{s,a}(j)`` by position j of the profile (that
-seen so far, or a known one), summed in integers and divided once; the estimate of (s,a) then gives state
+seen so far, or a given one), summed in integers and divided once; the estimate of (s,a) then gives state
 sigma_{s,a}(j) the mass p_hat(j | c); successors seen equally often share theirs evenly (but for "index"), for their
 order is arbitrary. What comes out has the type of ordinary estimates, so planning and simulation never learn that
 classes exist; of what follows only radii and stopping read labels.
@@ -29,8 +29,8 @@ from equirl.structure.similarity import Profiles
 class Grouping(NamedTuple):
     """Which pairs are pooled."""
 
-    label: np.ndarray  # (M,) int64, in 0 .. n_classes - 1
-    n_classes: int  # how many groups: classes, or balanced parts of classes that are given
+    label: np.ndarray  # (M,) int64, in 0 .. n_groups - 1
+    n_groups: int  # classes, or balanced parts of classes that are given
 
     @classmethod
     def of(cls, classes: Partition) -> Grouping:
@@ -68,15 +68,15 @@ def pool(
     return Estimates(placed.rows, samples, *_means(seen, means, samples), placed.spare)
 
 
-def pool_known(
+def pool_given(
     seen: Snapshot, groups: Grouping, profiles: Profiles, tie: np.ndarray, *, means: Grouping | None
 ) -> Estimates:
-    """Pool over known classes through known profiles (equation 4); positions of one ``tie`` group share their mass.
+    """Pool over given classes through given profiles (equation 4); positions of one ``tie`` group share their mass.
 
     ``tie[i]`` is the first position of the group that entry i of ``profiles`` belongs to (see :func:`tie_groups`).
-    An observed successor outside a pair's known support is an error that names it.
+    An observed successor outside a pair's given support is an error that names it.
     """
-    pooled = count_by_known_position(seen, groups, profiles)
+    pooled = count_by_given_position(seen, groups, profiles)
     prob = np.empty(len(profiles.succ))
     read_back(profiles.ptr, tie, pooled, True, prob)
     samples = pooled.visits[groups.label]
@@ -87,7 +87,7 @@ def _means(seen: Snapshot, groups: Grouping | None, samples: np.ndarray) -> tupl
     """Means and the samples behind them; pooled, a pair without samples of its row has none."""
     if groups is None:
         return _ratio(seen.r_sum, seen.visits), seen.visits
-    class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_classes)
+    class_sum = np.bincount(groups.label, weights=seen.r_sum, minlength=groups.n_groups)
     class_visits = class_sums(groups, seen.visits)
     r_samples = np.where(samples > 0, class_visits[groups.label], 0)
     return np.where(r_samples > 0, _ratio(class_sum, class_visits)[groups.label], 0.0), r_samples
@@ -97,7 +97,7 @@ def reward_variance(seen: Snapshot, means: Grouping | None, estimates: Estimates
     """(M,) the empirical variance of the rewards behind each mean."""
     squares = seen.r_squares
     if means is not None:
-        squares = np.bincount(means.label, weights=squares, minlength=means.n_classes)[means.label]
+        squares = np.bincount(means.label, weights=squares, minlength=means.n_groups)[means.label]
     return np.maximum(_ratio(squares, estimates.r_samples) - estimates.r_hat**2, 0.0)
 
 
@@ -124,14 +124,14 @@ def pooled_positions(seen: Snapshot, groups: Grouping) -> ClassCounts:
     return pooled
 
 
-def count_by_known_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
-    """Counts by position of the known profiles, summed over each class; a successor outside them is an error."""
+def count_by_given_position(seen: Snapshot, groups: Grouping, profiles: Profiles) -> ClassCounts:
+    """Counts by position of the given profiles, summed over each class; a successor outside them is an error."""
     ptr = class_starts(profiles.ptr, groups)
     pooled = ClassCounts(groups.label, ptr, np.zeros(ptr[-1], np.int64), class_sums(groups, seen.visits))
-    stray = _count_known(seen, profiles.ptr, profiles.succ, pooled)
+    stray = _count_given(seen, profiles.ptr, profiles.succ, pooled)
     if stray >= 0:
         pair = int(np.searchsorted(seen.ptr, stray, side="right")) - 1
-        raise ValueError(f"pair {pair} was seen to reach state {seen.succ[stray]}, outside its known profile")
+        raise ValueError(f"pair {pair} was seen to reach state {seen.succ[stray]}, outside its given profile")
     return pooled
 
 
@@ -148,14 +148,14 @@ def tie_groups(profiles: Profiles, label: np.ndarray, tolerance: float = 1e-9) -
 
 def class_starts(ptr: np.ndarray, groups: Grouping) -> np.ndarray:
     """Where each class's positions begin: as many as its longest row has."""
-    length = np.zeros(groups.n_classes, np.int64)
+    length = np.zeros(groups.n_groups, np.int64)
     np.maximum.at(length, groups.label, np.diff(ptr))
     return starts(length)
 
 
 def class_sums(groups: Grouping, visits: np.ndarray) -> np.ndarray:
     """(C,) visits added up over each group."""
-    out = np.zeros(groups.n_classes, np.int64)
+    out = np.zeros(groups.n_groups, np.int64)
     np.add.at(out, groups.label, visits)
     return out
 
@@ -170,8 +170,8 @@ def _add_positions(ptr: np.ndarray, count: np.ndarray, pooled: ClassCounts) -> N
 
 
 @kernel
-def _count_known(seen: Snapshot, ptr: np.ndarray, succ: np.ndarray, pooled: ClassCounts) -> int:
-    """Sum counts by known position; the entry of a successor outside the known profile, or -1."""
+def _count_given(seen: Snapshot, ptr: np.ndarray, succ: np.ndarray, pooled: ClassCounts) -> int:
+    """Sum counts by given position; the entry of a successor outside the given profile, or -1."""
     seen_ptr, seen_succ, seen_count = seen.ptr, seen.succ, seen.count
     label, class_ptr, class_count, _ = pooled
     for k in range(len(label)):

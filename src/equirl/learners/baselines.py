@@ -12,7 +12,7 @@ from equirl.learners.recipes import Blueprint
 from equirl.model.mdp import TabularMDP
 from equirl.solving.optimal_gain import solve
 
-AHEAD = 1 << 15  # coins looked at ahead of a stretch
+AHEAD = 1 << 15  # steps whose actions are drawn ahead
 
 
 class FixedLearner(CountingLearner):
@@ -21,24 +21,24 @@ class FixedLearner(CountingLearner):
     def __init__(self, blueprint: Blueprint, mdp: TabularMDP | None = None) -> None:
         super().__init__(blueprint)
         self.policy = None if mdp is None else solve(mdp).policy_pair
-        self.coins = np.random.default_rng(blueprint.seed.spawn(1)[0])
+        self.rng = np.random.default_rng(blueprint.seed.spawn(1)[0])
         self.episode_starts.append(1)
 
     def decide(self, state: int) -> Stretch:
-        """The policy for ever, or the coins of the steps to come; only those of steps played are used up."""
+        """The policy for ever, or draws for the steps to come; only those of steps played are used up."""
         if self.policy is not None:
             return Stretch(self.policy, step_limits())
-        return Stretch(np.zeros(0, np.int64), step_limits(AHEAD), copy.deepcopy(self.coins).random(AHEAD))
+        return Stretch(np.zeros(0, np.int64), step_limits(AHEAD), copy.deepcopy(self.rng).random(AHEAD))
 
     def record(self, path: np.ndarray, rewards: np.ndarray, final: int) -> None:
         super().record(path, rewards, final)
         if self.policy is None:
-            self.coins.random(len(path))
+            self.rng.random(len(path))
 
     def record_step(self, pair: int, reward: float, successor: int) -> None:
         super().record_step(pair, reward, successor)
         if self.policy is None:
-            self.coins.random()
+            self.rng.random()
 
     @property
     def beliefs(self) -> GivenBeliefs:
@@ -48,11 +48,11 @@ class FixedLearner(CountingLearner):
         arrays, values = super().state()
         if self.policy is not None:
             arrays["policy"] = self.policy
-        return State(arrays, values | {"coins": self.coins.bit_generator.state, "fixed": self.policy is not None})
+        return State(arrays, values | {"coins": self.rng.bit_generator.state, "fixed": self.policy is not None})
 
     def restore(self, state: State) -> None:
         super().restore(state)
         self.policy = state.arrays.get("policy")
         if self.policy is None and state.values["fixed"]:
             raise ValueError("the policy is missing")
-        self.coins.bit_generator.state = state.values["coins"]
+        self.rng.bit_generator.state = state.values["coins"]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from equirl.learners.refuted_structure import StructureWatch
 
 UNLIMITED = np.iinfo(np.int64).max // 2
-OVERDRAFT = 4  # the steps that must still be played, over this: by how much a pair may exceed its own limit
+OVERRUN = 4  # the steps that must still be played, over this: by how much a pair may exceed its own limit
 
 
 # --- stretches: simulation plays one in a compiled loop; driven step by step, the same limits are spent one by one
@@ -63,11 +63,11 @@ class Limits(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """What to do until the limits end it: a pair per state or, where ``coins`` are given, one drawn per step."""
+    """What to do until the limits end it: a pair per state or, where ``draws`` are given, one drawn per step."""
 
-    policy: np.ndarray  # (S,) int64; not read where there are coins
+    policy: np.ndarray  # (S,) int64; not read where there are draws
     limits: Limits
-    coins: np.ndarray = np.zeros(0)  # uniform numbers in [0, 1), one per step: play uniformly at random
+    draws: np.ndarray = np.zeros(0)  # uniform numbers in [0, 1), one per step: play uniformly at random
 
 
 def step_limits(steps: int = UNLIMITED) -> Limits:
@@ -129,8 +129,8 @@ def is_over(pair: int, limits: Limits) -> bool:
         limits.grace[1] = 1
     if limits.grace[1] == 0:
         return False
-    overdrawn = -limits.pair_left[pair] if len(limits.label) > 0 else 0
-    return limits.grace[0] <= 0 or overdrawn > limits.grace[0] // OVERDRAFT
+    overrun = -limits.pair_left[pair] if len(limits.label) > 0 else 0
+    return limits.grace[0] <= 0 or overrun > limits.grace[0] // OVERRUN
 
 
 @lean_kernel
@@ -152,9 +152,9 @@ def spend_path(path: np.ndarray, limits: Limits) -> None:
 
 def pair_played(stretch: Stretch, pair_ptr: np.ndarray, state: int, step: int) -> int:
     """The pair that a stretch plays in ``state`` at its ``step``-th step; plain, for Python asks it step by step."""
-    if len(stretch.coins) == 0:
+    if len(stretch.draws) == 0:
         return stretch.policy[state]
-    return pair_ptr[state] + int(stretch.coins[step] * (pair_ptr[state + 1] - pair_ptr[state]))
+    return pair_ptr[state] + int(stretch.draws[step] * (pair_ptr[state + 1] - pair_ptr[state]))
 
 
 # --- agents

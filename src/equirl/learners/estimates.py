@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import PLACEMENTS, Estimates, Grouping, Placement, estimate, pool, pool_known
+from equirl.estimation.pooling import PLACEMENTS, Estimates, Grouping, Placement, estimate, pool, pool_given
 from equirl.learners.parts import AUTO, NESTED, Estimate, Known, Models, Problem, Structure
 from equirl.words.checking import choice
 
@@ -120,7 +120,7 @@ class GivenProfilePool(ClassRewardModel):
         given = problem.given
         assert given.profiles is not None
         assert given.tie is not None
-        return pool_known(seen, groups, given.profiles, given.tie, means=problem.means(groups))
+        return pool_given(seen, groups, given.profiles, given.tie, means=problem.means(groups))
 
 
 @dataclass(frozen=True)

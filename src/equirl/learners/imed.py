@@ -31,8 +31,8 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.kl_inf import kl_inf
-from equirl.estimation.pooling import Grouping, estimate, pool_known
-from equirl.learners.beliefs import ActionValues, GivenBeliefs, greedy_actions
+from equirl.estimation.pooling import Grouping, pool_given
+from equirl.learners.beliefs import ActionValues, GivenBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, checked_choice, step_limits
 from equirl.learners.parts import Indices, Problem
 from equirl.learners.recipes import Blueprint
@@ -93,7 +93,7 @@ class ClassIndices(OwnIndices):
         assert given.profiles is not None
         assert given.tie is not None
         groups = Grouping.of(given.classes)
-        pooled = pool_known(seen, groups, given.profiles, given.tie, means=groups)
+        pooled = pool_given(seen, groups, given.profiles, given.tie, means=groups)
         visits = pooled.samples.astype(float)
         ptr, succ, prob = pooled.rows
         count = prob * np.repeat(visits, np.diff(ptr))
@@ -168,9 +168,6 @@ class ImedBeliefs(GivenBeliefs):
     def action_values(self, state: int) -> ActionValues:
         agent = self.agent
         return ActionValues(agent.indices(state, agent.bias.copy()), "index", of_rewards=False, least=True)
-
-    def greedy_policy(self) -> np.ndarray:
-        return greedy_actions(self.agent.pairs, estimate(self.counts.snapshot()))
 
 
 # --- the index

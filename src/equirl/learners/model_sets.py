@@ -64,7 +64,7 @@ class LaplaceBalls(ModelSetPart):
         S = problem.pairs.n_states
         if shares.weighted:
             own = weissman_radius(seen.visits, S, self.log_level(shares.transitions))
-            p_radius = share_weighted(own, seen.visits, groups.label, groups.n_classes)
+            p_radius = share_weighted(own, seen.visits, groups.label, groups.n_groups)
         else:
             p_radius = weissman_radius(estimates.samples, S, self.log_level(shares.transitions))
         return balls(estimates, p_radius, *self._mean_radii(evidence, problem), problem)

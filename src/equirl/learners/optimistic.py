@@ -131,7 +131,7 @@ class OptimisticLearner(CountingLearner):
 
     def believe(self, seen: Snapshot, groups: Grouping, t: int) -> tuple[Estimates, ModelSet]:
         estimates = self.parts.estimate.estimate(seen, groups, self.problem)
-        shares = self.parts.structure.shares(groups.n_classes, self.problem)
+        shares = self.parts.structure.shares(groups.n_groups, self.problem)
         models = self.parts.models.enclose(Evidence(seen, groups, estimates, shares, t), self.problem)
         if self.given.mean_rewards is not None:
             estimates = estimates._replace(r_hat=self.given.mean_rewards)
@@ -150,7 +150,7 @@ class OptimisticLearner(CountingLearner):
             episode, plan = self.episode, self.episode.plan
             values["cluster_from"] = self.cluster_from
             values["episode"] = {
-                "start": episode.start, "n_classes": episode.groups.n_classes, "gain": plan.gain,
+                "start": episode.start, "n_classes": episode.groups.n_groups, "gain": plan.gain,
                 "n_sweeps": plan.n_sweeps, "span": plan.span, "converged": plan.converged,
             }  # fmt: skip
             arrays |= prefixed("then", episode.seen)
@@ -194,7 +194,7 @@ class OptimisticBeliefs(CountedBeliefs):
         return agent.believe(seen, groups, agent.t)
 
     def measures(self) -> Mapping[str, float]:
-        return {"n_classes": self.episode.groups.n_classes}
+        return {"n_classes": self.episode.groups.n_groups}
 
     def classes(self) -> FormedClasses:
         """The classes in force: given, estimated, or one per pair; before the first decision those of what was seen."""

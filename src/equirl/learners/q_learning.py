@@ -21,7 +21,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.estimation.given_knowledge import check_path
-from equirl.estimation.pooling import Grouping, estimate, pool_known
+from equirl.estimation.pooling import Grouping, estimate, pool_given
 from equirl.learners.beliefs import ActionValues, GivenBeliefs
 from equirl.learners.contract import CountingLearner, State, Stretch, checked_choice, step_limits
 from equirl.learners.estimates import sets_rewards_apart
@@ -104,18 +104,18 @@ class QLearner(CountingLearner):
         self.q, self.n = np.ones(self.pairs.n_pairs), np.zeros(self.pairs.n_pairs, np.int64)
         self.policy = np.array(self.pairs.ptr[:-1])
         self.chosen: tuple[int, int] | None = None  # state and pair decided, not yet played
-        self._mates = self._class_mates()
+        self._members = self._class_members()
         self._own_rewards, self._rates = self.part.own_rewards, (float(self.part.discount), float(self.part.power))
 
-    def _class_mates(self) -> Mates:
+    def _class_members(self) -> Members:
         M, ptr = self.pairs.n_pairs, np.array(self.pairs.ptr)
         if not self.part.needs:
-            return Mates(ptr, np.arange(M), np.arange(M + 1), np.arange(M), np.zeros(M + 1, np.int64), NO_STATES)
+            return Members(ptr, np.arange(M), np.arange(M + 1), np.arange(M), np.zeros(M + 1, np.int64), NO_STATES)
         classes, profiles = self.given.classes, self.given.profiles
         assert classes is not None
         assert profiles is not None
         order, sizes = np.argsort(classes.label, kind="stable"), starts(classes.sizes)
-        return Mates(ptr, classes.label.copy(), sizes, order, np.array(profiles.ptr), np.array(profiles.succ))
+        return Members(ptr, classes.label.copy(), sizes, order, np.array(profiles.ptr), np.array(profiles.succ))
 
     def _taught(self, paid: tuple[np.ndarray, np.ndarray]) -> Taught:
         return Taught(self.q, self.n, self.policy, *(paid if self._own_rewards else (NO_SUMS, NO_VISITS)))
@@ -125,7 +125,7 @@ class QLearner(CountingLearner):
         self.test_structure()
         if self.chosen is None or self.chosen[0] != state:
             coins = self.rng.random(COINS)
-            pair, used = choose_by_value(state, self.q, self._mates.pair_ptr, self.part.explore, coins, 0)
+            pair, used = choose_by_value(state, self.q, self._members.pair_ptr, self.part.explore, coins, 0)
             put_back(self.rng, COINS - used)
             self.chosen = state, pair
         self.policy[state] = self.chosen[1]
@@ -141,7 +141,7 @@ class QLearner(CountingLearner):
         self.check_successor(pair, successor)  # teaching looks for it in the profile
         super().record_step(pair, reward, successor)
         taught = self._taught((self.counts.r_sum, self.counts.visits))
-        teach_class(pair, int(self.pairs.state[pair]), reward, successor, self._rates, self._mates, taught)
+        teach_class(pair, int(self.pairs.state[pair]), reward, successor, self._rates, self._members, taught)
         self.chosen = None
 
     def play_steps(
@@ -153,7 +153,7 @@ class QLearner(CountingLearner):
         taught = self._taught((self.counts.r_sum.copy(), self.counts.visits.copy()) if own else (NO_SUMS, NO_VISITS))
         chosen = self.chosen[1] if self.chosen is not None and self.chosen[0] == state else -1
         steps, used, final = (play_simple if world.concentration == 0.0 else play_beta)(
-            (state, chosen), world, chances, coins, (*self._rates, self.part.explore), self._mates, taught,
+            (state, chosen), world, chances, coins, (*self._rates, self.part.explore), self._members, taught,
             (path[:most], rewards),
         )  # fmt: skip
         put_back(self.rng, len(coins) - used)
@@ -171,7 +171,7 @@ class QLearner(CountingLearner):
         known = estimate(seen)
         if self.given.classes is not None and self.given.profiles is not None and self.given.tie is not None:
             groups = Grouping.of(self.given.classes)
-            known = pool_known(
+            known = pool_given(
                 seen, groups, self.given.profiles, self.given.tie, means=None if self._own_rewards else groups
             )
         there = seen.visits > 0 if self._own_rewards else known.samples > 0
@@ -229,7 +229,7 @@ class QBeliefs(GivenBeliefs):
         return self.agent.pairs.action[self.agent.best_pairs()]
 
 
-class Mates(NamedTuple):
+class Members(NamedTuple):
     """Which pairs a step teaches: those of its class, each with the successor in the same place of its profile."""
 
     pair_ptr: np.ndarray  # (S + 1,) int64
@@ -275,42 +275,42 @@ def choose_by_value(
 
 
 @lean_kernel
-def place_in_profile(pair: int, successor: int, mates: Mates) -> int:
+def place_in_profile(pair: int, successor: int, members: Members) -> int:
     """Where a successor stands in the profile of a pair: -1 nowhere, 0 where there are no profiles."""
-    if len(mates.profile_succ) == 0:
+    if len(members.profile_succ) == 0:
         return 0
-    first, last = mates.profile_ptr[pair], mates.profile_ptr[pair + 1]
-    place = place_of(mates.profile_succ, first, last, successor)
+    first, last = members.profile_ptr[pair], members.profile_ptr[pair + 1]
+    place = place_of(members.profile_succ, first, last, successor)
     return place - first if place < last else -1
 
 
 @lean_kernel
 def teach_class(
-    pair: int, state: int, reward: float, successor: int, rates: tuple[float, float], mates: Mates, taught: Taught
+    pair: int, state: int, reward: float, successor: int, rates: tuple[float, float], members: Members, taught: Taught
 ) -> None:
     """One step of a pair of ``state``, for every pair of its class. ``rates``: discount, and that of step sizes or 0.
 
     Where each learns with its own mean reward, those never played learn nothing.
     """
     discount, rate = rates
-    q, n, label = taught.q, taught.n, mates.label[pair]
-    place = place_in_profile(pair, successor, mates)
-    for i in range(mates.ptr[label], mates.ptr[label + 1]):
-        k, x, gain = mates.pair[i], successor, reward
+    q, n, label = taught.q, taught.n, members.label[pair]
+    place = place_in_profile(pair, successor, members)
+    for i in range(members.ptr[label], members.ptr[label + 1]):
+        k, x, gain = members.pair[i], successor, reward
         if len(taught.visits) > 0:
             if taught.visits[k] == 0:
                 continue
             gain = taught.r_sum[k] / taught.visits[k]
-        if len(mates.profile_succ) > 0:
-            x = mates.profile_succ[mates.profile_ptr[k] + place]
+        if len(members.profile_succ) > 0:
+            x = members.profile_succ[members.profile_ptr[k] + place]
         best = -np.inf
-        for j in range(mates.pair_ptr[x], mates.pair_ptr[x + 1]):
+        for j in range(members.pair_ptr[x], members.pair_ptr[x + 1]):
             best = max(best, q[j])
         n[k] += 1
         step = n[k] ** (-rate) if rate > 0.0 else 1.0 / (1.0 + (1.0 - discount) * n[k])
         q[k] += step * ((1.0 - discount) * gain + discount * best - q[k])
-    greedy = mates.pair_ptr[state]
-    for k in range(greedy + 1, mates.pair_ptr[state + 1]):
+    greedy = members.pair_ptr[state]
+    for k in range(greedy + 1, members.pair_ptr[state + 1]):
         if q[k] > q[greedy]:
             greedy = k
     taught.policy[state] = greedy  # no longer what was tried
@@ -319,7 +319,7 @@ def teach_class(
 @inlined
 def play(
     reward_drawn: Callable[..., float], start: tuple[int, int], world: Dynamics, chances: Chances, coins: np.ndarray,
-    rates: tuple[float, float, float], mates: Mates, taught: Taught, out: tuple[np.ndarray, np.ndarray],
+    rates: tuple[float, float, float], members: Members, taught: Taught, out: tuple[np.ndarray, np.ndarray],
 ) -> tuple[int, int, int]:  # fmt: skip
     """Decide and learn step by step, until the path is full or before a successor outside its profile.
 
@@ -331,16 +331,16 @@ def play(
     for i in range(len(path)):
         pair, spent = chosen, used
         if i > 0 or chosen < 0:
-            pair, spent = choose_by_value(state, taught.q, mates.pair_ptr, rates[2], coins, used)
+            pair, spent = choose_by_value(state, taught.q, members.pair_ptr, rates[2], coins, used)
         successor = successor_drawn(world.rows, pair, chances.moves[i])
-        if place_in_profile(pair, successor, mates) < 0:
+        if place_in_profile(pair, successor, members) < 0:
             return i, used, state
         path[i] = pair
         rewards[i] = reward_drawn(world.r_mean[pair], world.concentration, chances.pay, i)
         if len(taught.visits) > 0:
             taught.r_sum[pair] += rewards[i]
             taught.visits[pair] += 1
-        teach_class(pair, state, rewards[i], successor, rates[:2], mates, taught)
+        teach_class(pair, state, rewards[i], successor, rates[:2], members, taught)
         state, used = successor, spent
     return len(path), used, state
 
@@ -348,14 +348,14 @@ def play(
 @lean_kernel
 def play_simple(
     start: tuple[int, int], world: Dynamics, chances: Chances, coins: np.ndarray, rates: tuple[float, float, float],
-    mates: Mates, taught: Taught, out: tuple[np.ndarray, np.ndarray],
+    members: Members, taught: Taught, out: tuple[np.ndarray, np.ndarray],
 ) -> tuple[int, int, int]:  # fmt: skip
-    return play(simple_reward, start, world, chances, coins, rates, mates, taught, out)
+    return play(simple_reward, start, world, chances, coins, rates, members, taught, out)
 
 
 @lean_kernel
 def play_beta(
     start: tuple[int, int], world: Dynamics, chances: Chances, coins: np.ndarray, rates: tuple[float, float, float],
-    mates: Mates, taught: Taught, out: tuple[np.ndarray, np.ndarray],
+    members: Members, taught: Taught, out: tuple[np.ndarray, np.ndarray],
 ) -> tuple[int, int, int]:  # fmt: skip
-    return play(beta_drawn, start, world, chances, coins, rates, mates, taught, out)
+    return play(beta_drawn, start, world, chances, coins, rates, members, taught, out)

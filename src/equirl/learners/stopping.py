@@ -107,13 +107,13 @@ class VanishingRule(Stopping):
     def limits(self, visits: np.ndarray, groups: Grouping, work: float) -> Limits:
         growth = self.growth(int(visits.sum()) + 1)
         pair_left = np.maximum(1, (growth * visits).astype(np.int64))
-        group_left = np.full(groups.n_classes, UNLIMITED)
+        group_left = np.full(groups.n_groups, UNLIMITED)
         return Limits(groups.label, pair_left, group_left, np.zeros(2, np.int64), np.array([UNLIMITED], np.int64))
 
 
 def doubling_limits(rule: str, visits: np.ndarray, groups: Grouping, grace: float) -> Limits:
     """max(1, N) visits by pair, by class, or both; not before ``grace`` steps are played."""
-    pair_left, group_left = np.full(len(visits), UNLIMITED), np.full(groups.n_classes, UNLIMITED)
+    pair_left, group_left = np.full(len(visits), UNLIMITED), np.full(groups.n_groups, UNLIMITED)
     if rule != "class":
         pair_left = np.maximum(1, visits)
     if rule != "pair":

@@ -101,7 +101,7 @@ class GivenClasses(Clustering):
         return self.clusters and self.priority == "random"
 
     def rules(self, problem: Problem) -> Rules | None:
-        return clustering_rules(self, problem, known=True) if self.clusters else None
+        return clustering_rules(self, problem, given=True) if self.clusters else None
 
     def groups(self, seen: Snapshot, problem: Problem, rules: Rules | None, priority: np.ndarray | None) -> Grouping:
         if rules is None or problem.given.classes is None:
@@ -152,18 +152,18 @@ def given_groups(problem: Problem) -> Grouping:
     return Grouping.of(problem.given.classes)
 
 
-def clustering_rules(part: Clustering, problem: Problem, known: bool = False, **more: str) -> Rules:
+def clustering_rules(part: Clustering, problem: Problem, given: bool = False, **more: str) -> Rules:
     return make_rules(
         problem.pairs.n_pairs, problem.pairs.n_states, delta=problem.delta, balance=part.balance,
-        merge_rule=part.merge_rule, means=problem.pool_rewards, known=known, **more,
+        merge_rule=part.merge_rule, means=problem.pool_rewards, given=given, **more,
     )  # fmt: skip
 
 
-def clustered(seen: Snapshot, rules: Rules, priority: np.ndarray | None, known: np.ndarray | None) -> Grouping:
+def clustered(seen: Snapshot, rules: Rules, priority: np.ndarray | None, given: np.ndarray | None) -> Grouping:
     """The clusters of ApproxEquivalence, numbered by first appearance."""
     M = len(seen.visits)
     priority = np.arange(M) if priority is None else priority
-    leader, _ = merge_pairs(seen.visits, seen.ptr, seen.count, rules, priority, seen.r_sum, known)
+    leader, _ = merge_pairs(seen.visits, seen.ptr, seen.count, rules, priority, seen.r_sum, given)
     label = np.empty(M, np.int64)
     return Grouping(label, number_labels(leader, np.full(M, -1), label))
 

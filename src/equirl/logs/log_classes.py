@@ -112,8 +112,8 @@ class LogClasses:
             return np.full(M, np.nan)
         order, first = np.lexsort((-self.log.seen.visits, label)), starts(sizes)[:-1]
         leader, second = order[first][label], order[np.minimum(first + 1, M - 1)][label]
-        drawn, mate = self.posterior.labels, np.where(leader == np.arange(M), second, leader)
-        same = (drawn == drawn[:, mate]).mean(axis=0)
+        drawn, other = self.posterior.labels, np.where(leader == np.arange(M), second, leader)
+        same = (drawn == drawn[:, other]).mean(axis=0)
         return np.where(sizes[label] > 1, np.minimum(same, most_sure(self.apart)), np.nan)
 
     def table(self) -> InUnits[ByName[Table]]:

@@ -40,7 +40,7 @@ from equirl.numerics.portions import Portions, finished
 
 LONGEST_CYCLE = 32  # sweeps of a cycle that is noticed, at most
 LOOKUPS_AT_ONCE = 2 * 10**7  # successors touched per compiled call, so that Ctrl-C is heard
-PATIENCE = 1000  # full sweeps after which cheap ones are given up, should they not help
+CHEAP_UNTIL = 1000  # full sweeps after which cheap ones are given up, should they not help
 
 
 class Choices(NamedTuple):
@@ -189,13 +189,13 @@ def extended_value_iteration(
     work = make_work(u, models.r_upper)
     at_once = max(1, LOOKUPS_AT_ONCE // (models.n_entries + len(work.q)))
     if policy_sweeps:
-        at_once = min(max(10, at_once // policy_sweeps), PATIENCE)
+        at_once = min(max(10, at_once // policy_sweeps), CHEAP_UNTIL)
 
     n_sweeps, low, high = done, -np.inf, np.inf
     while n_sweeps < max_sweeps and not high - low <= accuracy:
         if n_sweeps > done:
             u[:] = work.out - work.out.min()
-        cheap = policy_sweeps if n_sweeps < PATIENCE else 0
+        cheap = policy_sweeps if n_sweeps < CHEAP_UNTIL else 0
         some = stop._replace(max_sweeps=min(at_once, max_sweeps - n_sweeps), policy_sweeps=cheap)
         if threads > 1 and solver.follow is not None:
             n, low, high = iterate_threaded(solver, choices, rows, work, some, threads)
@@ -240,18 +240,18 @@ def make_work(u: np.ndarray, reward: np.ndarray) -> Work:
 
 @inlined
 def sweep_states(
-    maximum: Any, choices: Choices, models: Any, work: Work, stop: Stop, u_max: float, shift: float
+    maximum: Any, choices: Choices, models: Any, work: Work, stop: Stop, of_u: float, shift: float
 ) -> tuple[float, float, float, float]:
     """One sweep over the pairs of a set of models.
 
     Parameters
     ----------
     maximum : inlined function
-        ``maximum(models, k, work, u_max)`` is the largest q.u over the set of pair k.
+        ``maximum(models, k, work, of_u)`` is the largest q.u over the set of pair k.
     choices, models, work, stop : tuples of arrays
         The pairs of each state, the set, the arrays that sweeps write to, and when they stop.
-    u_max : float
-        What ``maximum`` is handed: the largest value, or what else of u the set needs (``exact_model``: the mean).
+    of_u : float
+        What ``maximum`` is handed of u: the largest value, or what else the set needs (``exact_model``: the mean).
     shift : float
         Taken off what is written, so that values do not drift.
 
@@ -264,7 +264,7 @@ def sweep_states(
     for s in range(np.uint64(len(work.out))):  # unsigned indices spare the loop its tests for negative ones
         best = -np.inf
         for k in range(np.uint64(choices.first[s]), np.uint64(choices.last[s])):
-            value = stop.discount * maximum(models, k, work, u_max) + work.reward[k]
+            value = stop.discount * maximum(models, k, work, of_u) + work.reward[k]
             work.q[k] = value
             best = max(best, value)
         low, high = min(low, best - work.own[s]), max(high, best - work.own[s])

@@ -1,10 +1,10 @@
 """What was seen of an MDP, and a wary view of what was not. For policies that are to be deployed.
 
 A pair leads where it was seen to lead, except for a mass ``unseen[k]`` of which nothing is known. Where that mass goes
-would be worth what the pair's known successors are worth on average, or what a usual state is worth (``usual``, the
-share of time in each state), whichever is less:
+would be worth what the pair's known successors are worth on average, or what a usual state is worth (``share`` of the
+time is spent in each), whichever is less:
 
-    value of k  =  v + unseen[k] min(0, usual.u - v),        v = sum over seen x of p(x) u(x).
+    value of k  =  v + unseen[k] min(0, share.u - v),        v = sum over seen x of p(x) u(x).
 
 So a pair of few lucky visits is drawn back to the usual, and one whose visits were poor is not hoped to do better. A
 pair never tried is of no use; in a state where none was, what follows is usual.
@@ -32,8 +32,8 @@ class WaryModel(NamedTuple):
     unseen: np.ndarray  # (D, M)
     reward: np.ndarray  # (M,) on average over the draws
     surplus: np.ndarray  # (D, M): what a draw pays more, divided by the discount
-    usual: np.ndarray  # (S,) a distribution
-    useless: np.ndarray  # (M,) bool: never tried, in a state where others were
+    share: np.ndarray  # (S,) of the time, in each state
+    avoided: np.ndarray  # (M,) bool: never tried, in a state where others were
     state: np.ndarray  # (M,) int64: the state of each pair
     stay: float  # every pair stays put with this probability, as in ``exact_model``
     rank: int  # of the value that counts, from 0: the least
@@ -54,7 +54,7 @@ class WaryModel(NamedTuple):
 @inlined
 def wary_value(models: WaryModel, k: int, work: Work, usual: float) -> float:
     """The wary value of what follows pair k, ``usual`` being that of a usual state."""
-    if models.useless[k]:
+    if models.avoided[k]:
         return -np.inf
     first, last, cell = models.ptr[k], models.ptr[k + np.uint64(1)], models.cell
     for d in range(len(cell)):
@@ -86,7 +86,7 @@ def sweep_wary(
 ) -> tuple[float, float, float, float]:
     usual = 0.0
     for s in range(len(work.u)):
-        usual += models.usual[s] * work.u[s]
+        usual += models.share[s] * work.u[s]
     return sweep_states(wary_value, choices, models, work, stop, usual, shift)
 
 

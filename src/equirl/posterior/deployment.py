@@ -71,15 +71,15 @@ def wary_worth(model: WaryModel, policy: np.ndarray, initial: np.ndarray, discou
     ptr, entry = take_rows(model.ptr, policy)
     own = model._replace(
         ptr=ptr, succ=model.succ[entry], prob=model.prob[:, entry], unseen=model.unseen[:, policy],
-        reward=model.reward[policy], surplus=model.surplus[:, policy], useless=np.zeros(S, bool), state=np.arange(S),
+        reward=model.reward[policy], surplus=model.surplus[:, policy], avoided=np.zeros(S, bool), state=np.arange(S),
     )  # fmt: skip
     bias = wary_plan(np.arange(S + 1), own, discount, np.zeros(S)).bias
     owner, known = owners(ptr), np.diff(ptr) > 0
     value = np.bincount(owner, weights=own.prob[0] * bias[own.succ], minlength=S)
-    astray = np.where(known, own.unseen[0] * (own.usual @ bias < value), 1.0)
-    usual = np.flatnonzero(own.usual)
+    astray = np.where(known, own.unseen[0] * (own.share @ bias < value), 1.0)
+    usual = np.flatnonzero(own.share)
     cells = (
-        np.concatenate([own.prob[0] * (1.0 - astray[owner]), astray, own.usual[usual]]),
+        np.concatenate([own.prob[0] * (1.0 - astray[owner]), astray, own.share[usual]]),
         (
             np.concatenate([owner, np.arange(S), np.full(len(usual), S)]),
             np.concatenate([own.succ, np.full(S, S), usual]),

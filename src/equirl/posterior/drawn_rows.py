@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equirl.estimation.counts import Snapshot
-from equirl.estimation.pooling import ClassCounts, Grouping, count_by_known_position
+from equirl.estimation.pooling import ClassCounts, Grouping, count_by_given_position
 from equirl.model.rows import Rows, contains
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, beta_draw, gamma_shares, log_gamma_draw, uniform
@@ -344,7 +344,7 @@ def draw_profile_rows(
     rng: np.ndarray, seen: Snapshot, classes: Partition, profiles: Profiles, tie: np.ndarray, prior: float
 ) -> np.ndarray:
     """Probabilities in the order of ``profiles``: per class Dirichlet(prior / J + pooled counts), ties sharing."""
-    pooled = count_by_known_position(seen, Grouping.of(classes), profiles)
+    pooled = count_by_given_position(seen, Grouping.of(classes), profiles)
     w, prob = np.empty(len(pooled.count)), np.empty(len(profiles.prob))
     _draw_known_masses(rng, pooled, prior, w)
     _share_ties(profiles.ptr.copy(), tie, pooled, w, prob)

@@ -53,8 +53,8 @@ class Rollout:
         The stretch is the learner's own; its limits are left as they are.
         """
         draw = self._drawn(most)
-        if len(stretch.coins):
-            draw = draw[: len(stretch.coins)]
+        if len(stretch.draws):
+            draw = draw[: len(stretch.draws)]
         label, *left = stretch.limits
         own = stretch._replace(limits=Limits(label, *(array.copy() for array in left)))
         steps, self.state = walk(self.state, draw, self.dynamics, own, self._path)

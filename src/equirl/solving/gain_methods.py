@@ -292,7 +292,7 @@ def _greedy(model: Model, bias: Bias, tie: float, pair: np.ndarray) -> bool:
 
 METHODS = ("auto", "policy", "value")
 FIRST_SWEEPS = 1000  # of value iteration, before policy iteration is considered
-POLICY_SWEEPS = 5000  # of policy iteration and of escapes from policies, before what helps slow and sticky chains
+MOST_POLICY_SWEEPS = 5000  # of policy iteration and of escapes from policies, before what helps slow and sticky chains
 LARGE_SWEEPS = 50  # the first ones of a block of more than LARGE successors or SMALL states
 FACTOR_WORK, POLISH_WORK = 2e9, 1e7  # what an LU may cost where it is needed, and where it only sharpens the answer
 
@@ -302,9 +302,9 @@ def solve_block(part: Block, method: str, limits: SolverLimits) -> BlockAnswer:
     if method == "value":
         return value_iteration(part, u, limits)
     if method == "policy":
-        some = SolverLimits(limits.accuracy, min(limits.max_sweeps, POLICY_SWEEPS))
+        some = SolverLimits(limits.accuracy, min(limits.max_sweeps, MOST_POLICY_SWEEPS))
         answer = _helped_where_stalled(part, u, limits, policy_iteration(part, u, some))
-        if answer.accuracy > limits.accuracy and POLICY_SWEEPS <= answer.n_sweeps < limits.max_sweeps:
+        if answer.accuracy > limits.accuracy and MOST_POLICY_SWEEPS <= answer.n_sweeps < limits.max_sweeps:
             answer = better(answer, policy_iteration(part, u, limits, answer.n_sweeps))
         return answer
     if part.n_states > SMALL or len(part.rows.succ) > LARGE:
