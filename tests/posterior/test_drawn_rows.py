@@ -538,3 +538,28 @@ def test_there_is_room_for_all_that_a_row_may_hold():
     rows = make_rows(3, 10, 4)
     assert len(rows.succ) == len(rows.prob) == 10 + 3 * (UNSEEN_POSITIONS + 4 + 2)
     assert (len(rows.ptr), len(rows.rest)) == (4, 3)
+
+
+def test_states_never_entered_lead_back_to_any_that_was_entered():
+    """Against the same draws without leading back: the rows of such states are mixed with what was entered."""
+    S, seen = 4, snapshot([[6, 2], [3], [], []])  # pair k belongs to state k; states 0 and 1 were entered
+    state, _ = workspace(seen, 1.0, 0.5)
+    state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
+    entered = np.array([True, True, False, False])
+    reach = everywhere(S)._replace(n_entered=2)
+    placing = Placing(np.arange(S + 1), np.arange(S), 2, 0.0, 0.0, np.zeros(0, np.int64), reach)
+
+    def rows_with(back, draws=4000):
+        random, rows, out = rng(3), make_rows(S, len(seen.succ), 2), []
+        draw = draw_of(S, len(state.pooled), int(state.width.max()))._replace(back=back, entered=entered)
+        for _ in range(draws):
+            draw_masses(random, state, draw.w, draw.w_new)
+            draw_class_rows(random, seen, state, placing, draw, rows)
+            out.append(dense(rows, S))
+        return laws(out)
+
+    plain, back = rows_with(0.0), rows_with(0.1)
+    expected = plain.mean(axis=0)
+    expected[~entered] = 0.9 * expected[~entered] + 0.1 * np.array([0.5, 0.5, 0.0, 0.0])
+    assert_mean(back, expected, 6.0)
+    assert (back[:, ~entered, :2].sum(axis=2) >= 0.1 - 1e-9).all()

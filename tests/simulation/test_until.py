@@ -40,9 +40,10 @@ def test_a_run_that_stops_early_is_the_beginning_of_the_whole_one():
 def test_looking_does_not_change_what_a_learner_does():
     plain = eq.simulate(RIVER, "c-psrl", 400, seed=2)
     watched = eq.simulate(RIVER, "c-psrl", 400, seed=2, until={"gap": 1e-9})
-    np.testing.assert_array_equal(plain.regret, watched.regret)
-    assert watched.stopped == ""
-    assert watched.gap > 1e-9
+    n = len(watched.t)  # it may stop, where all draws of the last episodes agree
+    assert n > 100
+    np.testing.assert_array_equal(plain.regret[:n], watched.regret)
+    assert bool(watched.stopped) == (watched.gap <= 1e-9) == (n < len(plain.t))
 
 
 def test_a_gap_is_in_the_units_of_the_rewards():

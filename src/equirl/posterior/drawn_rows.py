@@ -70,6 +70,8 @@ class ClassDraw(NamedTuple):
     apart: float  # chance, times visits, that a pair stands apart: its row is drawn from its own counts
     taken: np.ndarray  # scratch: positions that a pair has seen
     label: np.ndarray  # (M,) int64, scratch: the class of each pair in this draw, -1 for new ones
+    back: float = 0.0  # chance per step that a state never entered leads back to one that was
+    entered: np.ndarray = np.zeros(0, np.bool_)  # (S,) whether a state was entered; not looked at where back is 0
 
 
 def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
@@ -273,6 +275,22 @@ def _divert(rng: np.ndarray, k: int, end: int, n: float, draw: ClassDraw, rows: 
 
 
 @lean_kernel
+def _lead_back(rng: np.ndarray, k: int, placing: Placing, draw: ClassDraw, rows: DrawnRows) -> None:
+    """Give a random state that was entered the chance of leading back; pair k, the last, has a row of mass one."""
+    end, x = rows.ptr[k + 1], placing.reach.order[below(rng, placing.reach.n_entered)]
+    rows.rest[k] *= 1.0 - draw.back
+    place = end
+    for i in range(rows.ptr[k], end):
+        rows.prob[i] *= 1.0 - draw.back
+        if rows.succ[i] == x:
+            place = i
+    if place == end:
+        rows.succ[end], rows.prob[end] = x, 0.0
+        rows.ptr[k + 1] = end + 1
+    rows.prob[place] += draw.back
+
+
+@lean_kernel
 def _stands_apart(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState, draw: ClassDraw) -> bool:
     """Whether pair k draws from its own counts: ever less often, and hardly where it has seen all of its class."""
     if draw.apart == 0.0 or seen.visits[k] == 0:
@@ -316,6 +334,8 @@ def draw_class_rows(
         if draw.exception[k] >= 0 and seen.visits[k] > 0:
             end = _divert(rng, k, end, float(seen.visits[k]), draw, rows)
         _normalise(k, end, rows)
+        if draw.back > 0.0 and not draw.entered[placing.state[k]]:
+            _lead_back(rng, k, placing, draw, rows)
 
 
 @lean_kernel

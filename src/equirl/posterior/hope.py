@@ -19,7 +19,9 @@ is truncated in TUCRL, Fruit et al. 2018). Often is more than
 
 visits, t steps shared by M pairs: a bound that grows without end, so that nothing is given up, and ever more slowly
 than visits do on average. A hidden way is still there after n visits with chance about 1 / n: trying for about that
-long balances the cost of the tries with what is missed.
+long balances the cost of the tries with what is missed. And where nothing is given, what is hidden is not for ever:
+states never entered lead back in the end (``hidden_length``), so that an unlikely way to them is not worth any number
+of tries.
 """
 
 from __future__ import annotations
@@ -73,6 +75,13 @@ def everywhere(n_states: int) -> Reach:
     return Reach(np.arange(n_states), n_states, math.inf)
 
 
+def entered_states(reach: Reach) -> np.ndarray:
+    """(S,) whether a state was entered."""
+    entered = np.zeros(len(reach.order), np.bool_)
+    entered[reach.order[: reach.n_entered]] = True
+    return entered
+
+
 @lean_kernel
 def n_open(visits: float, reach: Reach) -> int:
     """How many states of ``reach.order`` a pair of so many visits may lead to."""
@@ -86,6 +95,15 @@ def stay_length(t: int) -> float:
     the stays, which grow for ever, are worth it.
     """
     return max(30.0, 0.3 * math.sqrt(t))
+
+
+def hidden_length(t: int) -> float:
+    """How many steps are spent among states never entered, on average, before they lead back.
+
+    Where they hold what is found there for ever, they are worth any number of tries, however unlikely each is. Ten
+    stays long, they are worth the tries that they repay, ever more of them.
+    """
+    return 10.0 * stay_length(t)
 
 
 def fading(t: int) -> float:

@@ -33,7 +33,7 @@ from equirl.model.rows import contains
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import uniform
 from equirl.posterior.drawn_rows import DrawnRows
-from equirl.posterior.hope import Reach
+from equirl.posterior.hope import Reach, entered_states
 
 # Chosen on the zoo's problems shown, access control and four rooms whose walls are states (docs/posterior.md).
 NEW_STATES, EXCEPTIONS = 4.0, 10.0  # patience with each
@@ -107,13 +107,6 @@ class HopeRecord:
         for kind, (broken, hopeful) in zip((self.new_states, self.exceptions), numbers, strict=True):
             kind.broken, kind.hopeful = float(broken), bool(hopeful)
         self.promise, self.exception = promise, exception
-
-
-def entered_states(reach: Reach) -> np.ndarray:
-    """(S,) whether a state was entered."""
-    entered = np.zeros(len(reach.order), np.bool_)
-    entered[reach.order[: reach.n_entered]] = True
-    return entered
 
 
 @lean_kernel

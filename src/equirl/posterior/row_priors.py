@@ -39,8 +39,10 @@ from equirl.posterior.hope import (
     Reach,
     count_near,
     draw_exceptions,
+    entered_states,
     everywhere,
     fading,
+    hidden_length,
     reach_of,
     stay_length,
 )
@@ -270,6 +272,7 @@ class _ClassSampler(RowSampler):
         draw = ClassDraw(
             np.empty(len(state.pooled)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
             self.hope.apart, np.empty(int(state.width.max()) + 1, np.int64), np.empty(M, np.int64),
+            self._back(seen), entered_states(reach),
         )  # fmt: skip
         draw_masses(rng, state, draw.w, draw.w_new)
         yield _one_pass(seen)
@@ -325,6 +328,10 @@ class _ClassSampler(RowSampler):
     def _leave(self, seen: Snapshot) -> float:
         """The chance of leaving where an unknown pair stays; classes given are few, and one never seen is worth all."""
         return 0.0 if self.fixed else 1.0 / stay_length(int(seen.visits.sum()))
+
+    def _back(self, seen: Snapshot) -> float:
+        """The chance of leading back from states never entered, where hope has a record."""
+        return 0.0 if self.record is None else 1.0 / hidden_length(int(seen.visits.sum()))
 
     def _untried(self, seen: Snapshot) -> float:
         """How many never visited pairs stay put; where classes are given only those of a class never visited do."""
