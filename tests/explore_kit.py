@@ -110,7 +110,8 @@ def stand_in(run):
     """A run whose regret grows to a few thousand, by learner."""
     t = np.linspace(0, run.spec.horizon, 41)[1:].astype(np.int64)
     last = 1000.0 * (1 + len(run.learner) + 0.1 * run.spec.replicate)
-    curves = {"regret": last * np.sqrt(t / t[-1])}
+    regret = last * np.sqrt(t / t[-1])
+    curves = {"regret": regret, "pseudo_regret": regret}
     if run.spec.measures:
         names = ("misclustering_ratio", "misclustering_bias", "misclustering_bias_by_state")
         curves |= {name: np.linspace(0.4, 0.1, 40) for name in names}
