@@ -48,6 +48,8 @@ def test_shuffle_renumbers_the_world_at_random():
     ("name", "params", "message"),
     [
         ("riverswin", {}, "unknown world 'riverswin'; did you mean 'riverswim'"),
+        ("riverswim:n_states=6", {}, "is a world's text or a file: load_world reads it"),
+        ("model.npz", {}, "is a world's text or a file: load_world reads it"),
         ("riverswim", {"nstates": 5}, "unknown parameter of riverswim 'nstates'; did you mean 'n_states'"),
         ("riverswim", {"preset": "figure"}, "did you mean 'figures'"),
         ("four-room", {"preset": "figures"}, "unknown parameter of four-room 'preset'"),

@@ -146,6 +146,8 @@ def make(name: str, **params: Any) -> TabularMDP:
     """
     from equirl.model.reward_distributions import REWARD_DISTRIBUTIONS
 
+    if isinstance(name, str) and (":" in name or name.endswith((".npz", ".txt"))):
+        raise ValueError(f"{shown(name)} is a world's text or a file: load_world reads it, make takes a name")
     world = find_world(name)
     defaults = world.params
     for key in params:
