@@ -20,7 +20,7 @@ from equirl.model.reachability import reached
 from equirl.model.reward_distributions import original_rewards, reward_map_of
 from equirl.model.rows import rows_from_triplets
 from equirl.numerics.arrays import owners, starts
-from equirl.numerics.compiling import kernel
+from equirl.numerics.compiling import inlined, kernel
 from equirl.numerics.seeding import Seed
 from equirl.words.answer_units import ByName, InUnits, UnitReward
 from equirl.words.checking import choice, flag
@@ -42,6 +42,8 @@ MOST_COMBINATIONS = 10**9  # of states and actions: a byte for each while pairs 
 DIRECT = 10**7  # combinations of states and action ids up to which pairs are looked up in a table
 FEW = 10  # visits
 NAMED = 3  # examples
+SMALLEST_TABLE = 1024  # places, for transitions that differ
+PAIR_APART, SUCCESSOR_APART = 1_000_003, 7919  # in that table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -487,7 +489,7 @@ def count_transitions(
     """Counts of transitions, successors in the order of the empirical profile, and what came with them."""
     unit = np.clip(reward, 0.0, 1.0)
     pair, successor, weight = (np.ascontiguousarray(column, np.int64) for column in (pair, successor, weight))
-    (owner, succ, n), came, earned = _tally(pair, successor, unit, weight, pairs.n_pairs, pairs.n_states)
+    (owner, succ, n), came, earned = _tally(pair, successor, unit, weight, pairs.n_pairs)
     order = np.lexsort((-succ, -n, owner))
     owner, succ, n = owner[order], succ[order], n[order]
     ptr = starts(np.bincount(owner, minlength=pairs.n_pairs))
@@ -498,34 +500,28 @@ def count_transitions(
 
 @kernel
 def _tally(
-    pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray, n_pairs: int, n_states: int
+    pair: np.ndarray, successor: np.ndarray, reward: np.ndarray, weight: np.ndarray, n_pairs: int
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Transitions that differ (pair, successor, count), what came with each and with each pair: sums, of squares too.
 
-    In O(n + M + S), for n rows: they are sorted by pair, and what followed a pair before is marked.
+    In O(n + M) expected time, for n rows: the numbers of transitions stand in a hash table.
     """
-    n, first = len(pair), np.zeros(n_pairs + 1, np.int64)
-    for i in range(n):
-        first[pair[i] + 1] += 1
-    for k in range(n_pairs):
-        first[k + 1] += first[k]
-    row, cursor = np.empty(n, np.int64), first.copy()
-    for i in range(n):
-        row[cursor[pair[i]]] = i
-        cursor[pair[i]] += 1
-
-    mark, slot, n_found = np.full(n_states, -1), np.empty(n_states, np.int64), 0
+    n, n_found, table = len(pair), 0, np.full(SMALLEST_TABLE, -1)
     owner, succ, count = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     came, came_squares, earned, earned_squares = np.empty(n), np.empty(n), np.zeros(n_pairs), np.zeros(n_pairs)
-    for at in range(n):
-        i = row[at]
+    for i in range(n):
         k, x, paid, square = pair[i], successor[i], reward[i] * weight[i], reward[i] * reward[i] * weight[i]
-        if mark[x] != k:
-            mark[x], slot[x] = k, n_found
-            owner[n_found], succ[n_found], count[n_found] = k, x, 0
-            came[n_found], came_squares[n_found] = 0.0, 0.0
+        place = _place(table, owner, succ, k, x)
+        here = table[place]
+        if here < 0:
+            here = table[place] = n_found
             n_found += 1
-        here = slot[x]
+            owner[here], succ[here], count[here] = k, x, 0
+            came[here], came_squares[here] = 0.0, 0.0
+            if 2 * n_found > len(table):
+                table = np.full(4 * len(table), -1)
+                for j in range(n_found):
+                    table[_place(table, owner, succ, owner[j], succ[j])] = j
         count[here] += weight[i]
         came[here] += paid
         came_squares[here] += square
@@ -536,6 +532,15 @@ def _tally(
         (came[:n_found], came_squares[:n_found]),
         (earned, earned_squares),
     )
+
+
+@inlined
+def _place(table: np.ndarray, owner: np.ndarray, succ: np.ndarray, k: int, x: int) -> int:
+    """Where the transition from pair k to x stands in a table of 2^i places, or may be put."""
+    place = (k * PAIR_APART + x * SUCCESSOR_APART) & (len(table) - 1)
+    while table[place] >= 0 and (owner[table[place]] != k or succ[table[place]] != x):
+        place = (place + 1) & (len(table) - 1)
+    return place
 
 
 def _states(log: Log, states: np.ndarray) -> str:
