@@ -116,10 +116,10 @@ def promised(rows: DrawnRows, entered: np.ndarray, promise: np.ndarray) -> None:
     for s in range(len(entered)):
         share += (not entered[s]) / len(entered)
     for k in range(len(promise)):
-        promise[k] = rows.rest[k] * share
+        total = rows.rest[k] * share
         for i in range(rows.ptr[k], rows.ptr[k + 1]):
-            if not entered[rows.succ[i]]:
-                promise[k] += rows.prob[i]
+            total += rows.prob[i] * (not entered[rows.succ[i]])  # no branch that cannot be foreseen
+        promise[k] = total
 
 
 @lean_kernel
