@@ -57,7 +57,7 @@ LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
 FEWEST_SWEEPS = 3  # of one in a large MDP that hardly changed
 MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
 EPISODES = ("steady", "doubling", "tsde")
-FLOOR, SHORTEST, GROWTH = 10, 50, 1.4  # of "steady" episodes
+FLOOR, FRESH_SHARE, SHORTEST, GROWTH = 10, 0.05, 50, 1.4  # of "steady" episodes
 TURN = 1000  # pairs whose rows are drawn anew in each draw of a large MDP, in turn
 TURN_STEP = 300  # and so many for each step played, if that is more: all, where episodes last
 LEAST_DRAWS = 40  # from which the gap of a policy is told
@@ -97,12 +97,12 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(its visits before, min(FLOOR, max(1, t / M))), or max(SHORTEST,
-    GROWTH sqrt(t)) steps: long enough to get somewhere, and draws enough for ever. "doubling": until a pair's visits
-    double. "tsde": that, or one step longer than the episode before (Ouyang et al. 2017). With a finite ``effort`` an
-    episode lasts at least as many steps as its drawing and planning took look-ups, over ``effort``. With a finite
-    ``budget`` a step does at most so many look-ups, or one pass over all pairs where that is more: the old plan is
-    played on while the new one is made.
+    "steady": until a pair's visits in it reach max(FRESH_SHARE of those before, min(FLOOR, max(1, t / M))), or
+    max(SHORTEST, GROWTH sqrt(t)) steps: long enough to get somewhere, over when what was learned matters, and draws
+    enough for ever. "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before
+    (Ouyang et al. 2017). With a finite ``effort`` an episode lasts at least as many steps as its drawing and planning
+    took look-ups, over ``effort``. With a finite ``budget`` a step does at most so many look-ups, or one pass over all
+    pairs where that is more: the old plan is played on while the new one is made.
     """
 
     episodes: str = "steady"
@@ -115,15 +115,16 @@ class EpisodeLengths(Lengths):
         above("budget", self.budget, 0, "draws and plans at once")
 
     def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
-        floor, steps = 1, UNLIMITED
+        pair_left, steps = np.maximum(1, visits), UNLIMITED
         if self.episodes == "steady":
             floor = min(FLOOR, max(1, t // len(visits)))
+            pair_left = np.maximum(floor, (FRESH_SHARE * visits).astype(np.int64))
             steps = int(min(max(SHORTEST, GROWTH * math.sqrt(t)), UNLIMITED))
         elif self.episodes == "tsde":
             steps = last_length + 1
         grace = np.array([int(min(work / self.effort, UNLIMITED)), 0], np.int64)
         label, group_left = np.zeros(len(visits), np.int64), np.array([UNLIMITED], np.int64)
-        return Limits(label, np.maximum(floor, visits), group_left, grace, np.array([steps], np.int64))
+        return Limits(label, pair_left, group_left, grace, np.array([steps], np.int64))
 
 
 class PosteriorParts(NamedTuple):
