@@ -93,7 +93,7 @@ def test_ratios_are_those_of_the_means_and_tails_those_of_the_runs():
     assert (item.board.name, item.own.learner, item.base.learner) == ("gate", "c-psrl", "psrl")
     assert item.ratio.value == pytest.approx(0.5)
     assert item.ratio.low < 0.5 < item.ratio.high
-    assert item.own.expected.max() == pytest.approx(106)
+    assert item.own.pseudo_regret.max() == pytest.approx(106)
 
 
 def test_it_hurts_where_the_ratio_is_large_for_sure_or_on_average():

@@ -57,7 +57,7 @@ LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
 FEWEST_SWEEPS = 3  # of one in a large MDP that hardly changed
 MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
 EPISODES = ("steady", "doubling", "tsde")
-FLOOR, FRESH_SHARE, SHORTEST, GROWTH = 10, 0.05, 50, 1.4  # of "steady" episodes
+FLOOR, NEW_VISITS, SHORTEST, GROWTH = 10, 0.05, 50, 1.4  # of "steady" episodes
 TURN = 1000  # pairs whose rows are drawn anew in each draw of a large MDP, in turn
 TURN_STEP = 300  # and so many for each step played, if that is more: all, where episodes last
 LEAST_DRAWS = 40  # from which the gap of a policy is told
@@ -97,7 +97,7 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(FRESH_SHARE of those before, min(FLOOR, max(1, t / M))), or
+    "steady": until a pair's visits in it reach max(NEW_VISITS of those before, min(FLOOR, max(1, t / M))), or
     max(SHORTEST, GROWTH sqrt(t)) steps: long enough to get somewhere, over when what was learned matters, and draws
     enough for ever. "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before
     (Ouyang et al. 2017). With a finite ``effort`` an episode lasts at least as many steps as its drawing and planning
@@ -118,7 +118,7 @@ class EpisodeLengths(Lengths):
         pair_left, steps = np.maximum(1, visits), UNLIMITED
         if self.episodes == "steady":
             floor = min(FLOOR, max(1, t // len(visits)))
-            pair_left = np.maximum(floor, (FRESH_SHARE * visits).astype(np.int64))
+            pair_left = np.maximum(floor, (NEW_VISITS * visits).astype(np.int64))
             steps = int(min(max(SHORTEST, GROWTH * math.sqrt(t)), UNLIMITED))
         elif self.episodes == "tsde":
             steps = last_length + 1

@@ -1,6 +1,6 @@
 """Every learner that looks for classes against its base, the learner it is without them, world by world.
 
-By expected regret: what a queue of random customers pays differs more from run to run than all that learning loses.
+By pseudo-regret: what a queue of random customers pays differs more from run to run than all that learning loses.
 """
 
 from __future__ import annotations
@@ -13,15 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from equirl.lab.leaderboard.leaderboard_study import BASES
-from equirl.lab.leaderboard.standings import (
-    EXPECTED,
-    Board,
-    Ratio,
-    Standing,
-    least_regret,
-    n_locked_in,
-    ratio_of_means,
-)
+from equirl.lab.leaderboard.standings import Board, Ratio, Standing, least_regret, n_locked_in, ratio_of_means
 from equirl.lab.paper.html_parts import ReportTable, Row, Section
 from equirl.words.formatting import number
 
@@ -48,8 +40,8 @@ SUMMARY_COLUMNS = (
 )
 ABOUT_BASES = (
     "The regret of a learner that looks for classes, divided by that of the same learner without them, its base; in "
-    "brackets Fieller’s 95 % interval of the ratio of means. Regret is taken by the mean rewards of the pairs played, "
-    "which has the same mean as that by the rewards received, without their noise. In geometric means a regret counts "
+    "brackets Fieller’s 95 % interval of the ratio of means. It is pseudo-regret, by the mean rewards of the pairs "
+    "played: the same mean as by the rewards received, without their noise. In geometric means a regret counts "
     "as at least 1 and at least half the interval of the base. It hurts where the ratio is above 1.15 by its lower "
     "end, or above 1.3 by the means."
 )
@@ -75,13 +67,19 @@ class BaseComparison:
 
     @property
     def ratio(self) -> Ratio:
-        return ratio_of_means(self.own.expected, self.base.expected)
+        return ratio_of_means(self.own.pseudo_regret, self.base.pseudo_regret)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Mean pseudo-regret of the learner and of its base."""
+        return float(self.own.pseudo_regret.mean()), float(self.base.pseudo_regret.mean())
 
     @property
     def relative(self) -> float:
         """The ratio of means where neither counts as less than noise can tell from 0."""
-        floor = least_regret(self.base.expected)
-        return max(float(self.own.expected.mean()), floor) / max(float(self.base.expected.mean()), floor)
+        floor = least_regret(self.base.pseudo_regret)
+        own, base = self.means
+        return max(own, floor) / max(base, floor)
 
     @property
     def hurts(self) -> bool:
@@ -89,7 +87,7 @@ class BaseComparison:
         return (math.isfinite(low) and low > HURTS_FOR_SURE) or self.relative > HURTS_ON_AVERAGE
 
     def locked_in(self, row: Standing) -> int:
-        return n_locked_in(row.group, self.board.uniform_gain, EXPECTED)
+        return n_locked_in(row.group, self.board.uniform_gain, "pseudo_regret")
 
 
 def compare_with_bases(boards: Sequence[Board]) -> list[BaseComparison]:
@@ -148,7 +146,7 @@ def where_it_hurts(comparisons: Sequence[BaseComparison]) -> list[str]:
     worst = sorted((item for item in comparisons if item.hurts), key=lambda item: -item.relative)
     return [
         f"{item.own.learner} in {item.board.name}{f' ({item.board.group})' if item.board.group else ''}: "
-        f"{number(item.own.expected.mean())} against {number(item.base.expected.mean())} of {item.base.learner}, "
+        f"{number(item.means[0])} against {number(item.means[1])} of {item.base.learner}, "
         f"{number(item.relative, 3)} times{_interval(item.ratio)}."
         for item in worst
     ]
@@ -169,9 +167,9 @@ def comparison_cells(item: BaseComparison) -> list[str]:
     both = (item.own, item.base)
     tails = [[number(value) for value in values] for values in zip(*map(_tail, both), strict=True)]
     ratio = item.ratio
-    value = number(ratio.value, 3) if math.isfinite(ratio.value) and item.base.expected.mean() > 0 else "–"
+    value = number(ratio.value, 3) if math.isfinite(ratio.value) and item.means[1] > 0 else "–"
     return [
-        item.board.name, item.board.group, f"{item.board.horizon:,}", *(number(row.expected.mean()) for row in both),
+        item.board.name, item.board.group, f"{item.board.horizon:,}", *map(number, item.means),
         value, _interval(ratio).strip(" ()"), *tails[0], *tails[1], *(str(item.locked_in(row)) for row in both),
         str(item.own.group.n_runs),
     ]  # fmt: skip
@@ -183,14 +181,14 @@ def comparison_row(item: BaseComparison) -> tuple[object, ...]:
     quantiles, worst = zip(*map(_tail, both), strict=True)
     return (
         item.board.name, item.board.group, item.board.horizon, item.own.learner, item.base.learner,
-        *(float(row.expected.mean()) for row in both), *item.ratio, *quantiles, *worst,
+        *item.means, *item.ratio, *quantiles, *worst,
         *(item.locked_in(row) for row in both), item.own.group.n_runs, item.hurts,
     )  # fmt: skip
 
 
 def _tail(row: Standing) -> tuple[float, float]:
     """The 95 % quantile over runs, and the worst run."""
-    return float(np.quantile(row.expected, TAIL)), float(row.expected.max())
+    return float(np.quantile(row.pseudo_regret, TAIL)), float(row.pseudo_regret.max())
 
 
 def _interval(ratio: Ratio) -> str:

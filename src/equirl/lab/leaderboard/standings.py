@@ -5,7 +5,7 @@ nothing right would cost, g* T / 4: it has settled for something far from the be
 doing nothing right is to play at random, which costs (g* - g0) T / 4, with g0 the gain of uniform play. The regret of
 one learner relative to another is a ratio of means, with Fieller's interval: all rho for which mean(a) - rho mean(b) is
 not distinguishable from 0. Received rewards are noisy, so a mean regret may be 0 or below; in geometric means over
-worlds a mean counts as at least 1 and at least half the interval of the best learner given nothing. *Expected* regret
+worlds a mean counts as at least 1 and at least half the interval of the best learner given nothing. Pseudo-regret
 has the mean rewards of the pairs played in place of those received: the same mean over runs, without their noise.
 """
 
@@ -29,7 +29,6 @@ from equirl.simulation import half_width
 from equirl.solving import Policy, chain_kind
 from equirl.structure import equivalence_classes
 
-RECEIVED, EXPECTED = "regret", "pseudo_regret"  # curves
 STRUCTURED, FREE = 1 / 3, 0.9  # classes per pair: below the first structured, from the second on without structure
 
 
@@ -81,12 +80,12 @@ class Standing:
     @cached_property
     def regret(self) -> np.ndarray:
         """(n_runs,) at the horizon."""
-        return self.group.curves.final(RECEIVED)
+        return self.group.curves.final("regret")
 
     @cached_property
-    def expected(self) -> np.ndarray:
-        """(n_runs,) expected regret at the horizon."""
-        return self.group.curves.final(EXPECTED)
+    def pseudo_regret(self) -> np.ndarray:
+        """(n_runs,) at the horizon."""
+        return self.group.curves.final("pseudo_regret")
 
     @property
     def mean(self) -> float:
@@ -108,7 +107,7 @@ class Standing:
         return float(np.median(known)) * 1e6 / self.group.horizon if len(known) else math.nan
 
 
-def n_locked_in(group: Group, idle_gain: float = 0.0, curve: str = RECEIVED) -> int:
+def n_locked_in(group: Group, idle_gain: float = 0.0, curve: str = "regret") -> int:
     """How many runs are locked in: regret in the last quarter above half of (g* - idle_gain) T / 4."""
     quarter = group.horizon / 4
     late = group.curves.final(curve) - group.curves.at(curve, 3 * quarter)
