@@ -136,15 +136,15 @@ def pieces():
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_states_are_numbered_as_they_are_reached(plain):
+def test_states_are_listed_as_they_are_reached(plain):
     run, model, ptr = _reach.py_func if plain else _reach, pieces(), np.arange(0, 9, 2)
     for state, order in ((0, [0, 1]), (1, [1, 0]), (2, [2, 3, 0, 1]), (3, [3, 2, 1, 0])):
-        number, inside = np.full(4, -1), np.empty(4, np.int64)
-        assert run(state, ptr, model, number, inside) == len(order)
+        found, inside = np.zeros(4, bool), np.empty(5, np.int64)
+        assert run(state, ptr, model, found, inside) == len(order)
         assert inside[: len(order)].tolist() == order
-        assert number.tolist() == [order.index(s) if s in order else -1 for s in range(4)]
+        assert np.flatnonzero(found).tolist() == sorted(order)
     somewhere = model._replace(rest=np.array([0, 0, 0, 0.1, 0, 0, 0, 0]))
-    assert run(0, ptr, somewhere, np.full(4, -1), np.empty(4, np.int64)) == 4  # all states, by chance
+    assert run(0, ptr, somewhere, np.zeros(4, bool), np.empty(5, np.int64)) == 4  # all states, by chance
 
 
 def test_a_plan_is_for_what_can_be_reached_and_greedy_elsewhere():

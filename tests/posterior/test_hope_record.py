@@ -105,7 +105,7 @@ def test_a_promise_is_the_probability_of_states_never_entered():
         np.array([0, 2, 3]), np.array([0, 3, 4], np.int32), np.array([0.7, 0.3, 0.6]), np.array([0.0, 0.4])
     )
     promise = np.full(2, 9.0)
-    promised(rows, np.array([True, True, True, False, False]), promise)
+    promised(rows, np.array([True, True, True, False, False]), np.arange(2), promise)
     np.testing.assert_allclose(promise, [0.3, 0.6 + 0.4 * 2 / 5])
 
 
@@ -210,7 +210,7 @@ def test_a_draw_without_hope_leads_to_states_entered_so_far_and_has_no_exception
             led[broken] |= set(rows.succ[: rows.ptr[2 * A]].tolist())  # of the states entered
             if broken > 0:
                 assert (sampler.record.exception == -1).all()
-                assert sampler.record.promise[: 2 * A].max() == 0.0
+                assert sampler.record.arrays()["hope_promise"][: 2 * A].max() == 0.0
     assert led[1e12] == {0, 1}
     assert led[0.0] == set(range(S))
 

@@ -1,6 +1,7 @@
 """Classes that stand side by side, against a plain reading of the weight of a partition."""
 
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, strategies as st
 from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
 from equirl.numerics.random_draws import draw_state
+from equirl.posterior import neighbouring_classes
 from equirl.posterior.drawn_rows import ClassDraw, _class_of_unvisited
 from equirl.posterior.neighbouring_classes import (
     FREE,
@@ -16,6 +18,7 @@ from equirl.posterior.neighbouring_classes import (
     count_neighbours,
     has_room,
     make_neighbours,
+    make_room,
     neighbour_factor,
 )
 from equirl.posterior.row_priors import ClassRows
@@ -23,6 +26,7 @@ from oracles_posterior import beside_factor, chi_square, neighbours, snapshot, w
 
 STATES = st.lists(st.integers(1, 6), min_size=1, max_size=5)
 LABELS = st.lists(st.integers(-1, 4), min_size=30, max_size=30)
+MOVES = st.lists(st.tuples(st.integers(0, 29), st.integers(-1, 4)), max_size=40)
 
 
 def start(sizes, labels, eta=0.3):
@@ -70,7 +74,7 @@ def test_a_factor_is_what_a_plain_reading_says(sizes, labels, eta):
             label[k] = old
 
 
-@given(STATES, LABELS, st.lists(st.tuples(st.integers(0, 29), st.integers(-1, 4)), max_size=40))
+@given(STATES, LABELS, MOVES)
 def test_counts_kept_along_the_way_are_those_counted_anew(sizes, labels, moves):
     _, label, sides = start(sizes, labels)
     for k, c in moves:
@@ -111,6 +115,46 @@ def test_there_is_room_until_the_table_is_half_full():
     assert changes > 200
     count_all(label, sides)
     assert has_room(sides)
+
+
+def small_table(ptr, label, eta=0.3):
+    with mock.patch.object(neighbouring_classes, "FIRST_CELLS", 4):
+        sides = make_neighbours(ptr, eta)
+    count_all(label, sides)
+    return sides
+
+
+@given(STATES, LABELS, MOVES)
+def test_a_table_that_grows_counts_the_same(sizes, labels, moves):
+    ptr, label, whole = start(sizes, labels)
+    sides = small_table(ptr, label)
+    for k, c in moves:
+        if k >= len(label) or c >= len(label):
+            continue
+        if not make_room(label, sides):
+            break
+        assert has_room(sides)
+        if label[k] >= 0:
+            count_neighbours(k, label[k], -1, label, sides)
+        label[k] = c
+        if c >= 0:
+            count_neighbours(k, c, 1, label, sides)
+    count_all(label, whole)
+    assert table(sides) == table(whole)
+    assert sides.ends.tolist() == whole.ends.tolist()
+
+
+def test_a_table_grows_as_it_must():
+    ptr, label = np.arange(0, 201, 2), np.random.default_rng(1).integers(0, 200, 200)
+    sides = small_table(ptr, label)
+    assert 2 * len(table(sides)) <= sides.used[2] < len(sides.key)
+    sides.used[0] = sides.used[2] // 2  # as when pairs moved to and fro
+    cells = sides.used[2]
+    assert make_room(label, sides)
+    assert sides.used[2] == 2 * cells
+    sides.used[2] = len(sides.key)
+    sides.used[0] = len(sides.key) // 2
+    assert not make_room(label, sides)
 
 
 def river(n_states=6):

@@ -461,6 +461,7 @@ def last_states():
                         everywhere(7)._replace(order=order, n_entered=inside, often=-1.0),
                     )  # fmt: skip
                     rows = make_rows(7, 9, 2)
+                    rows.succ[:], rows.prob[:] = 0, 0.0
                     rows.succ[: len(held)] = held
                     if inside == 7 or len(held) < 3:
                         end = place(random, 0.25, 0, len(held), seen, placing, rows)

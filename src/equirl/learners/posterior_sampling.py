@@ -212,8 +212,9 @@ class PosteriorLearner(CountingLearner):
 
     def _fresh(self, seen: Snapshot, before: Snapshot) -> np.ndarray:
         """(M,) pairs to draw anew: all of a state where one has news, and of the states whose turn it is."""
-        S, M, ptr = self.pairs.n_states, self.pairs.n_pairs, self.pairs.ptr
-        fresh = np.logical_or.reduceat(seen.visits != before.visits, ptr[:-1])
+        S, M = self.pairs.n_states, self.pairs.n_pairs
+        fresh = np.zeros(S, bool)
+        fresh[self.pairs.state[seen.visits != before.visits]] = True
         steps = int(seen.visits.sum() - before.visits.sum())
         n = min(S, -(-max(TURN, TURN_STEP * steps) * S // M))
         fresh[(self.turn[0] + np.arange(n)) % S] = True

@@ -332,10 +332,9 @@ def follow(
 def first_best(choices: Choices, work: Work) -> None:
     """Note the best pair of each state (of equals the first) and the number after it."""
     for s in range(len(work.best)):
-        best = choices.first[s]
-        for k in range(choices.first[s] + 1, choices.last[s]):
-            if work.q[k] > work.q[best]:
-                best = k
+        best, top = choices.first[s], -np.inf
+        for k in range(choices.first[s], choices.last[s]):
+            best, top = k if work.q[k] > top else best, max(top, work.q[k])  # no branch that cannot be foreseen
         work.best[s], work.after[s] = best, best + 1
 
 
@@ -392,14 +391,13 @@ def sort_by_u(u: np.ndarray, by_u: np.ndarray) -> None:
 def choose(pair_ptr: np.ndarray, q: np.ndarray, tolerance: float, coin: np.ndarray, out: np.ndarray) -> None:
     """In each state, of the pairs within ``tolerance`` of the best the one that ``coin[s]`` in [0, 1) points at."""
     for s in range(len(pair_ptr) - 1):
-        best = -np.inf
+        best, tied = -np.inf, 0
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
-            best = max(best, q[k])
-        tied = 0
+            out[s], best = k if q[k] > best else out[s], max(best, q[k])
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             tied += q[k] >= best - tolerance
         wanted = int(coin[s] * tied)
-        for k in range(pair_ptr[s], pair_ptr[s + 1]):
+        for k in range(pair_ptr[s], pair_ptr[s + 1] if tied > 1 else 0):
             if q[k] >= best - tolerance:
                 if wanted == 0:
                     out[s] = k

@@ -31,7 +31,7 @@ from equirl.estimation.counts import Snapshot
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.random_draws import below, log_rising, pick, uniform
 from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
-from equirl.posterior.neighbouring_classes import has_room, neighbour_factor
+from equirl.posterior.neighbouring_classes import make_room, neighbour_factor
 
 
 class Scratch(NamedTuple):
@@ -177,7 +177,7 @@ def resample(rng: np.ndarray, k: int, seen: Snapshot, state: ClassState, scratch
         widest = max(widest, state.width[c])
     if state.used[1] + 2 * (widest + n) + 4 > len(state.pooled) or widest + n >= len(scratch.taken):
         return False
-    if not has_room(state.neighbours):
+    if not make_room(state.label, state.neighbours):
         return False
     if old >= 0:
         move_counts(k, old, -1, seen, state)

@@ -80,13 +80,13 @@ def plan_portions(
     yield look_ups
     coin = np.empty(S)
     _toss(rng, coin)
-    number, inside = np.full(S, -1), np.empty(S, np.int64)
-    n = _reach(state, pair_ptr, model, number, inside)
+    inside = np.empty(S + 1, np.int64)
+    n = _reach(state, pair_ptr, model, np.zeros(S, np.bool_), inside)
     if n == S or stop.discount < 1.0:
         return (yield from planned(pair_ptr, model, stop, coin, bias))
     yield look_ups
     inside = inside[:n]
-    ptr, part = _part(pair_ptr, model, inside, number)
+    ptr, part = _part(pair_ptr, model, inside)
     found = yield from planned(ptr, part, stop, coin[inside], bias[inside])
     yield look_ups
     whole = bias - bias[inside].min()
@@ -105,30 +105,31 @@ def _toss(rng: np.ndarray, coin: np.ndarray) -> None:
 
 
 @lean_kernel
-def _reach(state: int, pair_ptr: np.ndarray, model: ExactModel, number: np.ndarray, inside: np.ndarray) -> int:
-    """Number the states that can be reached from ``state`` in the order they are found; how many there are."""
-    inside[0], number[state], head, tail = state, 0, 0, 1
-    while head < tail:
+def _reach(state: int, pair_ptr: np.ndarray, model: ExactModel, found: np.ndarray, inside: np.ndarray) -> int:
+    """List the states that can be reached from ``state`` in the order they are found; how many there are.
+
+    ``found``: (S,) False; ``inside``: (S + 1,) the list.
+    """
+    inside[0], found[state], head, tail = state, True, 0, 1
+    while head < tail < len(found):
         s = inside[head]
         head += 1
         for k in range(pair_ptr[s], pair_ptr[s + 1]):
             if model.rest[k] > 0.0:
-                return len(number)
-            for i in range(model.rows.ptr[k], model.rows.ptr[k + 1]):
-                x = model.rows.succ[i]
-                if number[x] < 0:
-                    number[x] = tail
-                    inside[tail] = x
-                    tail += 1
-        if tail == len(number):
-            break
+                return len(found)
+        for i in range(model.rows.ptr[pair_ptr[s]], model.rows.ptr[pair_ptr[s + 1]]):
+            x = model.rows.succ[i]
+            inside[tail] = x  # stays where it is new: no branch that cannot be foreseen
+            tail += not found[x]
+            found[x] = True
     return tail
 
 
-def _part(
-    pair_ptr: np.ndarray, model: ExactModel, inside: np.ndarray, number: np.ndarray
-) -> tuple[np.ndarray, ExactModel]:
+def _part(pair_ptr: np.ndarray, model: ExactModel, inside: np.ndarray) -> tuple[np.ndarray, ExactModel]:
+    """The states ``inside`` alone, numbered in this order."""
     ptr, pairs = take_rows(pair_ptr, inside)
+    number = np.empty(len(pair_ptr) - 1, np.int64)
+    number[inside] = np.arange(len(inside))
     part = model.restrict(pairs)
     rows = part.rows._replace(succ=number[part.rows.succ].astype(np.int32))
     return ptr, part._replace(rows=rows, state=number[part.state])

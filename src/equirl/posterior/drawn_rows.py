@@ -77,7 +77,7 @@ class ClassDraw(NamedTuple):
 def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
     cells = n_entries + n_pairs * (UNSEEN_POSITIONS + sticks + 2)
     return DrawnRows(
-        np.zeros(n_pairs + 1, np.int64), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(n_pairs),
+        np.zeros(n_pairs + 1, np.int64), np.empty(cells, np.int32), np.empty(cells), np.zeros(n_pairs),
         np.ones(n_pairs, np.bool_), np.array([0, n_pairs]),
     )  # fmt: skip
 
@@ -85,20 +85,28 @@ def make_rows(n_pairs: int, n_entries: int, sticks: int) -> DrawnRows:
 @lean_kernel
 def put_together(kept: Rows, rest: np.ndarray, rows: DrawnRows, out: DrawnRows) -> None:
     """Rows drawn where they are fresh, and those kept from an earlier draw elsewhere."""
-    out.ptr[0] = 0
-    for k in range(len(rest)):
-        end = out.ptr[k]
-        if rows.fresh[k]:
-            out.rest[k] = rows.rest[k]
-            for i in range(rows.ptr[k], rows.ptr[k + 1]):
-                out.succ[end], out.prob[end] = rows.succ[i], rows.prob[i]
-                end += 1
+    first, last, M = 0, 0, len(rest)
+    while last < M:
+        first = last
+        while last < M and rows.fresh[last] == rows.fresh[first]:
+            last += 1
+        if rows.fresh[first]:
+            _copy_rows(first, last, rows.ptr, rows.succ, rows.prob, rows.rest, out)
         else:
-            out.rest[k] = rest[k]
-            for i in range(kept.ptr[k], kept.ptr[k + 1]):
-                out.succ[end], out.prob[end] = kept.succ[i], kept.prob[i]
-                end += 1
-        out.ptr[k + 1] = end
+            _copy_rows(first, last, kept.ptr, kept.succ, kept.prob, rest, out)
+
+
+@lean_kernel
+def _copy_rows(
+    first: int, last: int, ptr: np.ndarray, succ: np.ndarray, prob: np.ndarray, rest: np.ndarray, out: DrawnRows
+) -> None:
+    """The rows of pairs ``first:last``, as one block."""
+    out.ptr[0] = 0
+    shift = out.ptr[first] - ptr[first]
+    for k in range(first, last):
+        out.ptr[k + 1], out.rest[k] = ptr[k + 1] + shift, rest[k]
+    for i in range(ptr[first], ptr[last]):
+        out.succ[i + shift], out.prob[i + shift] = succ[i], prob[i]
 
 
 @lean_kernel

@@ -25,6 +25,7 @@ Without hope for new states every pair leads to those entered so far; without ho
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -68,12 +69,14 @@ class HopeRecord:
 
     def __init__(self, n_pairs: int) -> None:
         self.new_states, self.exceptions = Promises(NEW_STATES, held=HELD), Promises(EXCEPTIONS, in_vain=IN_VAIN)
-        self.promise = np.zeros(n_pairs)  # the probability with which each pair was to enter new states
+        self.promise = np.zeros(n_pairs)  # the probability with which each pair was to enter new states ...
+        self.drawn: tuple[DrawnRows, np.ndarray] | None = None  # ... where asked for, by these rows and states entered
         self.exception = np.full(n_pairs, -1)  # the state that a pair was to lead to, or -1
 
     def look_back(self, last: Snapshot, then: Reach, seen: Snapshot, now: Reach) -> None:
         """Count what the episode between two counts tested, and what came true."""
-        tested, kept = entries(self.promise, entered_states(then), last, seen)
+        promise = self._promises(np.flatnonzero(seen.visits != last.visits))
+        tested, kept = entries(promise, entered_states(then), last, seen)
         news = (then.n_entered / now.n_entered) ** NEWS
         self.new_states.look_back(tested, 1.0 - (1.0 - kept) * news)
         mean = seen.r_sum.sum() / max(1, seen.visits.sum())
@@ -85,13 +88,23 @@ class HopeRecord:
 
     def note(self, rows: DrawnRows, exception: np.ndarray, reach: Reach) -> None:
         """Keep what this draw promises."""
-        self.exception, self.promise = exception, np.empty(len(exception))
-        promised(rows, entered_states(reach), self.promise)
+        self.exception, self.drawn = exception, (rows, entered_states(reach))
+
+    def _promises(self, pairs: np.ndarray) -> np.ndarray:
+        """(M,) the promises, right for these pairs."""
+        if self.drawn is not None:
+            promised(*self.drawn, pairs, self.promise)
+        return self.promise
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._promises(np.arange(len(self.promise)))
+        return self.__dict__ | {"drawn": None}  # a copy needs no rows
 
     def arrays(self) -> dict[str, np.ndarray]:
         kinds = self.new_states, self.exceptions
         numbers = np.array([[kind.broken, float(kind.hopeful)] for kind in kinds])
-        return {"hope_numbers": numbers, "hope_promise": self.promise, "hope_exception": self.exception}
+        promise = self._promises(np.arange(len(self.promise))).copy()
+        return {"hope_numbers": numbers, "hope_promise": promise, "hope_exception": self.exception}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         numbers, promise, exception = (arrays[f"hope_{name}"].copy() for name in ("numbers", "promise", "exception"))
@@ -106,16 +119,16 @@ class HopeRecord:
             raise ValueError("an exception leads to no state")
         for kind, (broken, hopeful) in zip((self.new_states, self.exceptions), numbers, strict=True):
             kind.broken, kind.hopeful = float(broken), bool(hopeful)
-        self.promise, self.exception = promise, exception
+        self.promise, self.exception, self.drawn = promise, exception, None
 
 
 @lean_kernel
-def promised(rows: DrawnRows, entered: np.ndarray, promise: np.ndarray) -> None:
-    """The probability that rows give to states never entered, pair by pair. O(drawn successors)."""
+def promised(rows: DrawnRows, entered: np.ndarray, pairs: np.ndarray, promise: np.ndarray) -> None:
+    """The probability that the rows of some pairs give to states never entered. O(states + their successors)."""
     share = 0.0
     for s in range(len(entered)):
         share += (not entered[s]) / len(entered)
-    for k in range(len(promise)):
+    for k in pairs:
         total = rows.rest[k] * share
         for i in range(rows.ptr[k], rows.ptr[k + 1]):
             total += rows.prob[i] * (not entered[rows.succ[i]])  # no branch that cannot be foreseen

@@ -25,6 +25,7 @@ import numpy as np
 from equirl.numerics.compiling import lean_kernel
 
 FREE = -1
+FIRST_CELLS = 1 << 14  # of the table at first
 
 
 class Neighbours(NamedTuple):
@@ -35,7 +36,7 @@ class Neighbours(NamedTuple):
     ends: np.ndarray  # (M + 1,) int64: e_c, by class
     key: np.ndarray  # (cells,) int64: two classes in one number, or FREE
     met: np.ndarray  # (cells,) int64: m_cd; m_cc counts both ends
-    used: np.ndarray  # (2,) int64: cells that are not free, and E
+    used: np.ndarray  # (3,) int64: cells that are not free, E, and the cells of the table so far
 
 
 def make_neighbours(pair_ptr: np.ndarray, eta: float) -> Neighbours:
@@ -48,21 +49,32 @@ def make_neighbours(pair_ptr: np.ndarray, eta: float) -> Neighbours:
     cells = 1 << max(4, (4 * M).bit_length()) if eta < np.inf else 16
     return Neighbours(
         float(eta), ring, np.zeros(M + 1, np.int64), np.full(cells, FREE), np.zeros(cells, np.int64),
-        np.zeros(2, np.int64),
+        np.array([0, 0, min(cells, FIRST_CELLS)]),
     )  # fmt: skip
 
 
 @lean_kernel
 def has_room(neighbours: Neighbours) -> bool:
-    """Whether a pair can change its class without the table growing more than half full."""
-    return 2 * (neighbours.used[0] + 2) <= len(neighbours.key)
+    """Whether a pair can change its class without the table getting more than half full."""
+    return 2 * (neighbours.used[0] + 2) <= neighbours.used[2]
+
+
+@lean_kernel
+def make_room(label: np.ndarray, neighbours: Neighbours) -> bool:
+    """Have room, in a larger table where that takes one; False where the table is as large as it gets."""
+    while not has_room(neighbours):
+        if neighbours.used[2] == len(neighbours.key):
+            return False
+        neighbours.used[2] *= 2
+        count_all(label, neighbours)
+    return True
 
 
 @lean_kernel
 def _cell(c: int, d: int, neighbours: Neighbours) -> int:
     """Where the count of two classes is, or the free cell where it would be."""
     low, high = min(c, d), max(c, d)
-    key, last = low * len(neighbours.ends) + high, len(neighbours.key) - 1
+    key, last = low * len(neighbours.ends) + high, neighbours.used[2] - 1
     i = ((low * 40_503 + high) * 65_599 >> 5) & last
     while neighbours.key[i] != key and neighbours.key[i] != FREE:
         i = (i + 1) & last
@@ -92,16 +104,27 @@ def count_neighbours(k: int, c: int, sign: int, label: np.ndarray, neighbours: N
 
 @lean_kernel
 def count_all(label: np.ndarray, neighbours: Neighbours) -> None:
-    """Count the neighbours of all pairs anew."""
-    neighbours.ends[:] = 0
-    neighbours.met[:] = 0
-    neighbours.key[:] = FREE
-    neighbours.used[:] = 0
+    """Count the neighbours of all pairs anew. O(pairs + cells of the table)."""
+    while not _all_counted(label, neighbours):
+        neighbours.used[2] *= 2
+
+
+@lean_kernel
+def _all_counted(label: np.ndarray, neighbours: Neighbours) -> bool:
+    """Count them in the table as large as it is; False where it should be larger."""
+    neighbours.used[0] = neighbours.used[1] = 0
+    for c in range(len(neighbours.ends)):
+        neighbours.ends[c] = 0
+    for i in range(neighbours.used[2]):
+        neighbours.key[i], neighbours.met[i] = FREE, 0
     for k in range(len(label)):
         for side in range(2):
             other = neighbours.ring[k, side]
             if 0 <= other < k and label[k] >= 0 and label[other] >= 0:
+                if not has_room(neighbours) and neighbours.used[2] < len(neighbours.key):
+                    return False
                 _count(label[k], label[other], 1, neighbours)
+    return True
 
 
 @lean_kernel

@@ -256,6 +256,7 @@ class _ClassSampler(RowSampler):
         self.next = 0  # the pair whose turn it is
         self.excepted = np.zeros(0, np.int64)  # pairs that were exceptions in the last draw
         self.record = None if self.fixed or part.hope == 0 else HopeRecord(pairs.n_pairs)
+        self.reached: tuple[Snapshot, Reach] | None = None  # counts looked at last, and the reach by them
 
     def portions(
         self, seen: Snapshot, rng: np.ndarray, kept: Kept | None = None, budget: float = math.inf
@@ -298,11 +299,13 @@ class _ClassSampler(RowSampler):
 
     def _hope_of_draw(self, last: Snapshot | None, seen: Snapshot, rng: np.ndarray) -> tuple[Reach, bool]:
         """Where pairs may lead in this draw, and whether it has exceptions, by what became of those before."""
-        reach = reach_of(seen, self.pair_ptr)
+        reach, before = reach_of(seen, self.pair_ptr), self.reached
         if self.record is None:
             return reach, True
         if last is not None:
-            self.record.look_back(last, reach_of(last, self.pair_ptr), seen, reach)
+            then = before[1] if before is not None and before[0] is last else reach_of(last, self.pair_ptr)
+            self.record.look_back(last, then, seen, reach)
+        self.reached = seen, reach
         new_states, exceptions = self.record.next_draw(rng)
         return (reach if new_states else reach._replace(often=NEVER)), exceptions
 
