@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from equirl.estimation.counts import Counts
 from equirl.estimation.given_knowledge import NOTHING
 from equirl.model.pairs import Pairs
-from equirl.numerics.random_draws import draw_state
+from equirl.numerics.random_draws import LOOKED_UP, draw_state
 from equirl.posterior.class_sampler import make_scratch, resample, resample_within
 from equirl.posterior.class_state import carry_over, check_classes, empty_state, install, is_placed, reserve
 from equirl.posterior.row_priors import ClassRows
@@ -245,8 +245,16 @@ def test_the_first_pair_of_all_asks_for_room_for_its_own_successors_alone():
 
 def test_scratch_has_a_place_for_all_that_a_step_may_hold():
     scratch = make_scratch(7, 3, 5)
-    assert [len(array) for array in scratch] == [9, 9, 9, 10, 4, 9]
-    assert [array.dtype.name for array in scratch] == ["float64", "uint64", "int64", "float64", "int64", "int64"]
+    assert [len(array) for array in scratch] == [9, 9, 9, 10, 4, 9, LOOKED_UP]
+    assert [array.dtype.name for array in scratch] == [
+        "float64",
+        "uint64",
+        "int64",
+        "float64",
+        "int64",
+        "int64",
+        "float64",
+    ]
 
 
 def test_classes_get_twice_the_cells_they_need_and_four_more_and_all_of_them_some_to_spare():

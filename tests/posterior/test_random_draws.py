@@ -6,14 +6,18 @@ from scipy import stats
 
 from equirl.numerics import random_draws
 from equirl.numerics.random_draws import (
+    LOOKED_UP,
     below,
     beta_draw,
     draw_state,
     gamma_shares,
     log_gamma_draw,
+    log_gamma_whole,
+    log_gammas,
     log_rising,
     normal,
     pick,
+    pick_share,
     uniform,
 )
 
@@ -98,6 +102,19 @@ def test_picks_look_no_further_than_they_are_told():
     assert pick(rng(), np.array([-np.inf, 1e9]), 1) == 0  # below n, whatever the weights
 
 
+def test_shares_are_picked_in_proportion_to_them():
+    random, share = rng(8), np.array([1.0, 0.0, 3.0, 0.5, 9.0])
+    found = np.bincount([pick_share(random, share, 4, 4.5) for _ in range(N)], minlength=4)
+    assert len(found) == 4
+    assert found[1] == 0
+    assert stats.chisquare(found[share[:4] > 0], N * share[[0, 2, 3]] / 4.5).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40, LOOKED_UP - 1, LOOKED_UP, 10**9])
+def test_log_gamma_of_whole_numbers_is_the_same_looked_up_and_worked_out(n):
+    assert log_gamma_whole(n, log_gammas()) == pytest.approx(math.lgamma(n), rel=1e-14)
+
+
 @pytest.mark.parametrize("n", [0, 1, 5, 12, 13, 400, 2.5])
 @pytest.mark.parametrize("a", [1e-3, 0.5, 7.0, 1e5])
 def test_rising_factorials_are_ratios_of_gamma_functions(a, n):
@@ -147,9 +164,12 @@ def test_a_whole_number_is_below_its_bound_where_the_uniform_one_rounds_to_one()
 def test_what_has_no_weight_is_not_picked_where_rounding_leaves_something_over(log_weight, monkeypatch):
     monkeypatch.setattr(random_draws, "uniform", lambda _: 1.0)
     possible = np.flatnonzero(np.isfinite(log_weight))
+    share = np.exp(log_weight)
     assert pick.py_func(rng(), np.array(log_weight), len(log_weight)) == possible[-1]
+    assert pick_share.py_func(rng(), share, len(share), share.sum()) == possible[-1]
     monkeypatch.setattr(random_draws, "uniform", lambda _: 0.0)
     assert pick.py_func(rng(), np.array(log_weight), len(log_weight)) == possible[0]
+    assert pick_share.py_func(rng(), share, len(share), share.sum()) == possible[0]
 
 
 @pytest.mark.parametrize("plain", [False, True])

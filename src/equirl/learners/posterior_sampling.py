@@ -343,7 +343,13 @@ class PosteriorBeliefs(CountedBeliefs):
     unsure_by: ClassVar[str] = "spread of its draws"
 
     def measures(self) -> Mapping[str, float]:
-        return {"n_classes": self.classes().partition.n_classes, **self.agent.rows.measures()}
+        label = self.agent.rows.labels()
+        if self.agent.seen is None or label is None:
+            n_classes = self.classes().partition.n_classes
+        else:  # as many as they have, told without forming them
+            pairs_of = np.bincount(label + 1, minlength=1)
+            n_classes = int(pairs_of[0] + np.count_nonzero(pairs_of[1:]))
+        return {"n_classes": n_classes, **self.agent.rows.measures()}
 
     def classes(self) -> FormedClasses:
         """The classes of the last draw, or before the first of one made in a copy; pairs without one stand alone."""

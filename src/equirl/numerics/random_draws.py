@@ -8,10 +8,13 @@ shapes they are far below what a float can hold.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
 from equirl.numerics.compiling import lean_kernel
+
+LOOKED_UP = 1 << 12  # whole numbers whose log Gamma is looked up
 
 
 def draw_state(seed: np.random.SeedSequence) -> np.ndarray:
@@ -90,6 +93,19 @@ def gamma_shares(log_gamma: np.ndarray, first: int, last: int, rest: float) -> f
 
 
 @lean_kernel
+def pick_share(rng: np.ndarray, weight: np.ndarray, n: int, total: float) -> int:
+    """An index below n with probability ``weight / total``."""
+    u, last = uniform(rng) * total, 0
+    for i in range(n):
+        if weight[i] > 0.0:
+            last = i
+            u -= weight[i]
+            if u < 0.0:
+                break
+    return last
+
+
+@lean_kernel
 def pick(rng: np.ndarray, log_weight: np.ndarray, n: int) -> int:
     """An index below n with probability proportional to exp(log_weight)."""
     top = -np.inf
@@ -117,3 +133,15 @@ def log_rising(a: float, n: float) -> float:
             product *= a + i
         return math.log(product)
     return math.lgamma(a + n) - math.lgamma(a)
+
+
+@lean_kernel
+def log_gamma_whole(n: int, known: np.ndarray) -> float:
+    """log Gamma of a whole number, looked up in ``log_gammas()`` where these go so far."""
+    return known[n] if n < len(known) else math.lgamma(float(n))
+
+
+@cache
+def log_gammas() -> np.ndarray:
+    """log Gamma of 0, 1, 2, ... (0 is never asked for), not to be changed."""
+    return np.array([math.inf, *map(math.lgamma, range(1, LOOKED_UP))])

@@ -29,7 +29,7 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.compiling import lean_kernel
-from equirl.numerics.random_draws import below, log_rising, pick, uniform
+from equirl.numerics.random_draws import below, log_gamma_whole, log_gammas, log_rising, pick, pick_share, uniform
 from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
 from equirl.posterior.neighbouring_classes import make_room, neighbour_factor
 
@@ -38,9 +38,10 @@ class Scratch(NamedTuple):
     log_weight: np.ndarray  # (M + 2,) of the classes
     replay: np.ndarray  # (M + 2,) uint64: the generator before each class's injection was drawn
     taken: np.ndarray  # (positions,) int64
-    cell: np.ndarray  # (positions + 1,) log weights of positions
+    cell: np.ndarray  # (positions + 1,) weights of positions
     place: np.ndarray  # (successors,) int64: an injection read backwards, the position of each successor
     spot: np.ndarray  # (positions,) int64: occupied positions
+    log_gamma: np.ndarray  # of whole numbers, to be looked up
 
 
 def make_scratch(n_pairs: int, longest: int, widest: int) -> Scratch:
@@ -48,6 +49,7 @@ def make_scratch(n_pairs: int, longest: int, widest: int) -> Scratch:
     return Scratch(
         np.empty(n_pairs + 2), np.empty(n_pairs + 2, np.uint64), np.empty(P, np.int64), np.empty(P + 1),
         np.empty(longest + 1, np.int64), np.empty(P, np.int64),
+        log_gammas(),
     )  # fmt: skip
 
 
@@ -60,26 +62,28 @@ def draw_injection(
     ``scratch.place`` holds the injection, -1 for new positions. ``keep``: take the one that the pair holds.
     """
     gamma, J, first = state.hyper[1], state.width[c], state.start[c]
-    taken, cell, start = scratch.taken, scratch.cell, seen.ptr[k]
+    taken, cell, known, start, log_new = scratch.taken, scratch.cell, scratch.log_gamma, seen.ptr[k], math.log(gamma)
     for j in range(J):
         taken[j] = state.pooled[first + j] == 0
     log_weight, visits = 0.0, 0.0
     for i in range(seen.ptr[k + 1] - start):
-        n = float(seen.count[start + i])
+        n = seen.count[start + i]
         visits += n
-        top = cell[J] = math.log(gamma) + math.lgamma(n)
+        top = cell[J] = log_new + log_gamma_whole(n, known)
         for j in range(J):
-            cell[j] = -math.inf if taken[j] else log_rising(float(state.pooled[first + j]), n)
+            N = state.pooled[first + j]
+            cell[j] = -math.inf if taken[j] else log_gamma_whole(N + n, known) - log_gamma_whole(N, known)
             top = max(top, cell[j])
         total = 0.0
         for j in range(J + 1):
-            total += math.exp(cell[j] - top)
+            cell[j] = math.exp(cell[j] - top) if cell[j] > -math.inf else 0.0
+            total += cell[j]
         log_weight += top + math.log(total)
         if keep:
             j = state.position[start + i]
             j = J if j >= J or taken[j] else j
         else:
-            j = pick(rng, cell, J + 1)
+            j = pick_share(rng, cell, J + 1, total)
         scratch.place[i] = j if j < J else -1
         if j < J:
             taken[j] = 1
@@ -97,11 +101,12 @@ def own_weight(k: int, seen: Snapshot, gamma: float) -> float:
 
 
 @lean_kernel
-def _position_weight(n: float, j: int, c: int, state: ClassState) -> float:
+def _position_weight(n: int, j: int, c: int, state: ClassState, scratch: Scratch) -> float:
     """Log weight of a successor seen n times at position j of class c; -1 is a new position."""
     if j < 0:
-        return math.log(state.hyper[1]) + math.lgamma(n)
-    return log_rising(float(state.pooled[state.start[c] + j]), n)
+        return math.log(state.hyper[1]) + log_gamma_whole(n, scratch.log_gamma)
+    N = state.pooled[state.start[c] + j]
+    return log_gamma_whole(N + n, scratch.log_gamma) - log_gamma_whole(N, scratch.log_gamma)
 
 
 @lean_kernel
@@ -127,11 +132,11 @@ def rearrange(rng: np.ndarray, k: int, c: int, seen: Snapshot, state: ClassState
         i, a = below(rng, n), spot[below(rng, J)]
         old, other = place[i], holder[a]
         to = -1 if old == a else a
-        mine = float(seen.count[start + i])
-        gain = _position_weight(mine, to, c, state) - _position_weight(mine, old, c, state)
+        mine = seen.count[start + i]
+        gain = _position_weight(mine, to, c, state, scratch) - _position_weight(mine, old, c, state, scratch)
         if other >= 0 and other != i:
-            its = float(seen.count[start + other])
-            gain += _position_weight(its, old, c, state) - _position_weight(its, a, c, state)
+            its = seen.count[start + other]
+            gain += _position_weight(its, old, c, state, scratch) - _position_weight(its, a, c, state, scratch)
         if gain < 0.0 and math.log(uniform(rng)) >= gain:
             continue
         if old >= 0:

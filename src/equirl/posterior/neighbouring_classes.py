@@ -130,7 +130,8 @@ def _all_counted(label: np.ndarray, neighbours: Neighbours) -> bool:
 @lean_kernel
 def neighbour_factor(k: int, c: int, label: np.ndarray, neighbours: Neighbours) -> float:
     """What the classes of pair k's neighbours weigh for k, which is not counted, in class c."""
-    factor = 1.0
+    together, alone = 1.0, 1.0  # one division in all
+    total = float(max(1, neighbours.used[1]))
     for side in range(2):
         other = neighbours.ring[k, side]
         if other < 0 or label[other] < 0:
@@ -138,6 +139,6 @@ def neighbour_factor(k: int, c: int, label: np.ndarray, neighbours: Neighbours) 
         d = label[other]
         i = _cell(c, d, neighbours)
         times = neighbours.met[i] if neighbours.key[i] != FREE else 0
-        by_chance = float(neighbours.ends[c]) * neighbours.ends[d] / max(1, neighbours.used[1])
-        factor *= (times + neighbours.eta) / (by_chance + neighbours.eta)
-    return factor
+        together *= (times + neighbours.eta) * total
+        alone *= float(neighbours.ends[c]) * neighbours.ends[d] + neighbours.eta * total
+    return together / alone

@@ -366,7 +366,10 @@ class _ClassSampler(RowSampler):
     def _resample(
         self, seen: Snapshot, rng: np.ndarray, first: int, last: int, only_new: bool, budget: float = math.inf
     ) -> Portions[int]:
-        work, scratch = 0, self._scratch(seen)
+        work = 0
+        if first == last:
+            return work
+        scratch = self._scratch(seen)
         while first < last:
             until, cost = self._affordable(seen, first, last, only_new, budget)
             yield cost
