@@ -84,15 +84,19 @@ def lengths(t, last=0, work=0.0, **settings):
 
 
 @pytest.mark.parametrize(
-    ("t", "floor", "steps"), [(1, 1, 50), (7, 1, 50), (8, 2, 50), (43, 10, 50), (400, 10, 50), (10_000, 10, 140)]
-)
-def test_steady_episodes_last_some_visits_of_a_pair_or_a_number_of_steps_that_grows(t, floor, steps):
-    assert lengths(t) == ([floor, floor, floor, max(floor, 5)], steps, 0)
+    ("t", "left", "steps"),
+    [
+        (1, [1, 1, 1, 5], 50), (7, [1, 1, 1, 5], 50), (8, [2, 2, 2, 5], 50), (27, [6, 6, 2, 6], 50),
+        (43, [10, 7, 2, 10], 50), (10_000, [10, 7, 2, 10], 140),
+    ],
+)  # fmt: skip
+def test_steady_episodes_last_some_visits_of_a_pair_or_a_number_of_steps_that_grows(t, left, steps):
+    assert lengths(t) == (left, steps, 0)
 
 
-def test_steady_episodes_end_with_one_visit_of_a_pair_to_twenty_before():
-    limits = EpisodeLengths().limits(np.array([0, 199, 220, 4_000]), 10_000, 0, 0.0)
-    assert limits.pair_left.tolist() == [10, 10, 11, 200]
+def test_steady_episodes_end_when_few_visits_double_or_with_one_visit_of_a_pair_to_twenty_before():
+    limits = EpisodeLengths().limits(np.array([0, 1, 2, 3, 9, 11, 199, 220, 4_000]), 10_000, 0, 0.0)
+    assert limits.pair_left.tolist() == [10, 2, 2, 3, 9, 10, 10, 11, 200]
 
 
 def test_other_episodes_double_or_last_a_step_longer_than_the_one_before():

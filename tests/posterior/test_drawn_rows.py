@@ -245,7 +245,7 @@ def test_what_is_not_placed_near_is_placed_on_states_never_left_as_often_as_aske
     seen, random, drawn = snapshot(counts), rng(6), []
     state, _ = workspace(seen, 1e-9, 0.5)
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)]])], seen, state)
-    placing, rows = placing_of(S, 2, 2)._replace(outward=outward, never_left=left), make_rows(2, 3, 2)
+    placing, rows = placing_of(S, 2, 2)._replace(outward=outward, beyond=left), make_rows(2, 3, 2)
     draw = draw_of(2, len(state.pooled), 2)
     for _ in range(4000):
         draw_masses(random, state, draw.w, draw.w_new)
@@ -410,7 +410,7 @@ def test_where_tries_are_in_vain_the_others_are_counted_off(monkeypatch):
 
 def test_a_mass_goes_near_or_outward_as_often_as_set(monkeypatch):
     near = placing_of(5, 2, 1)._replace(near=0.5)
-    outward = near._replace(outward=0.25, never_left=np.array([2, 4]))
+    outward = near._replace(outward=0.25, beyond=np.array([2, 4]))
     for placing, held, script, x in (
         (near, [1], {"uniform": [0.49], "near_state": [3]}, 3),
         (near, [1], {"uniform": [0.5], "below": [2]}, 2),
@@ -430,7 +430,7 @@ def test_a_mass_goes_near_or_outward_as_often_as_set(monkeypatch):
 
 def test_a_pair_often_tried_reaches_only_what_was_entered_and_nothing_outward(monkeypatch):
     reach = everywhere(5)._replace(order=np.array([3, 1, 0, 2, 4]), n_entered=2, often=2.0)
-    placing = placing_of(5, 2, 1)._replace(reach=reach, outward=1.0, never_left=np.array([4]))
+    placing = placing_of(5, 2, 1)._replace(reach=reach, outward=1.0, beyond=np.array([4]))
     chances, rows = Chances(monkeypatch, below=[1]), one_row([3])
     assert place(rows, 1, placing, snapshot([[3]])) == 2
     assert (rows.succ[1], chances.asked) == (1, [(2.0,)])

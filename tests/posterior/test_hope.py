@@ -14,6 +14,7 @@ from equirl.numerics.random_draws import draw_state
 from equirl.posterior import hope
 from equirl.posterior.drawn_rows import ClassDraw, Placing, draw_class_rows, draw_masses, make_rows
 from equirl.posterior.hope import (
+    HIDDEN,
     OFTEN,
     Hope,
     Reach,
@@ -24,6 +25,7 @@ from equirl.posterior.hope import (
     hidden_length,
     n_open,
     near_state,
+    outward_to_few,
     reach_of,
     stay_length,
 )
@@ -330,3 +332,11 @@ def test_hope_is_scaled_and_without_any_the_model_is_all_there_is():
     assert usual.scaled(0.0) == (0.0, 0.0, 0.0, 0.0, False)
     assert usual.scaled(1e-9).near
     assert not usual._replace(near=False).scaled(2.0).near
+
+
+@pytest.mark.parametrize(("n_hidden", "share"), [(1, HIDDEN), (4, HIDDEN), (5, 0.25), (12, 0.6), (20, 1.0)])
+def test_however_few_states_were_never_entered_a_fourth_of_what_is_not_near_goes_there(n_hidden, share):
+    chance = outward_to_few(n_hidden, 20)
+    assert chance + (1.0 - chance) * n_hidden / 20 == pytest.approx(share)
+    assert 0.0 <= chance <= HIDDEN
+    assert outward_to_few(0, 20) == 0.0

@@ -11,8 +11,8 @@ from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
 from equirl.numerics.portions import finished
 from equirl.numerics.random_draws import draw_state
-from equirl.posterior import row_priors
-from equirl.posterior.hope import Hope, stay_length
+from equirl.posterior import hope, row_priors
+from equirl.posterior.hope import Hope, reach_of, stay_length
 from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows, PublishedRows
 from equirl.structure.partition import Partition
 from oracles_posterior import snapshot
@@ -68,7 +68,7 @@ def test_rows_of_single_pairs_reach_what_was_entered_and_as_published_everything
     entered, everything = (placing.reach for placing in asked)
     assert (entered.n_entered, entered.often) == (2, pytest.approx(4.0))  # 4 sqrt(6 steps / 6 pairs)
     assert (everything.n_entered, everything.often) == (3, math.inf)
-    assert all((placing.near, placing.outward, len(placing.never_left)) == (0.0, 0.0, 0) for placing in asked)
+    assert all((placing.near, placing.outward, len(placing.beyond)) == (0.0, 0.0, 0) for placing in asked)
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,17 @@ def test_placements_are_as_near_as_successors_were_where_there_is_hope(monkeypat
     assert sampler()._near(SEEN, rng()) == (4.0, 8.0)
 
 
-def test_states_never_left_are_looked_for_where_masses_go_outward():
-    assert given()._never_left(SEEN).tolist() == [2]
-    assert given(hope=0.0)._never_left(SEEN).tolist() == []
-    assert sampler()._never_left(SEEN).tolist() == []
+def looked_for(drawn):
+    chance, states = drawn._outward(SEEN, reach_of(SEEN, drawn.pair_ptr))
+    return chance, states.tolist()
+
+
+def test_states_never_left_are_looked_for_where_classes_are_given_and_few_never_entered_where_nothing_is(monkeypatch):
+    assert looked_for(given()) == (0.5, [2])
+    assert looked_for(given(hope=0.0)) == looked_for(sampler(hope=0.0)) == (0.0, [])
+    assert looked_for(sampler()) == (0.0, [2])  # a third of all states are more than few
+    monkeypatch.setattr(hope, "HIDDEN", 0.5)
+    assert looked_for(sampler()) == (pytest.approx(0.25), [2])
 
 
 def test_unknown_pairs_are_left_in_the_end_unless_classes_are_given():

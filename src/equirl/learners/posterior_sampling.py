@@ -57,7 +57,7 @@ LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
 FEWEST_SWEEPS = 3  # of one in a large MDP that hardly changed
 MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
 EPISODES = ("steady", "doubling", "tsde")
-FLOOR, NEW_VISITS, SHORTEST, GROWTH = 10, 0.05, 50, 1.4  # of "steady" episodes
+FEWEST, KNOWN, NEW_VISITS, SHORTEST, GROWTH = 2, 10, 0.05, 50, 1.4  # of "steady" episodes
 TURN = 1000  # pairs whose rows are drawn anew in each draw of a large MDP, in turn
 TURN_STEP = 300  # and so many for each step played, if that is more: all, where episodes last
 LEAST_DRAWS = 40  # from which the gap of a policy is told
@@ -97,9 +97,10 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits in it reach max(NEW_VISITS of those before, min(FLOOR, max(1, t / M))), or
-    max(SHORTEST, GROWTH sqrt(t)) steps: long enough to get somewhere, over when what was learned matters, and draws
-    enough for ever. "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before
+    "steady": until a pair's visits double, where it had up to KNOWN before, or grow by KNOWN or NEW_VISITS of them,
+    whichever is more; one never tried has KNOWN, since what begins there is to be followed. Or for max(SHORTEST,
+    GROWTH sqrt(t)) steps: long enough to get somewhere, over when what was learned matters, and draws enough for ever.
+    "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before
     (Ouyang et al. 2017). With a finite ``effort`` an episode lasts at least as many steps as its drawing and planning
     took look-ups, over ``effort``. With a finite ``budget`` a step does at most so many look-ups, or one pass over all
     pairs where that is more: the old plan is played on while the new one is made.
@@ -117,14 +118,20 @@ class EpisodeLengths(Lengths):
     def limits(self, visits: np.ndarray, t: int, last_length: int, work: float) -> Limits:
         pair_left, steps = np.maximum(1, visits), UNLIMITED
         if self.episodes == "steady":
-            floor = min(FLOOR, max(1, t // len(visits)))
-            pair_left = np.maximum(floor, (NEW_VISITS * visits).astype(np.int64))
+            pair_left = news_of(visits, t)
             steps = int(min(max(SHORTEST, GROWTH * math.sqrt(t)), UNLIMITED))
         elif self.episodes == "tsde":
             steps = last_length + 1
         grace = np.array([int(min(work / self.effort, UNLIMITED)), 0], np.int64)
         label, group_left = np.zeros(len(visits), np.int64), np.array([UNLIMITED], np.int64)
         return Limits(label, pair_left, group_left, grace, np.array([steps], np.int64))
+
+
+def news_of(visits: np.ndarray, t: int) -> np.ndarray:
+    """(M,) after how many visits more a "steady" episode that starts at t has news of each pair."""
+    known = min(KNOWN, max(1, t // len(visits)))  # at first, while most pairs are unknown, less is news
+    few = np.where(visits == 0, known, np.minimum(known, np.maximum(FEWEST, visits)))
+    return np.maximum(few, (NEW_VISITS * visits).astype(np.int64))
 
 
 class PosteriorParts(NamedTuple):

@@ -55,8 +55,8 @@ class Placing(NamedTuple):
     state: np.ndarray  # (M,) int64: the state of each pair
     sticks: int  # pieces into which the mass of new positions is broken
     near: float  # chance that what a pair has not seen is placed near its state
-    outward: float  # chance that what is not near is placed on a state never left
-    never_left: np.ndarray  # int64: these states, none where it does not matter
+    outward: float  # chance that what is not near is placed outward
+    beyond: np.ndarray  # int64: the states there, none where it does not matter
     reach: Reach
 
 
@@ -135,9 +135,9 @@ def _place(rng: np.ndarray, mass: float, k: int, end: int, seen: Snapshot, placi
     x = -1
     if placing.near > 0.0 and uniform(rng) < placing.near:
         x = near_state(rng, placing.state[k], placing.pair_ptr, seen)
-    outward = n_states == len(order) and len(placing.never_left) > 0
+    outward = placing.outward > 0.0 and n_states == len(order) and len(placing.beyond) > 0
     if outward and (x < 0 or contains(rows.succ, low, end, x)) and uniform(rng) < placing.outward:
-        x = placing.never_left[below(rng, len(placing.never_left))]
+        x = placing.beyond[below(rng, len(placing.beyond))]
     for _ in range(TRIES):
         if x >= 0 and not contains(rows.succ, low, end, x):
             break

@@ -10,10 +10,11 @@ one of few visits may have a row of its own, Dirichlet(its counts, gamma): where
 class says how large the masses are and not where they go. A draw has about one exception of each of the first two kinds
 at first, and ever fewer later (``fading``).
 
-*What a pair has not seen may lead anywhere*: as often near by as successors seen so far are, with classes given also to
-states never left. But where states cannot be entered at all, any chance that they pay for ever is worth a trip, again
-and again, and regret is nearly linear. So a pair that was tried often leads only to states entered so far (as optimism
-is truncated in TUCRL, Fruit et al. 2018). Often is more than
+*What a pair has not seen may lead anywhere*: as often near by as successors seen so far are, otherwise with classes
+given half the time to states never left, and where nothing is given at least one time in four to states never entered:
+where one of fifty is left, any state is hardly ever that one. But where states cannot be entered at all, any chance
+that they pay for ever is worth a trip, again and again, and regret is nearly linear. So a pair that was tried often
+leads only to states entered so far (as optimism is truncated in TUCRL, Fruit et al. 2018). Often is more than
 
     OFTEN sqrt(t / M)
 
@@ -37,6 +38,7 @@ from equirl.numerics.random_draws import below, uniform
 
 OFTEN = 4.0
 NEVER = -1.0  # in place of it: no pair leads to states never entered
+HIDDEN = 0.25  # of what is not near, at least so much goes to states never entered
 
 
 class Hope(NamedTuple):
@@ -73,6 +75,12 @@ def reach_of(seen: Snapshot, pair_ptr: np.ndarray) -> Reach:
 def everywhere(n_states: int) -> Reach:
     """Every pair may lead to every state."""
     return Reach(np.arange(n_states), n_states, math.inf)
+
+
+def outward_to_few(n_hidden: int, n_states: int) -> float:
+    """The chance to look for states never entered alone, so that they have ``HIDDEN`` however few they are."""
+    share = n_hidden / n_states
+    return (HIDDEN - share) / (1.0 - share) if 0.0 < share < HIDDEN else 0.0
 
 
 def entered_states(reach: Reach) -> np.ndarray:

@@ -43,6 +43,7 @@ from equirl.posterior.hope import (
     everywhere,
     fading,
     hidden_length,
+    outward_to_few,
     reach_of,
     stay_length,
 )
@@ -267,8 +268,7 @@ class _ClassSampler(RowSampler):
         state, M = self.state, len(seen.visits)
         reach, exceptions = self._hope_of_draw(last, seen, rng)
         placing = Placing(
-            self.pair_ptr, self.owner, self.STICKS, self._near(seen, rng), self.hope.outward,
-            self._never_left(seen), reach,
+            self.pair_ptr, self.owner, self.STICKS, self._near(seen, rng), *self._outward(seen, reach), reach
         )  # fmt: skip
         draw = ClassDraw(
             np.empty(len(state.pooled)), np.empty(M + 1), np.empty(M, np.int64), self._leave(seen),
@@ -323,10 +323,13 @@ class _ClassSampler(RowSampler):
         near, total = count_near(seen, self.pair_ptr, np.zeros(len(self.pair_ptr) - 1, np.int64))
         return beta_draw(rng, 1.0 + near, 1.0 + total - near)
 
-    def _never_left(self, seen: Snapshot) -> np.ndarray:
+    def _outward(self, seen: Snapshot, reach: Reach) -> tuple[float, np.ndarray]:
+        """The chance that what is not near goes outward, and to which states: never left, or few never entered."""
+        if self.record is not None:
+            return outward_to_few(len(reach.order) - reach.n_entered, len(reach.order)), reach.order[reach.n_entered :]
         if self.hope.outward == 0.0:
-            return np.zeros(0, np.int64)
-        return np.flatnonzero(np.add.reduceat(seen.visits, self.pair_ptr[:-1]) == 0)
+            return 0.0, np.zeros(0, np.int64)
+        return self.hope.outward, np.flatnonzero(np.add.reduceat(seen.visits, self.pair_ptr[:-1]) == 0)
 
     def _leave(self, seen: Snapshot) -> float:
         """The chance of leaving where an unknown pair stays; classes given are few, and one never seen is worth all."""
