@@ -227,3 +227,9 @@ def test_the_gap_of_the_recommended_policy_is_a_quantile_of_what_it_loses_in_dra
     place = math.ceil((1 - delta) * (draws - 1) - 1e-9)
     assert found.gap == pytest.approx(lost[place], abs=5e-3)
     assert not found.certified
+
+
+@pytest.mark.parametrize("horizon", [1, 3, 400])
+def test_classes_are_counted_as_they_are_formed(horizon):
+    beliefs = eq.simulate(RIVER, "c-psrl", horizon, seed=2).agent.beliefs
+    assert beliefs.measures()["n_classes"] == beliefs.classes().partition.n_classes

@@ -57,7 +57,7 @@ LEAST_SWEEPS, MOST_SWEEPS = 20, 1000  # full ones of a plan
 FEWEST_SWEEPS = 3  # of one in a large MDP that hardly changed
 MOST_LOOKUPS = 1e6  # successors looked at in all full sweeps of a plan, though LEAST_SWEEPS are always allowed
 EPISODES = ("steady", "doubling", "tsde")
-FEWEST, KNOWN, NEW_VISITS, SHORTEST, GROWTH = 2, 10, 0.05, 50, 1.4  # of "steady" episodes
+LEAST_NEW, USUAL_NEW, NEW_VISITS, SHORTEST, GROWTH = 2, 10, 0.05, 50, 1.4  # of "steady" episodes
 TURN = 1000  # pairs whose rows are drawn anew in each draw of a large MDP, in turn
 TURN_STEP = 300  # and so many for each step played, if that is more: all, where episodes last
 LEAST_DRAWS = 40  # from which the gap of a policy is told
@@ -97,13 +97,13 @@ class DrawnPlanner(DrawnPlanning):
 class EpisodeLengths(Lengths):
     """How long an episode lasts.
 
-    "steady": until a pair's visits double, where it had up to KNOWN before, or grow by KNOWN or NEW_VISITS of them,
-    whichever is more; one never tried has KNOWN, since what begins there is to be followed. Or for max(SHORTEST,
-    GROWTH sqrt(t)) steps: long enough to get somewhere, over when what was learned matters, and draws enough for ever.
-    "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode before
-    (Ouyang et al. 2017). With a finite ``effort`` an episode lasts at least as many steps as its drawing and planning
-    took look-ups, over ``effort``. With a finite ``budget`` a step does at most so many look-ups, or one pass over all
-    pairs where that is more: the old plan is played on while the new one is made.
+    "steady": until the visits of a pair that had up to USUAL_NEW double, or those of another grow by USUAL_NEW or
+    NEW_VISITS of them, whichever is more; a pair never tried has USUAL_NEW, since what begins there is to be followed.
+    Or for max(SHORTEST, GROWTH sqrt(t)) steps: long enough to get somewhere, over when what was learned matters, and
+    draws enough for ever. "doubling": until a pair's visits double. "tsde": that, or one step longer than the episode
+    before (Ouyang et al. 2017). With a finite ``effort`` an episode lasts at least as many steps as its drawing and
+    planning took look-ups, over ``effort``. With a finite ``budget`` a step does at most so many look-ups, or one pass
+    over all pairs where that is more: the old plan is played on while the new one is made.
     """
 
     episodes: str = "steady"
@@ -129,8 +129,8 @@ class EpisodeLengths(Lengths):
 
 def news_of(visits: np.ndarray, t: int) -> np.ndarray:
     """(M,) after how many visits more a "steady" episode that starts at t has news of each pair."""
-    known = min(KNOWN, max(1, t // len(visits)))  # at first, while most pairs are unknown, less is news
-    few = np.where(visits == 0, known, np.minimum(known, np.maximum(FEWEST, visits)))
+    usual = min(USUAL_NEW, max(1, t // len(visits)))  # at first, while most pairs are unknown, less is news
+    few = np.where(visits == 0, usual, np.minimum(usual, np.maximum(LEAST_NEW, visits)))
     return np.maximum(few, (NEW_VISITS * visits).astype(np.int64))
 
 
