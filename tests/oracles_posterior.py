@@ -210,6 +210,14 @@ def table_posterior(good, bad, alpha, without="", base=(1.0, 1.0)):
     return normalised(law)
 
 
+def mixed_table_posterior(good, bad, alphas):
+    """The same where alpha is drawn too, all values equally likely before."""
+    law, n = {}, len(good)
+    for tables, p in table_posterior(good, bad, 1.0).items():
+        law[tables] = p * sum(a ** len(tables) * math.exp(math.lgamma(a) - math.lgamma(a + n)) for a in alphas)
+    return normalised(law)
+
+
 def noisy_table_posterior(rewards, alpha, shape, b, without=""):
     """{partition: probability} of pairs with these rewards, Normal for every table, one reward after the other.
 

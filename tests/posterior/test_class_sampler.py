@@ -13,7 +13,8 @@ from equirl.numerics.random_draws import draw_state, log_rising
 from equirl.posterior import class_sampler
 from equirl.posterior.class_sampler import (
     class_weights,
-    draw_hyper,
+    draw_alpha,
+    draw_gamma,
     draw_injection,
     own_weight,
     rearrange,
@@ -22,7 +23,7 @@ from equirl.posterior.class_sampler import (
 )
 from equirl.posterior.class_state import carry_over, move_counts
 from equirl.posterior.neighbouring_classes import has_room
-from equirl.posterior.row_priors import GRIDS, START, ClassRows
+from equirl.posterior.row_priors import ALPHAS, GAMMAS, START, ClassRows
 from oracles_posterior import (
     beside_factor,
     chi_square,
@@ -292,7 +293,7 @@ def test_alpha_and_gamma_are_drawn_from_their_posterior_on_the_grid(which):
     state = write_structure([((0, 1), [[(0, 0), (1, 0)], [(0, 1)], [(1, 1)]]), ((2,), [[(2, 0)]])], seen, state)
     found = Counter()
     for _ in range(20_000):
-        draw_hyper(random, state, which, grid, np.empty(4))
+        (draw_alpha, draw_gamma)[which](random, state, grid, np.empty(4))
         found[float(state.hyper[which])] += 1
 
     def weight(value):
@@ -315,7 +316,7 @@ def test_classes_drawn_together_with_alpha_and_gamma_have_their_posterior(draws)
         for _ in range(12):
             sampler.refresh(seen, random)
         found[read_structure(seen, sampler.state)] += 1
-    assert chi_square(found, mixed_posterior(counts, *GRIDS)) > 1e-3
+    assert chi_square(found, mixed_posterior(counts, ALPHAS, GAMMAS)) > 1e-3
     assert chi_square(found, posterior(counts, *START)) < 1e-6
 
 

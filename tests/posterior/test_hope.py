@@ -320,7 +320,7 @@ def test_where_not_all_is_open_bridges_stay_within_what_is(monkeypatch):
 
 
 def test_stays_grow_and_exceptions_fade_with_time():
-    assert [hidden_length(t) for t in (0, 9_999, 10_000, 40_000)] == pytest.approx([300.0, 300.0, 300.0, 600.0])
+    assert [hidden_length(t) for t in (0, 9_999, 10_000, 40_000)] == pytest.approx([120.0, 120.0, 120.0, 240.0])
     assert [stay_length(t) for t in (0, 9_999, 10_000, 40_000)] == pytest.approx([30.0, 30.0, 30.0, 60.0])
     assert [fading(t) for t in (0, 1, 900, 3600, 90_000)] == pytest.approx([1.0, 1.0, 1.0, 0.5, 0.1])
 

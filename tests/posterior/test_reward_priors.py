@@ -11,6 +11,7 @@ import equirl as eq
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior import reward_priors
 from equirl.posterior.reward_priors import (
+    CONCENTRATIONS,
     LARGEST_VARIANCE,
     RANGE_VARIANCE,
     SAME,
@@ -27,7 +28,13 @@ from equirl.posterior.reward_priors import (
     scatter,
     table_weights,
 )
-from oracles_posterior import chi_square, noisy_table_posterior, snapshot, table_posterior
+from oracles_posterior import (
+    chi_square,
+    mixed_table_posterior,
+    noisy_table_posterior,
+    snapshot,
+    table_posterior,
+)
 
 COINS = [  # rewards and visits by pair, alpha
     ([3.0, 0.0, 2.0, 1.0], [4, 5, 2, 6], 1.0),
@@ -73,6 +80,20 @@ def test_frequencies_of_tables_of_coins_are_the_posterior(rewards, visits, alpha
         assert chi_square(found, table_posterior(rewards, bad, alpha, without=factor)) < 1e-6
 
 
+@pytest.mark.parametrize(("rewards", "visits"), [case[:2] for case in COINS])
+def test_tables_drawn_together_with_their_concentration_have_their_posterior(rewards, visits):
+    seen, random, found = snapshot([[n] for n in visits], rewards=rewards), rng(2), Counter()
+    sampler = _Tables(len(visits), shared=True)
+    for i in range(60_000):
+        sampler.draw(seen, random)
+        if i % 10 == 0:
+            table = sampler.tables()
+            found[frozenset(frozenset(np.flatnonzero(table == t).tolist()) for t in set(table))] += 1
+    bad = np.array(visits) - rewards
+    assert chi_square(found, mixed_table_posterior(rewards, bad, CONCENTRATIONS)) > 1e-3
+    assert chi_square(found, table_posterior(rewards, bad, 1.0)) < 1e-6
+
+
 @pytest.mark.parametrize(("rewards", "visits", "alpha"), COINS)
 def test_without_hope_tables_have_the_base_that_pairs_pay_on_average(rewards, visits, alpha):
     seen = snapshot([[n] for n in visits], rewards=rewards)
@@ -91,7 +112,7 @@ def test_without_hope_what_paid_nothing_once_pays_hardly_anything():
     seen = snapshot([[50]] * 19 + [[1]], rewards=[0.0] * 20)
     means = {}
     for hopeful in (True, False):
-        sampler, random = _Tables(20, None), rng(4)  # each pair at a table of its own
+        sampler, random = _Tables(20, shared=False), rng(4)  # each pair at a table of its own
         if not hopeful:
             sampler.drop_hope()
         means[hopeful] = np.mean([sampler.draw(seen, random)[19] for _ in range(2000)])
@@ -351,7 +372,7 @@ def test_means_step_by_step_with_scripted_chances(monkeypatch):
 
 
 def test_saved_tables_are_numbers_of_tables():
-    sampler = _Tables(3, 1.0)
+    sampler = _Tables(3, shared=True)
     noise = np.array([0.5])
     sampler.restore({"reward_table": np.array([-1, 0, 2]), "reward_noise": noise})
     assert sampler.tables().tolist() == [-1, 0, 2]

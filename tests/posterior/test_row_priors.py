@@ -13,7 +13,15 @@ from equirl.numerics.portions import finished
 from equirl.numerics.random_draws import draw_state
 from equirl.posterior import hope, row_priors
 from equirl.posterior.hope import Hope, reach_of, stay_length
-from equirl.posterior.row_priors import ClassRows, DirichletRows, GivenClassRows, GivenProfileRows, PublishedRows
+from equirl.posterior.row_priors import (
+    ALPHAS,
+    GAMMAS,
+    ClassRows,
+    DirichletRows,
+    GivenClassRows,
+    GivenProfileRows,
+    PublishedRows,
+)
 from equirl.structure.partition import Partition
 from oracles_posterior import snapshot
 
@@ -115,11 +123,11 @@ def test_work_adds_up_where_cells_run_out_and_the_draw_goes_on_where_it_stopped(
 @pytest.mark.parametrize(("alpha", "gamma"), [("drawn", 0.3), (0.7, "drawn"), (0.7, 0.3), ("drawn", "drawn")])
 def test_only_what_is_drawn_is_drawn(alpha, gamma, monkeypatch):
     drawn, asked = sampler(alpha=alpha, gamma=gamma), []
-    monkeypatch.setattr(
-        row_priors, "draw_hyper", lambda random, state, which, grid, room: asked.append((which, len(room)))
-    )
+    for name in ("draw_alpha", "draw_gamma"):
+        monkeypatch.setattr(row_priors, name, lambda random, state, grid, room: asked.append((grid, len(room))))
     drawn.refresh(SEEN, rng())
-    assert asked == [(which, 12) for which, value in enumerate((alpha, gamma)) if value == "drawn"]
+    expected = [grid for grid, value in ((ALPHAS, alpha), (GAMMAS, gamma)) if value == "drawn"]
+    assert [(id(grid), room) for grid, room in asked] == [(id(grid), len(grid)) for grid in expected]
     assert drawn.measures() == {"alpha": 1.0 if alpha == "drawn" else 0.7, "gamma": 0.5 if gamma == "drawn" else 0.3}
 
 

@@ -38,7 +38,8 @@ from equirl.posterior import drawn_rows, reward_priors
 from equirl.posterior.bootstrap import resampled_means, resampled_rows
 from equirl.posterior.class_sampler import (
     class_weights,
-    draw_hyper,
+    draw_alpha,
+    draw_gamma,
     draw_injection,
     make_scratch,
     own_weight,
@@ -189,8 +190,8 @@ def sampled(S, actions, steps, alpha, gamma, beside, fixed=False, left_out=()):
         later = counts.snapshot()
         state = carry_over(state, seen, later)
         found["later"] = shown(state, random)
-        for which, grid in enumerate((np.geomspace(0.1, 10, 7), np.geomspace(0.05, 1, 5))):
-            draw_hyper(random, state, which, grid, np.empty(len(grid)))
+        draw_alpha(random, state, np.geomspace(0.1, 10, 7), np.empty(7))
+        draw_gamma(random, state, np.geomspace(0.05, 1, 5), np.empty(5))
         return found | {"hyper": state.hyper, "rng after": after(random)}
 
     return case

@@ -180,7 +180,7 @@ def test_sure_amounts_step_by_step_with_scripted_chances(hopeful, monkeypatch):
 
 
 def test_tables_of_sure_amounts_and_of_surprises_are_those_of_nobody_else():
-    sampler, tables = _Tables(8, 1.0), [2, 1, -1, -1, -1, -1, 6, 0]
+    sampler, tables = _Tables(8, shared=True), [2, 1, -1, -1, -1, -1, 6, 0]
     sampler.state.table[:] = tables
     assert sampler.tables().tolist() == tables  # before the first draw
     sampler.amount = np.array([np.nan, np.nan, 0.5, 0.25, 0.5 + 1e-12, np.nan, np.nan, 0.75])

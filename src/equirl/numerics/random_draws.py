@@ -136,6 +136,14 @@ def log_rising(a: float, n: float) -> float:
 
 
 @lean_kernel
+def draw_concentration(rng: np.ndarray, n: int, n_groups: int, grid: np.ndarray, cell: np.ndarray) -> float:
+    """The concentration of a Chinese restaurant process that put n into groups: one of a grid, alike likely before."""
+    for i in range(len(grid)):
+        cell[i] = n_groups * math.log(grid[i]) - log_rising(grid[i], float(n))
+    return grid[pick(rng, cell, len(grid))]
+
+
+@lean_kernel
 def log_gamma_whole(n: int, known: np.ndarray) -> float:
     """log Gamma of a whole number, looked up in ``log_gammas()`` where these go so far."""
     return known[n] if n < len(known) else math.lgamma(float(n))

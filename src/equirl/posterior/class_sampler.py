@@ -29,7 +29,16 @@ import numpy as np
 
 from equirl.estimation.counts import Snapshot
 from equirl.numerics.compiling import lean_kernel
-from equirl.numerics.random_draws import below, log_gamma_whole, log_gammas, log_rising, pick, pick_share, uniform
+from equirl.numerics.random_draws import (
+    below,
+    draw_concentration,
+    log_gamma_whole,
+    log_gammas,
+    log_rising,
+    pick,
+    pick_share,
+    uniform,
+)
 from equirl.posterior.class_state import ClassState, install, is_placed, move_counts, reserve
 from equirl.posterior.neighbouring_classes import make_room, neighbour_factor
 
@@ -242,23 +251,26 @@ def resample_range(
 
 
 @lean_kernel
-def draw_hyper(rng: np.ndarray, state: ClassState, which: int, grid: np.ndarray, cell: np.ndarray) -> None:
-    """Draw alpha (``which`` 0) or gamma (1) from its posterior on a grid, every point of it equally likely before."""
+def draw_alpha(rng: np.ndarray, state: ClassState, grid: np.ndarray, cell: np.ndarray) -> None:
+    """Draw alpha from its posterior on a grid."""
+    pairs, classes = 0, 0
+    for c in range(state.used[0]):
+        pairs += state.members[c]
+        classes += state.members[c] > 0
+    state.hyper[0] = draw_concentration(rng, pairs, classes, grid, cell)
+
+
+@lean_kernel
+def draw_gamma(rng: np.ndarray, state: ClassState, grid: np.ndarray, cell: np.ndarray) -> None:
+    """Draw gamma from its posterior on a grid, every point of it equally likely before."""
     for i in range(len(grid)):
         cell[i] = 0.0
-    pairs, classes = 0, 0
     for c in range(state.used[0]):
         if state.members[c] == 0:
             continue
-        pairs += state.members[c]
-        classes += 1
-        if which == 1:
-            J = 0
-            for j in range(state.width[c]):
-                J += state.pooled[state.start[c] + j] > 0
-            for i in range(len(grid)):
-                cell[i] += J * math.log(grid[i]) - log_rising(grid[i], float(state.total[c]))
-    if which == 0:
+        J = 0
+        for j in range(state.width[c]):
+            J += state.pooled[state.start[c] + j] > 0
         for i in range(len(grid)):
-            cell[i] = classes * math.log(grid[i]) - log_rising(grid[i], float(pairs))
-    state.hyper[which] = grid[pick(rng, cell, len(grid))]
+            cell[i] += J * math.log(grid[i]) - log_rising(grid[i], float(state.total[c]))
+    state.hyper[1] = grid[pick(rng, cell, len(grid))]

@@ -108,10 +108,10 @@ def stay_length(t: int) -> float:
 def hidden_length(t: int) -> float:
     """How many steps are spent among states never entered, on average, before they lead back.
 
-    Where they hold what is found there for ever, they are worth any number of tries, however unlikely each is. Ten
+    Where they hold what is found there for ever, they are worth any number of tries, however unlikely each is. Four
     stays long, they are worth the tries that they repay, ever more of them.
     """
-    return 10.0 * stay_length(t)
+    return 4.0 * stay_length(t)
 
 
 def fading(t: int) -> float:

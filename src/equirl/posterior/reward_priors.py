@@ -1,7 +1,7 @@
 """Priors of mean rewards: by pair, shared by pairs that are drawn, by given class, or known; and their draws.
 
-One model for coins, money and sure amounts. Pairs sit at tables, by a Chinese restaurant process or each at its own;
-a table pays
+One model for coins, money and sure amounts. Pairs sit at tables, each at its own or by a Chinese restaurant process,
+whose concentration is drawn with them: where many were opened, so will be more. A table pays
 
 - coins, where only 0 and 1 were paid so far: a mean from Beta(1, 1);
 - amounts that scatter: Normal with a mean of density one and a variance of its own, inverse-Gamma(SHAPE, b). With n
@@ -45,13 +45,13 @@ from equirl.estimation.given_knowledge import Given
 from equirl.model.pairs import Pairs
 from equirl.numerics.compiling import lean_kernel
 from equirl.numerics.portions import Portions, finished
-from equirl.numerics.random_draws import beta_draw, log_gamma_draw, normal, pick, uniform
+from equirl.numerics.random_draws import beta_draw, draw_concentration, log_gamma_draw, normal, pick, uniform
 from equirl.structure.partition import Partition
 from equirl.words.checking import choice
 
 SAME = 1e-9  # up to which variances and amounts are equal, rounding aside
 SHAPE = 1.0  # of the variances of tables
-NEW_TABLE = 1.0  # its weight, a pair at another table having one
+CONCENTRATIONS = np.geomspace(0.3, 30.0, 12)  # among which the weight of a new table is drawn, a pair having one
 LARGEST_VARIANCE = 0.25  # of anything between 0 and 1
 RANGE_VARIANCE = 1 / 12  # of the one table more that the usual noise is drawn from
 
@@ -115,17 +115,16 @@ class RewardNoise:
     def needs(self) -> tuple[str, ...]:
         return ("mean_rewards",) if self.rewards == "known" else ()
 
-    def at_tables(self, n: int, alpha: float | None = None) -> RewardSampler:
-        """A sampler of so many means with this noise, shared by tables of concentration alpha or each on its own."""
-        return _Tables(n, alpha, coins=self.reward_noise == "coin")
+    def at_tables(self, n: int, *, shared: bool = False) -> RewardSampler:
+        """A sampler of so many means with this noise, shared at tables or each on its own."""
+        return _Tables(n, shared=shared, coins=self.reward_noise == "coin")
 
 
 @dataclass(frozen=True)
 class DrawnRewards(RewardNoise):
     """Mean rewards: "shared", "per_pair", or "known" in advance.
 
-    Which pairs share a mean is drawn, apart from the classes of transition probabilities; a new table weighs as much as
-    a pair of another.
+    Which pairs share a mean is drawn, apart from the classes of transition probabilities.
     """
 
     rewards: str = "shared"
@@ -136,7 +135,7 @@ class DrawnRewards(RewardNoise):
 
     def sampler_of(self, n: int) -> RewardSampler:
         """A sampler for so many pairs, or whatever else pays."""
-        return self.at_tables(n, NEW_TABLE if self.rewards == "shared" else None)
+        return self.at_tables(n, shared=self.rewards == "shared")
 
 
 @dataclass(frozen=True)
@@ -195,14 +194,14 @@ class _ByClass(RewardSampler):
 
 
 class _Tables(RewardSampler):
-    """Pairs at tables: drawn with this concentration, or each at its own where there is none.
+    """Pairs at tables: shared ones that are drawn, or each at its own.
 
     Pairs drawn to pay a sure amount pay it, and the others sit at tables; with ``coins`` every reward r is taken for a
     coin that shows 1 with probability r, and all do.
     """
 
-    def __init__(self, n_pairs: int, alpha: float | None, *, coins: bool = False) -> None:
-        self.alpha, self.coins = alpha, coins
+    def __init__(self, n_pairs: int, *, shared: bool, coins: bool = False) -> None:
+        self.shared, self.coins = shared, coins
         self.state: TableState = empty_tables(n_pairs)
         self.amount = np.empty(0)  # of the last draw: sure amounts, else nan
         self.surprise = np.empty(0, bool)  # and who is not sure after all
@@ -232,10 +231,10 @@ class _Tables(RewardSampler):
         yield len(seen.visits)
         M, state = len(seen.visits), self.state
         state.base[:] = base_of(seen, self.hopeful)
-        if self.alpha is None:
+        if not self.shared:
             state.table[:] = np.arange(M)
         recount_tables(seen, state)
-        if self.alpha is not None:
+        if self.shared:
             state.turn[:] = True if kept is None else kept.fresh | (state.table < 0)
             yield from self._resampled(seen, rng, budget)
         yield M
@@ -244,8 +243,9 @@ class _Tables(RewardSampler):
         return out if kept is None else np.where(kept.fresh | (state.table >= 0), out, kept.mean)
 
     def _resampled(self, seen: Snapshot, rng: np.ndarray, budget: float) -> Portions[None]:
-        assert self.alpha is not None
         state, first, M, log_weight = self.state, 0, len(seen.visits), np.empty(len(seen.visits) + 2)
+        members, grid = state.members[: state.used[0]], CONCENTRATIONS
+        alpha = draw_concentration(rng, int(members.sum()), np.count_nonzero(members), grid, np.empty(len(grid)))
         while first < M:
             until, cost = M, budget
             if budget < math.inf:
@@ -255,13 +255,13 @@ class _Tables(RewardSampler):
                 cost = float(costs[until - first - 1])
             yield cost
             state.part[:] = first, until
-            resample_tables(rng, self.alpha, seen, state, log_weight)
+            resample_tables(rng, alpha, seen, state, log_weight)
             first = until
 
     def tables(self) -> np.ndarray | None:
         """Pairs that pay the same sure amount share it; those with a surprise have it to themselves."""
-        if self.alpha is None or len(self.amount) == 0:
-            return None if self.alpha is None else self.state.table
+        if not self.shared or len(self.amount) == 0:
+            return self.state.table if self.shared else None
         _, equal = np.unique(self.amount.round(9), return_inverse=True)
         M = len(self.amount)
         tables = np.where(np.isnan(self.amount), self.state.table, M + 1 + equal)

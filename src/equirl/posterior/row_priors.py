@@ -19,7 +19,7 @@ from equirl.model.pairs import Pairs
 from equirl.model.rows import Rows
 from equirl.numerics.portions import Portions, finished
 from equirl.numerics.random_draws import beta_draw
-from equirl.posterior.class_sampler import Scratch, draw_hyper, make_scratch, resample_range
+from equirl.posterior.class_sampler import Scratch, draw_alpha, draw_gamma, make_scratch, resample_range
 from equirl.posterior.class_state import ClassState, carry_over, check_classes, empty_state
 from equirl.posterior.drawn_rows import (
     UNSEEN_POSITIONS,
@@ -52,7 +52,7 @@ from equirl.words.checking import between, inside, whole_number
 
 DRAWN = "drawn"
 LARGE_STATES = 1000  # states from which on rows are kept from draw to draw
-GRIDS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.05, 1.0, 12)  # values among which alpha and gamma are drawn
+ALPHAS, GAMMAS = np.geomspace(0.1, 10.0, 12), np.geomspace(0.5, 5.0, 12)  # among which alpha and gamma are drawn
 START = (1.0, 0.5)  # theirs, before they are first drawn
 
 
@@ -361,9 +361,10 @@ class _ClassSampler(RowSampler):
         work += yield from self._resample(seen, rng, 0, max(0, last - M), only_new=False, budget=budget)
         self.next = last % M
         yield _one_pass(seen)
-        for which, value in enumerate((self.part.alpha, self.part.gamma)):
-            if value == DRAWN:
-                draw_hyper(rng, self.state, which, GRIDS[which], np.empty(len(GRIDS[which])))
+        if self.part.alpha == DRAWN:
+            draw_alpha(rng, self.state, ALPHAS, np.empty(len(ALPHAS)))
+        if self.part.gamma == DRAWN:
+            draw_gamma(rng, self.state, GAMMAS, np.empty(len(GAMMAS)))
         return work
 
     def _resample(

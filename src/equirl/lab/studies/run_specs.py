@@ -20,7 +20,7 @@ from equirl.learners import AGENTS, AUTO, check_tolerance, find_learner, make_se
 from equirl.words.checking import unknown_name
 from equirl.words.formatting import parse_value
 
-RESULT_VERSION = 14  # part of every key: raise it when the numbers of a run change, or what it records
+RESULT_VERSION = 15  # part of every key: raise it when the numbers of a run change, or what it records
 FILE_WORLD = "file"
 CHOSEN = ("rewards", "pooling")  # settings that stand in keys wherever they are chosen, at their defaults too
 
