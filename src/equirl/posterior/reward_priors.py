@@ -245,7 +245,7 @@ class _Tables(RewardSampler):
     def _resampled(self, seen: Snapshot, rng: np.ndarray, budget: float) -> Portions[None]:
         state, first, M, log_weight = self.state, 0, len(seen.visits), np.empty(len(seen.visits) + 2)
         members, grid = state.members[: state.used[0]], CONCENTRATIONS
-        alpha = draw_concentration(rng, int(members.sum()), np.count_nonzero(members), grid, np.empty(len(grid)))
+        alpha = draw_concentration(rng, int(members.sum()), int((members > 0).sum()), grid, np.empty(len(grid)))
         while first < M:
             until, cost = M, budget
             if budget < math.inf:
