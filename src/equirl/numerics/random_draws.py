@@ -136,10 +136,16 @@ def log_rising(a: float, n: float) -> float:
 
 
 @lean_kernel
+def log_seating(a: float, n: int, n_groups: int) -> float:
+    """How likely concentration a makes it that n sit down in so many groups: the log of what depends on a."""
+    return n_groups * math.log(a) - log_rising(a, float(n))
+
+
+@lean_kernel
 def draw_concentration(rng: np.ndarray, n: int, n_groups: int, grid: np.ndarray, cell: np.ndarray) -> float:
     """The concentration of a Chinese restaurant process that put n into groups: one of a grid, alike likely before."""
     for i in range(len(grid)):
-        cell[i] = n_groups * math.log(grid[i]) - log_rising(grid[i], float(n))
+        cell[i] = log_seating(grid[i], n, n_groups)
     return grid[pick(rng, cell, len(grid))]
 
 

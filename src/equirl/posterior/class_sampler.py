@@ -35,6 +35,7 @@ from equirl.numerics.random_draws import (
     log_gamma_whole,
     log_gammas,
     log_rising,
+    log_seating,
     pick,
     pick_share,
     uniform,
@@ -272,5 +273,5 @@ def draw_gamma(rng: np.ndarray, state: ClassState, grid: np.ndarray, cell: np.nd
         for j in range(state.width[c]):
             J += state.pooled[state.start[c] + j] > 0
         for i in range(len(grid)):
-            cell[i] += J * math.log(grid[i]) - log_rising(grid[i], float(state.total[c]))
+            cell[i] += log_seating(grid[i], state.total[c], J)
     state.hyper[1] = grid[pick(rng, cell, len(grid))]
